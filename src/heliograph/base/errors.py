@@ -1,0 +1,103 @@
+"""Errors of the domain: classes that carry `code`, `status` and `reason`; one handler renders them (contract section 2)."""
+
+from typing import Any, ClassVar, NamedTuple
+
+FIELDS_REPORTED_MAX = 100  # an answer stays readable, and small, whatever the body held
+
+
+class FieldError(NamedTuple):
+    """One bad field: its JSON path (`recipients[3]`), and what was found and what is allowed."""
+
+    field: str
+    message: str
+
+
+class ServiceError(Exception):
+    """The request could not be carried out."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    status: ClassVar[int] = 500
+    reason: str = "internal_error"
+
+    def __init__(self, message: str | None = None, *, reason: str | None = None, fields: list[FieldError] | None = None,
+                 retry_after_s: int | None = None, **extra: Any) -> None:
+        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
+        if reason is not None:
+            self.reason = reason
+        self.fields = (fields or [])[:FIELDS_REPORTED_MAX]
+        self.retry_after_s = retry_after_s
+        self.extra = extra  # further keys of `error`, such as `required` and `available`
+        super().__init__(self.message)
+
+
+class Unauthorized(ServiceError):
+    """The API key is not valid."""
+
+    code, status, reason = "UNAUTHORIZED", 401, "invalid_key"
+
+
+class Forbidden(ServiceError):
+    """This API key may not do that."""
+
+    code, status, reason = "FORBIDDEN", 403, "missing_permission"
+
+
+class InvalidRequest(ServiceError):
+    """The request is not valid."""
+
+    code, status, reason = "INVALID_REQUEST", 400, "invalid_field"
+
+
+class NotFound(ServiceError):
+    """There is no such record for this account and mode."""
+
+    code, status, reason = "NOT_FOUND", 404, "no_such_record"
+
+
+class NoSuchPath(NotFound):
+    """There is nothing at this path."""
+
+    reason = "no_such_path"
+
+
+class MethodNotAllowed(ServiceError):
+    """This path does not answer that method."""
+
+    code, status, reason = "METHOD_NOT_ALLOWED", 405, "method_not_allowed"
+
+    def __init__(self, allowed: list[str]) -> None:
+        super().__init__(f"This path answers {', '.join(allowed)}.")
+        self.allowed = allowed
+
+
+class RateLimited(ServiceError):
+    """Too many requests."""
+
+    code, status, reason = "RATE_LIMITED", 429, "rate_limited"
+
+
+class InsufficientCredits(ServiceError):
+    """The wallet holds fewer SMS credits than this costs."""
+
+    code, status, reason = "INSUFFICIENT_CREDITS", 402, "insufficient_credits"
+
+
+class PayloadTooLarge(ServiceError):
+    """The body is larger than 1 MiB."""
+
+    code, status, reason = "PAYLOAD_TOO_LARGE", 413, "payload_too_large"
+
+
+class Conflict(ServiceError):
+    """This Idempotency-Key was used with another body."""
+
+    code, status, reason = "CONFLICT", 409, "idempotency_key_reused"
+
+
+class Unavailable(ServiceError):
+    """The service cannot take this right now; nothing was stored. Try again."""
+
+    code, status, reason = "UNAVAILABLE", 503, "unavailable"
+
+    def __init__(self, message: str | None = None, *, retry_after_s: int = 1, **more: Any) -> None:
+        super().__init__(message, retry_after_s=retry_after_s, **more)

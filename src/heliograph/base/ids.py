@@ -1,0 +1,89 @@
+"""Ids: a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the TypeID form; contract section 2).
+
+Three forms of one id, each where it is cheapest:
+
+- *text* (`msg_01k…`): what clients see, and what use cases pass around;
+- *raw* (32 lower-case hex digits): what hot statements send and get; both drivers take it for a uuid column;
+- the 128-bit *number*: for making runs. A send and its messages are one run: the send is `base`, its k-th message
+  `base + 1 + k`, so all messages of a send are found by a range of the primary key, and newest first is one order.
+"""
+
+import os
+from typing import Final
+
+from heliograph.base import clock
+
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS: Final = [a + b for a in _ALPHABET for b in _ALPHABET]
+_VALUE: Final = {c: i for i, c in enumerate(_ALPHABET)}
+_LENGTH: Final = 26
+
+RUN_MAX: Final = 1 << 20  # ids in one run; the low bits left free below a new base, so that a run never overflows into the version bits
+
+
+def new_number(at_ms: int | None = None) -> int:
+    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, variant, 74 random bits, the lowest 20 of them zero-led for runs."""
+    ms = clock.now_ms() if at_ms is None else at_ms
+    random = int.from_bytes(os.urandom(10), "big")
+    rand_a = random & 0xFFF
+    rand_b = (random >> 12) & ((1 << 61) - 1)  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    return (ms << 80) | (0x7 << 76) | (rand_a << 64) | (0b10 << 62) | rand_b
+
+
+def new(prefix: str) -> str:
+    """A new id in text form, such as `con_01k…`."""
+    return text_of_number(prefix, new_number())
+
+
+def text_of_number(prefix: str, number: int) -> str:
+    pairs = _PAIRS
+    return (
+        f"{prefix}_{_ALPHABET[number >> 125]}{_ALPHABET[(number >> 120) & 31]}{pairs[(number >> 110) & 1023]}{pairs[(number >> 100) & 1023]}"
+        f"{pairs[(number >> 90) & 1023]}{pairs[(number >> 80) & 1023]}{pairs[(number >> 70) & 1023]}{pairs[(number >> 60) & 1023]}"
+        f"{pairs[(number >> 50) & 1023]}{pairs[(number >> 40) & 1023]}{pairs[(number >> 30) & 1023]}{pairs[(number >> 20) & 1023]}"
+        f"{pairs[(number >> 10) & 1023]}{pairs[number & 1023]}"
+    )
+
+
+def texts_of_run(prefix: str, first: int, count: int) -> list[str]:
+    """The text forms of `count` ids counted up from the number `first`; much cheaper than one by one."""
+    head_of, pairs = text_of_number, _PAIRS
+    texts: list[str] = []
+    head, high = "", -1
+    for number in range(first, first + count):
+        if number >> 20 != high:
+            high = number >> 20
+            head = head_of(prefix, number)[:-4]
+        texts.append(head + pairs[(number >> 10) & 1023] + pairs[number & 1023])
+    return texts
+
+
+def text_of_raw(prefix: str, raw: str) -> str:
+    return text_of_number(prefix, int(raw, 16))
+
+
+def raw_of_number(number: int) -> str:
+    return f"{number:032x}"
+
+
+def number_of_text(prefix: str, text: str) -> int | None:
+    """The number behind an id in text form; None when it is malformed (then it is simply not found)."""
+    if len(text) != len(prefix) + 1 + _LENGTH or not text.startswith(prefix) or text[len(prefix)] != "_":
+        return None
+    number = 0
+    for character in text[len(prefix) + 1 :]:
+        value = _VALUE.get(character)
+        if value is None:
+            return None
+        number = number << 5 | value
+    return number if number < 1 << 128 else None
+
+
+def raw_of_text(prefix: str, text: str) -> str | None:
+    number = number_of_text(prefix, text)
+    return None if number is None else raw_of_number(number)
+
+
+def made_at_ms(number: int) -> int:
+    """When a UUIDv7 was made, in milliseconds since 1970."""
+    return number >> 80

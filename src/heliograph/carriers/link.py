@@ -1,0 +1,140 @@
+"""What a carrier looks like to the rest of the house: a `Link` that takes submissions and hands back answers and receipts.
+
+The SMPP client and the simulator both are Links and pass one conformance suite. A Link knows the wire and nothing of the
+database: it never decides what a message becomes, it only reports. Whoever owns it (the carrier's turn) stores what was
+reported first and acknowledges after.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message as the turn hands it to `Link.prepare`: whole, not yet split into submissions."""
+
+    message_id: str  # raw form: 32 hex digits
+    sender: str  # as approved: letters, or 3..15 digits
+    recipient: str  # E.164 digits without plus
+    text: str
+    encoding: str  # "GSM-7" or "UCS-2": how the text was counted and paid
+    segments: int  # 1..10
+    validity_s: int  # what is left of it; goes into validity_period (SMPP 3.4, 5.2.16)
+    priority: int = 0  # 0 bulk, 1 OTP
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One submit_sm. `parts` has bit k-1 set for every segment k that it carries (one bit, or all of them for message_payload)."""
+
+    message_id: str
+    part: int  # its number: the lowest segment it carries, from 1
+    parts: int
+    attempt: int
+    sender: str
+    recipient: str
+    data: Any  # the Link's own: an encoded PDU body, or whatever the simulator needs
+    wants_receipt: bool = True
+
+
+class Outcome(Enum):
+    """What an answer to submit_sm means (promises.md section 3 sorts the command_status values)."""
+
+    ACCEPTED = "accepted"
+    THROTTLED = "throttled"  # RTHROTTLED, RMSGQFUL: try again, and the Link has slowed itself down
+    RETRY = "retry"  # RSYSERR, RX_T_APPN and unknown codes: try this message again, 3 tries in all
+    UNSPENT = "unspent"  # a fault of the session (RINVBNDSTS…), or never written: the message was not tried at all
+    REFUSED = "refused"  # permanent: it will never be accepted
+    UNANSWERED = "unanswered"  # written, and no answer came in time or the connection went: in doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one Submission. Exactly one Answer is reported for each, late ones included (see `late`)."""
+
+    message_id: str
+    part: int
+    parts: int
+    attempt: int
+    outcome: Outcome
+    ref: str | None = None  # the carrier's message_id, as it printed it
+    command_status: int = 0
+    late: bool = False  # an answer that came after UNANSWERED had been reported for it
+
+
+class ReceiptState(Enum):
+    """Final and intermediate states of a delivery receipt (SMPP 3.4 appendix B and 5.2.28)."""
+
+    DELIVRD = "DELIVRD"
+    EXPIRED = "EXPIRED"
+    DELETED = "DELETED"
+    UNDELIV = "UNDELIV"
+    FAILED = "FAILED"
+    REJECTD = "REJECTD"
+    UNKNOWN = "UNKNOWN"
+    ACCEPTD = "ACCEPTD"
+    ENROUTE = "ENROUTE"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A delivery receipt as it came in. `state` is None when it could not be read: it is stored and acknowledged all the same."""
+
+    ref: str | None  # the carrier's message id, exactly as printed; the TLV's where present, else the text's
+    state: ReceiptState | None
+    error: str | None  # err: of the text, or network_error_code
+    recipient: str | None  # digits: the handset, source_addr of the deliver_sm
+    sender: str | None  # destination_addr of the deliver_sm
+    user_message_reference: int | None
+    raw: bytes  # the short_message (or message_payload) octets, at most 1 KiB
+    token: object  # the Link's own: which deliver_sm to answer, on which session
+
+
+class LinkState(Enum):
+    CONNECTING = "connecting"
+    BOUND = "bound"
+    BACKING_OFF = "backing_off"
+    REFUSED = "refused"  # wrong password or already bound: slow retry, an operator should look
+    CLOSED = "closed"
+
+
+class Inbox(Protocol):
+    """Where a Link reports. Called in the event loop's thread; must not block."""
+
+    def answered(self, answers: Sequence[Answer]) -> None: ...
+    def received(self, receipts: Sequence[Receipt]) -> None: ...
+    def changed(self, state: LinkState, detail: str) -> None: ...
+
+
+class Link(Protocol):
+    """One carrier's connections, one or many binds, seen as one."""
+
+    @property
+    def state(self) -> LinkState: ...
+
+    def room(self) -> int:
+        """How many submissions may be handed over now: window free on all bound sessions, and what the rate allows at once. 0 when unbound."""
+        ...
+
+    def prepare(self, message: Outgoing) -> list[Submission]:
+        """Splits a message into its submissions. Pure: the same message always gives the same split and the same UDH reference."""
+        ...
+
+    def submit(self, submissions: Sequence[Submission]) -> None:
+        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake: what cannot be written is answered UNSPENT."""
+        ...
+
+    def acknowledge(self, receipts: Sequence[Receipt]) -> None:
+        """Answers the deliver_sm of receipts that are now stored. One whose session is gone is dropped: the carrier sends it again."""
+        ...
+
+    async def start(self) -> None:
+        """Begins connecting, and goes on reconnecting (1..60 s, jitter) until `close`."""
+        ...
+
+    async def close(self, drain_s: float) -> None:
+        """Stops: waits up to `drain_s` for outstanding answers, unbinds, closes. Outstanding ones are reported UNANSWERED."""
+        ...

@@ -1,0 +1,305 @@
+"""The database: who opens a transaction, on SQLite and on PostgreSQL.
+
+`write()` and `read()` are synchronous SQLAlchemy Core transactions, the same statements on both databases. They stand in an
+`api.py`, a command, a job or a batch, nowhere else; use cases take `tx` first and never commit.
+
+`hot()` is for the few statements that carry the load (accepting a batch, a carrier's turn): awaited in the event loop, as
+raw SQL over columns of values. On PostgreSQL it is an asyncpg connection; on SQLite the same calls run in the one writer thread.
+
+Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a value means the same on both databases.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection, Dialect
+
+from heliograph.base.errors import Unavailable
+
+metadata: Final = sa.MetaData()
+
+SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
+POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up others (architecture section 4)
+POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
+POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
+CONNECT_TIMEOUT_S: Final = 1
+HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
+SYNC_CONNECTIONS_MAX: Final = 8
+
+T = TypeVar("T")
+
+
+class RawId(sa.types.TypeDecorator[str]):
+    """An id in raw form: uuid on PostgreSQL, 32 hex digits on SQLite, always 32 hex digits in Python."""
+
+    impl = sa.Uuid(as_uuid=False)
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else str(value).replace("-", "")
+
+
+class HotTx(Protocol):
+    """A transaction of the hot paths."""
+
+    postgresql: bool
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        """Rows of one statement; `$1…` on PostgreSQL, `?` on SQLite."""
+        ...
+
+    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
+        """One statement over equally long columns of values: arrays to `unnest` on PostgreSQL, one execution a row on SQLite."""
+        ...
+
+
+class _PostgresTx:
+    postgresql = True
+
+    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        return await self._connection.fetch(sql, *args)
+
+    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
+        if columns[0]:
+            await self._connection.fetch(sql, *columns)
+
+
+class _SqliteTx:
+    postgresql = False
+
+    def __init__(self, writer: "_SqliteWriter") -> None:
+        self._writer = writer
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        return await self._writer.run(lambda connection: connection.execute(sql, args).fetchall())
+
+    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
+        if columns[0]:
+            await self._writer.run(lambda connection: connection.executemany(sql, zip(*columns, strict=True)))
+
+
+class _FairLock:
+    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers starve one another."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._held = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    def acquire(self) -> None:
+        with self._guard:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()
+
+    def release(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+
+class _SqliteWriter:
+    """The hot paths' own connection, used by one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._connection = self._thread.submit(_connect_sqlite, path).result()
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
+
+    def close(self) -> None:
+        self._thread.submit(self._connection.close).result()
+        self._thread.shutdown()
+
+
+def _connect_sqlite(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
+                                 cached_statements=512)
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",
+                   "temp_store = MEMORY", "cache_size = -16000"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+class Database:
+    """One database. Made once a process, by whatever is started; closed by `close()` (and `close_hot()` in the event loop)."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.postgresql = url.startswith("postgres")
+        self._lock = _FairLock()
+        self._hot_turn = asyncio.Lock()  # the hot paths share one writer thread: who waits for the file must not block it
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._writer: _SqliteWriter | None = None
+        self.engine = _postgres_engine(url) if self.postgresql else _sqlite_engine(sqlite_path(url))
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is committed at the end of the block, or rolled back whole by any exception."""
+        if self.postgresql:
+            with _reachable(), self.engine.begin() as connection:
+                yield connection
+            return
+        self._lock.acquire()
+        try:
+            with _reachable(), self.engine.connect() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # a plain BEGIN that reads first would lose updates
+                yield connection
+                connection.commit()
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent view; nothing is stored."""
+        with _reachable(), self.engine.connect() as connection:
+            if not self.postgresql:
+                connection.exec_driver_sql("BEGIN")
+            yield connection
+            connection.rollback()
+
+    @asynccontextmanager
+    async def hot(self) -> AsyncIterator[HotTx]:
+        """A transaction of the hot paths, committed at the end of the block."""
+        if self.postgresql:
+            async with self._hot_postgres() as postgres_tx:
+                yield postgres_tx
+        else:
+            async with self._hot_sqlite() as sqlite_tx:
+                yield sqlite_tx
+
+    @asynccontextmanager
+    async def _hot_postgres(self) -> AsyncIterator[_PostgresTx]:
+        if self._pool is None:
+            await self.open_hot()
+        assert self._pool is not None
+        with _reachable():
+            async with self._pool.acquire() as connection, connection.transaction():
+                yield _PostgresTx(connection)
+
+    @asynccontextmanager
+    async def _hot_sqlite(self) -> AsyncIterator[_SqliteTx]:
+        if self._writer is None:
+            await self.open_hot()
+        writer = self._writer
+        assert writer is not None
+        with _reachable():
+            async with self._hot_turn:
+                await writer.run(self._begin)
+                try:
+                    yield _SqliteTx(writer)
+                    await writer.run(lambda connection: connection.execute("COMMIT"))
+                except BaseException:
+                    await asyncio.shield(writer.run(_roll_back))
+                    raise
+                finally:
+                    self._lock.release()
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        self._lock.acquire()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._lock.release()
+            raise
+
+    async def open_hot(self) -> None:
+        """Opens what `hot()` uses; called by itself at the first use."""
+        if self.postgresql:
+            with _reachable():
+                self._pool = await asyncpg.create_pool(
+                    self.url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids,
+                    command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings())
+        elif self._writer is None:
+            self._writer = _SqliteWriter(sqlite_path(self.url))
+
+    async def close_hot(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def sqlite_path(url: str) -> Path:
+    """`sqlite:////var/lib/heliograph/heliograph.db` → the file."""
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary")
+
+
+def _session_settings() -> dict[str, str]:
+    return {
+        "application_name": "heliograph",
+        "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
+        "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
+        "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
+        "timezone": "UTC",
+    }
+
+
+def _postgres_engine(url: str) -> sa.Engine:
+    options = " ".join(f"-c {name}={value}" for name, value in _session_settings().items() if name != "application_name")
+    return sa.create_engine(
+        "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
+
+
+def _sqlite_engine(path: Path) -> sa.Engine:
+    return sa.create_engine("sqlite://", creator=lambda: _connect_sqlite(path), poolclass=sa.QueuePool, pool_size=SYNC_CONNECTIONS_MAX,
+                            max_overflow=0, pool_timeout=5)
+
+
+@contextmanager
+def _reachable() -> Iterator[None]:
+    """Turns "the database cannot be used right now" into 503; every other error stays what it is."""
+    try:
+        yield
+    except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
+            asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
+            ConnectionError, TimeoutError) as error:
+        raise Unavailable("The database is not reachable.") from error
+    except (exc.OperationalError, sqlite3.OperationalError) as error:
+        if is_conflict(error):
+            raise
+        raise Unavailable("The database is not reachable.") from error
+
+
+RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
+
+
+def is_conflict(error: BaseException) -> bool:
+    """True for what the same transaction, run again, may well not meet: deadlock, serialization failure, a lock not got in time."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(cause, "sqlstate", None) in RETRIED_SQLSTATES

@@ -1,0 +1,151 @@
+"""Settings: from the environment, else from `heliograph.toml` in the data directory or the working directory.
+
+A wrong one stops the start with the setting's name, what was found and what is allowed.
+"""
+
+import base64
+import ipaddress
+import os
+import secrets
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+CONFIG_FILE: Final = "heliograph.toml"
+SECRET_FILE: Final = "secret.key"
+SECRET_BYTES_MIN: Final = 32
+
+
+class SettingError(Exception):
+    """A setting is wrong; the text names it, what was found and what is allowed."""
+
+    def __init__(self, name: str, found: str, allowed: str) -> None:
+        super().__init__(f"{name}: found {found}; allowed: {allowed}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a process was told. The name of a variable is the field's, upper case, with `HELIOGRAPH_` unless it is one of the two below."""
+
+    data_dir: Path
+    database_url: str
+    secret_key: str
+    redis_url: str | None = None
+    base_url: str | None = None  # the public address, for links that are shown
+    trusted_proxies: tuple[str, ...] = ()
+    metrics_token: str | None = None
+    log_format: str = "auto"  # auto, text or json
+    log_level: str = "info"
+
+
+_UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
+LOG_FORMATS: Final = ("auto", "text", "json")
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Reads all settings; makes the data directory, and on SQLite the secret key, when they are missing.
+
+    Raises SettingError for the first wrong one."""
+    directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError("HELIOGRAPH_DATA_DIR", f"{directory} ({error.strerror})", "a directory that can be written") from error
+    given = _from_file(directory) | _from_environment(environment)
+    database_url = _database_url(given.pop("database_url", None), directory)
+    secret = given.pop("secret_key", None) or _secret_of(directory, database_url)
+    if len(secret) < SECRET_BYTES_MIN:
+        raise SettingError("HELIOGRAPH_SECRET_KEY", f"{len(secret)} characters", f"at least {SECRET_BYTES_MIN}, from a random source")
+    given.pop("data_dir", None)
+    checked = {name: _CHECKS[name](value) for name, value in given.items() if value not in (None, "")}
+    return Settings(data_dir=directory, database_url=database_url, secret_key=secret, **checked)
+
+
+def _variable(field: str) -> str:
+    return _UNPREFIXED.get(field, f"HELIOGRAPH_{field.upper()}")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {f.name: environment[_variable(f.name)] for f in fields(Settings) if environment.get(_variable(f.name))}
+
+
+def _from_file(directory: Path) -> dict[str, Any]:
+    for path in (directory / CONFIG_FILE, Path(CONFIG_FILE)):
+        if not path.exists():
+            continue
+        try:
+            found = tomllib.loads(path.read_text("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            raise SettingError(str(path), str(error), "a TOML file") from error
+        known = {f.name for f in fields(Settings)} - {"data_dir"}
+        if unknown := sorted(set(found) - known):
+            raise SettingError(f"{path}: {unknown[0]}", "no such setting", ", ".join(sorted(known)))
+        return found
+    return {}
+
+
+def _database_url(found: Any, directory: Path) -> str:
+    if not found:
+        return f"sqlite:///{directory / 'heliograph.db'}"
+    url = str(found)
+    if url.startswith(("postgresql://", "postgres://")):
+        return "postgresql://" + url.split("://", 1)[1]
+    if url.startswith("sqlite:////"):
+        return url
+    raise SettingError("DATABASE_URL", repr(url.split("://", 1)[0] + "://…"), "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH")
+
+
+def _secret_of(directory: Path, database_url: str) -> str:
+    if database_url.startswith("postgresql"):
+        raise SettingError("HELIOGRAPH_SECRET_KEY", "nothing",
+                           f"at least {SECRET_BYTES_MIN} random characters, the same for every process of this database (openssl rand -base64 32)")
+    path = directory / SECRET_FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text("ascii").strip()
+    with os.fdopen(descriptor, "w") as file:
+        secret = base64.b64encode(secrets.token_bytes(32)).decode()
+        file.write(secret + "\n")
+    return secret
+
+
+def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise SettingError(_variable(name), repr(value), ", ".join(allowed))
+        return str(value)
+
+    return check
+
+
+def _url(name: str, schemes: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if not str(value).startswith(tuple(f"{scheme}://" for scheme in schemes)):
+            raise SettingError(_variable(name), repr(str(value).split("@")[-1]), " or ".join(f"{scheme}://…" for scheme in schemes))
+        return str(value).rstrip("/")
+
+    return check
+
+
+def _networks(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list) else str(value).split(",")
+    for part in parts:
+        try:
+            ipaddress.ip_network(str(part).strip())
+        except ValueError as error:
+            raise SettingError("HELIOGRAPH_TRUSTED_PROXIES", repr(part), "addresses or networks such as 10.0.0.0/8, separated by commas") from error
+    return tuple(str(part).strip() for part in parts)
+
+
+_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "redis_url": _url("redis_url", ("redis", "rediss", "unix")),
+    "base_url": _url("base_url", ("http", "https")),
+    "trusted_proxies": _networks,
+    "metrics_token": str,
+    "log_format": _one_of("log_format", LOG_FORMATS),
+    "log_level": _one_of("log_level", LOG_LEVELS),
+}

@@ -1,0 +1,140 @@
+"""Sends, messages, and the way out: queue, segments in flight, and the carriers' own ids.
+
+A send and its messages are one run of ids: the k-th message of a send has the id `send + 1 + k`. So all messages of a send
+are found by a range of the primary key, `messages` needs no index on the send, and the queue holds *runs* (first id and
+count), not messages: queueing 10,000 costs one row.
+"""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+
+SEND_TYPES = ("sms", "otp", "campaign")
+STATUSES = ("queued", "sent", "delivered", "failed")
+ERROR_CODES = ("carrier_rejected", "undeliverable", "expired", "rejected", "unknown", "canceled", "blocked", "no_route")
+
+sends = sa.Table(
+    "sends",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("type", sa.String(8), nullable=False),
+    sa.Column("sender", sa.String(15), nullable=False),
+    sa.Column("text", sa.Text, nullable=True, comment="null after retention"),
+    sa.Column("encoding", sa.String(5), nullable=False),
+    sa.Column("segments", sa.SmallInteger, nullable=False),
+    sa.Column("message_count", sa.Integer, nullable=False),
+    sa.Column("reference", sa.String(128), nullable=True),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("credits_required", sa.BigInteger, nullable=False),
+    sa.Column("credits_used", sa.BigInteger, nullable=False),
+    sa.Column("credits_remaining", sa.BigInteger, nullable=False),
+    sa.Column("exceptions", sa.Text, nullable=True, comment="JSON: rejected recipients and duplicates by index; null when there are none"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint(f"type IN ({', '.join(map(repr, SEND_TYPES))})", name="sends_type"),
+    sa.Index("sends_by_account", "account_id", "sandbox", "id"),
+    sa.Index("sends_by_reference", "account_id", "reference", postgresql_where=sa.text("reference IS NOT NULL"),
+             sqlite_where=sa.text("reference IS NOT NULL")),
+)
+
+# On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an indexed column.
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("send_id", RawId, nullable=False),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("recipient", sa.BigInteger, nullable=True, comment="E.164 digits as a number; null after retention"),
+    sa.Column("country_code", sa.String(2), nullable=True),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.String(9), nullable=False),
+    sa.Column("segments", sa.SmallInteger, nullable=False),
+    sa.Column("credits", sa.Integer, nullable=False),
+    sa.Column("refunded", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("parts_accepted", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: a carrier accepted segment k"),
+    sa.Column("parts_delivered", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: its receipt said DELIVRD"),
+    sa.Column("error_code", sa.String(16), nullable=True),
+    sa.Column("error_message", sa.String(255), nullable=True),
+    sa.Column("sent_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("delivered_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("failed_at_ms", sa.BigInteger, nullable=True),
+    sa.CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})", name="messages_status"),
+    sa.CheckConstraint("refunded >= 0 AND refunded <= credits", name="messages_refunded"),
+    sa.CheckConstraint("(status = 'failed') = (error_code IS NOT NULL)", name="messages_error"),
+    sa.Index("messages_by_recipient", "account_id", "recipient"),
+    postgresql_partition_by="RANGE (id)",
+)
+
+queue = sa.Table(
+    "queue",
+    metadata,
+    sa.Column("carrier_id", sa.SmallInteger, primary_key=True),
+    sa.Column("rank_us", sa.BigInteger, primary_key=True, comment="virtual time: the lowest leaves first"),
+    sa.Column("first_id", RawId, primary_key=True, comment="the run: this message and the next ones of the same send"),
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("send_id", RawId, nullable=False),
+    sa.Column("segments", sa.SmallInteger, nullable=False, comment="of each message"),
+    sa.Column("prefix", sa.String(15), nullable=False, comment="of the route that chose the carrier: fail-over takes its next one"),
+    sa.Column("attempt", sa.SmallInteger, nullable=False),
+    sa.Column("not_before_ms", sa.BigInteger, nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("count > 0", name="queue_count"),
+)
+
+# What was handed to a carrier and is not answered: one row a submit_sm, committed before its bytes leave.
+inflight = sa.Table(
+    "inflight",
+    metadata,
+    sa.Column("message_id", RawId, primary_key=True),
+    sa.Column("part", sa.SmallInteger, primary_key=True),
+    sa.Column("parts", sa.SmallInteger, nullable=False, comment="bits of the segments that this submit_sm carries"),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column("worker", sa.BigInteger, nullable=False, comment="epoch of the process that holds it"),
+    sa.Column("attempt", sa.SmallInteger, nullable=False),
+    sa.Column("state", sa.String(10), nullable=False),
+    sa.Column("prefix", sa.String(15), nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("since_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("state IN ('claimed', 'submitting', 'in_doubt')", name="inflight_state"),
+)
+
+# A carrier's id of a segment. The submit answer and the receipt both upsert it: whoever comes second sees the first.
+carrier_refs = sa.Table(
+    "carrier_refs",
+    metadata,
+    sa.Column("carrier_id", sa.SmallInteger, primary_key=True),
+    sa.Column("ref", sa.String(65), primary_key=True),
+    sa.Column("message_id", RawId, nullable=True, comment="null: a receipt whose answer has not come (yet)"),
+    sa.Column("parts", sa.SmallInteger, nullable=True),
+    sa.Column("recipient", sa.BigInteger, nullable=True, comment="as the receipt names it: a match needs it to agree"),
+    sa.Column("receipt_state", sa.String(8), nullable=True),
+    sa.Column("receipt_error", sa.String(32), nullable=True),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+)
+
+# Receipts that could not be read or carry no id: kept 72 h for the operator, and for matching by hand.
+unmatched_receipts = sa.Table(
+    "unmatched_receipts",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column("ref", sa.String(65), nullable=True),
+    sa.Column("receipt_state", sa.String(8), nullable=True),
+    sa.Column("receipt_error", sa.String(32), nullable=True),
+    sa.Column("recipient", sa.BigInteger, nullable=True),
+    sa.Column("sender", sa.String(21), nullable=True),
+    sa.Column("user_message_reference", sa.Integer, nullable=True),
+    sa.Column("raw", sa.LargeBinary, nullable=False),
+    sa.Column("received_at_ms", sa.BigInteger, nullable=False),
+)
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("epoch", sa.BigInteger, primary_key=True),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("started_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+)

@@ -1,0 +1,1 @@
+"""Alembic's migrations: each is frozen once released."""

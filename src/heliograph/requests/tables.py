@@ -1,0 +1,18 @@
+"""Idempotency keys: one row for each POST that succeeded with an Idempotency-Key, written in the transaction of its effect."""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column("path", sa.String(128), primary_key=True, comment="method and path, such as POST /sms/send"),
+    sa.Column("key", sa.String(255), primary_key=True),
+    sa.Column("body_sha256", sa.LargeBinary(32), nullable=False),
+    sa.Column("send_id", RawId, nullable=True, comment="a send's answer is rebuilt from the send"),
+    sa.Column("answer", sa.Text, nullable=True, comment="any other answer is kept as it was given"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+)

@@ -1,0 +1,24 @@
+"""Sender IDs: what a text may claim to come from."""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+
+senders = sa.Table(
+    "senders",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("sender", sa.String(15), nullable=False, comment="as approved, and as sent"),
+    sa.Column("folded", sa.String(15), nullable=False, comment="lower case: senders are compared without case"),
+    sa.Column("country_code", sa.String(2), nullable=True),
+    sa.Column("purpose", sa.String(255), nullable=True),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("rejection_reason", sa.String(255), nullable=True),
+    sa.Column("is_default", sa.Boolean, nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("decided_at_ms", sa.BigInteger, nullable=True),
+    sa.CheckConstraint("status IN ('submitted', 'approved', 'rejected', 'suspended')", name="senders_status"),
+    sa.Index("senders_once", "account_id", "sandbox", "folded", unique=True),
+)

@@ -1,0 +1,58 @@
+"""Wallets and the ledger. A wallet's figures are the sum of its ledger entries; `heliograph ledger verify` proves it."""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+
+ENTRY_TYPES = ("topup", "credit_purchase", "credit_grant", "sms_charge", "sms_refund", "transfer_in", "transfer_out", "adjustment")
+
+wallets = sa.Table(
+    "wallets",
+    metadata,
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("currency", sa.String(3), nullable=False),
+    sa.Column("balance_minor", sa.BigInteger, nullable=False),
+    sa.Column("sms_credits", sa.BigInteger, nullable=False),
+    sa.Column("low_balance_credits", sa.BigInteger, nullable=True),
+    sa.Column("low_balance_amount_minor", sa.BigInteger, nullable=True),
+    sa.Column("credits_alarm_armed", sa.Boolean, nullable=False),
+    sa.Column("balance_alarm_armed", sa.Boolean, nullable=False),
+    sa.Column("next_rank_us", sa.BigInteger, nullable=False, comment="virtual time at which the account's next message is due (fair queue)"),
+    sa.Column("spent_day", sa.Integer, nullable=False, comment="days since 1970 (UTC) that spent_credits counts"),
+    sa.Column("spent_credits", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("balance_minor >= 0", name="wallets_balance"),
+    sa.CheckConstraint("sms_credits >= 0", name="wallets_credits"),
+    postgresql_with={"fillfactor": 50},  # every debit updates its row in place
+)
+
+# One row is one transfer between an account and its counterpart (another account, or one of the service's own, ledger.SERVICE…): what the one
+# gains the other loses, so every row sums to zero in each unit. Signs are the account's. A transfer between two customers is seen by
+# both; the counterpart's figures after it stand beside. Rows are only ever added.
+ledger_entries = sa.Table(
+    "ledger_entries",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("counterpart_id", RawId, nullable=False),
+    sa.Column("type", sa.String(16), nullable=False),
+    sa.Column("currency", sa.String(3), nullable=False),
+    sa.Column("amount_minor", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False),
+    sa.Column("balance_after_minor", sa.BigInteger, nullable=False),
+    sa.Column("credits_after", sa.BigInteger, nullable=False),
+    sa.Column("counterpart_balance_after_minor", sa.BigInteger, nullable=True),
+    sa.Column("counterpart_credits_after", sa.BigInteger, nullable=True),
+    sa.Column("description", sa.String(255), nullable=False),
+    sa.Column("reference", sa.String(128), nullable=True),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint(f"type IN ({', '.join(repr(kind) for kind in ENTRY_TYPES)})", name="ledger_entries_type"),
+    sa.CheckConstraint("account_id <> counterpart_id", name="ledger_entries_two_sides"),
+    sa.CheckConstraint("balance_after_minor >= 0 AND credits_after >= 0", name="ledger_entries_never_negative"),
+    sa.Index("ledger_entries_by_account", "account_id", "id"),
+    sa.Index("ledger_entries_by_counterpart", "counterpart_id", "id", postgresql_where=sa.text("counterpart_credits_after IS NOT NULL"),
+             sqlite_where=sa.text("counterpart_credits_after IS NOT NULL")),
+    # the same reference is applied once (contract section 8, credits and wallet commands)
+    sa.Index("ledger_entries_once", "account_id", "type", "reference", unique=True,
+             postgresql_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')"),
+             sqlite_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')")),
+)

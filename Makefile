@@ -1,0 +1,65 @@
+# `make help` lists everything. On a machine with Python 3.11 or newer and make, each of these installs what it needs first.
+
+PYTHON ?= python3
+BIN := .venv/bin
+UV := .tools/bin/uv
+NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/wire/*/package-lock.json))
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	$(if $(UPGRADE),--upgrade)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo install services lint test check bench lock clean
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
+		printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: .venv/installed-runtime ## Install, then run the service with a ready account: prints its address, keys and a curl that works (ONCE=1: check and end)
+	@$(BIN)/heliograph demo $(if $(ONCE),--once)
+
+install: .venv/installed-dev ## Only install: uv in .tools, the locked dependencies and tools in .venv
+
+services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node); as root, install what is missing
+	@$(BIN)/python -m tests.services
+
+lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the tests need, and run them all (ARGS="tests/unit -x": some)
+	@$(BIN)/pytest $(ARGS)
+
+check: lint test ## Exactly what CI runs: lint and test
+
+bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
+	@$(BIN)/python -m bench $(ARGS)
+
+lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with hashes (UPGRADE=1: at their newest versions)
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) --group uv -o tools/uv.lock
+	$(COMPILE) --group build -o tools/build.lock
+
+clean: ## Remove everything that make made; never your data
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist $(wildcard tests/wire/*/node_modules)
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An installation that is newer than what it was made from is not made again.
+.tools/installed: tools/uv.lock tools/install.sh
+	@tools/install.sh uv $(PYTHON)
+	@touch $@
+
+.venv/installed-runtime: .tools/installed tools/build.lock requirements.lock pyproject.toml
+	@tools/install.sh runtime
+	@touch $@
+
+.venv/installed-dev: .tools/installed tools/build.lock requirements-dev.lock pyproject.toml
+	@tools/install.sh dev
+	@touch $@
+
+tests/wire/%/node_modules/.installed: tests/wire/%/package-lock.json
+	cd tests/wire/$* && npm ci --silent --no-audit --no-fund
+	@touch $@

@@ -1,0 +1,66 @@
+"""`python -m tests.services`: says where the tests find what they need, and as root installs what is missing (Debian, Ubuntu)."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.services import ServiceMissingError, node, postgres, private_only, redis
+
+
+class Need(NamedTuple):
+    name: str
+    where: Callable[[], str | None]  # in words; None when it is missing
+    packages: tuple[str, ...]
+    advice: str
+
+
+def _postgres() -> str | None:
+    if server := postgres.find_server():
+        return f"running, at {server.rsplit('@', 1)[-1]}"
+    programs = postgres.find_programs()
+    return f"a private server, with the programs in {programs}" if programs else None
+
+
+def _redis() -> str | None:
+    if named := os.environ.get("HELIOGRAPH_TEST_REDIS_URL"):
+        return f"running, at {named.rsplit('@', 1)[-1]}"
+    if not private_only() and redis.answers(redis.DEFAULT_URL):
+        return f"running, at {redis.DEFAULT_URL}"
+    program = shutil.which("redis-server")
+    return f"a private server, with {program}" if program else None
+
+
+NEEDS = (
+    Need("PostgreSQL", _postgres, ("postgresql",), postgres.ADVICE),
+    Need("Redis", _redis, ("redis-server",), redis.ADVICE),
+    Need("Node", node.find_node, ("nodejs", "npm"), node.ADVICE),
+)
+
+
+def main() -> None:
+    missing = [need for need in NEEDS if need.where() is None]
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        _install([package for need in missing for package in need.packages])
+    places = {need: need.where() for need in NEEDS}
+    for need, place in places.items():
+        print(f"{need.name}: {place or 'missing'}")
+    if None in places.values():
+        sys.exit("\n".join(need.advice for need, place in places.items() if place is None))
+
+
+def _install(packages: list[str]) -> None:
+    """Installs Debian packages. Should that fail, what is still missing is named afterwards."""
+    print("Installing", ", ".join(packages), flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]):
+        subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ServiceMissingError as missing:
+        sys.exit(str(missing))

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs, from a bare Python: `tools/install.sh uv [PYTHON]` puts uv into .tools, `runtime` and `dev` fill .venv from the locks.
+# Every file that is installed, the tools' own included, is checked against a hash. The Makefile decides when.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail() {
+    printf '\n%s\n\n' "$*" >&2
+    exit 1
+}
+
+# What Debian and Ubuntu split off Python: without it there are no virtual environments.
+install_venv_module() {
+    package="python$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "Installing $package, which $1 needs for virtual environments."
+        { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package"; } </dev/null >/dev/null && return
+    fi
+    fail "$1 cannot make virtual environments. On Debian and Ubuntu: sudo apt-get install $package"
+}
+
+install_uv() {
+    python=$1
+    command -v "$python" >/dev/null || fail "There is no $python here. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3 …"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$python is $("$python" -V 2>&1); Heliograph needs Python 3.11 or newer. Name another one: make PYTHON=/path/to/python3.11 …"
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || install_venv_module "$python"
+    "$python" -m venv --clear .tools
+    .tools/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r tools/uv.lock
+}
+
+# uv does not read pip's configuration; a package mirror or a certificate store that is set up for pip is meant for uv too.
+adopt_pip_settings() {
+    export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
+    mirror=${PIP_INDEX_URL:-$(.tools/bin/python -m pip config get global.index-url 2>/dev/null || true)}
+    if [ -n "$mirror" ] && [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then export UV_DEFAULT_INDEX="$mirror"; fi
+}
+
+fill_venv() {
+    adopt_pip_settings
+    uv=.tools/bin/uv
+    .venv/bin/python -c '' 2>/dev/null || $uv venv --quiet --clear --no-python-downloads --python .tools/bin/python .venv
+    in_venv="--quiet --python .venv/bin/python"
+    case $1 in
+    dev) $uv pip sync $in_venv --require-hashes requirements-dev.lock ;;  # exactly these: what is not locked goes
+    runtime) $uv pip install $in_venv --require-hashes -r requirements.lock ;;  # beside the tools, if they are there
+    esac
+    $uv pip install $in_venv --no-deps --require-build-hashes --build-constraints tools/build.lock --editable .
+}
+
+case ${1:-} in
+uv) install_uv "${2:-python3}" ;;
+runtime | dev) fill_venv "$1" ;;
+*) fail "usage: tools/install.sh uv [PYTHON] | runtime | dev" ;;
+esac

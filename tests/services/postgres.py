@@ -58,8 +58,7 @@ def postgres_server() -> Iterator[str]:
     if running := find_server():
         yield running
         return
-    server = PrivatePostgres()
-    with server:
+    with PrivatePostgres() as server:
         yield server.url
 
 

@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -71,7 +72,7 @@ class PrivateService(ABC):
             self._keeper.communicate(order)
             self._keeper = None
 
-    def __enter__(self) -> "PrivateService":
+    def __enter__(self) -> Self:
         self.start()
         return self
 

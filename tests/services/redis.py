@@ -45,8 +45,7 @@ def redis_server() -> Iterator[str]:
             with _client(running) as client:
                 client.flushdb()
         return
-    server = PrivateRedis()
-    with server:
+    with PrivateRedis() as server:
         yield server.url
 
 

@@ -1,0 +1,129 @@
+"""What every test can ask for: databases (SQLite and PostgreSQL), Redis, servers of its own to kill. And no test is skipped in silence.
+
+| fixture | gives |
+|---|---|
+| `database_url` | an empty, migrated database; the test runs once on SQLite and once on PostgreSQL |
+| `sqlite_url`, `postgresql_url` | the same, on one of them |
+| `new_database` | `new_database("postgresql")`: one more, for fixtures of any scope and for tests that need two |
+| `postgres_url` | a PostgreSQL server on which databases can be created |
+| `redis_url` | an empty Redis database |
+| `private_postgres`, `private_redis` | a server of the test's own: `.url`, `.stop()`, `.kill()`, `.start()` |
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from heliograph.base import clock, migrate
+from tests.services import redis
+from tests.services.databases import PostgresDatabases, SqliteDatabases
+from tests.services.postgres import PrivatePostgres, postgres_server
+from tests.services.redis import PrivateRedis, redis_server
+
+NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
+
+settings.register_profile("heliograph", deadline=None)  # how long an example takes says nothing on a machine that others use too
+settings.load_profile("heliograph")
+
+
+def prepare_database(url: str) -> None:
+    """Makes an empty database what the tests start from. Called once a session for each kind of database; tests get copies."""
+    migrate.upgrade(url)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def _postgres_databases(postgres_url: str) -> Iterator[PostgresDatabases]:
+    databases = PostgresDatabases(postgres_url, prepare_database)
+    yield databases
+    databases.close()
+
+
+@pytest.fixture(scope="session")
+def _sqlite_databases(tmp_path_factory: pytest.TempPathFactory) -> SqliteDatabases:
+    return SqliteDatabases(tmp_path_factory.mktemp("sqlite"), prepare_database)
+
+
+@pytest.fixture
+def sqlite_url(_sqlite_databases: SqliteDatabases, tmp_path: Path) -> str:
+    return _sqlite_databases.new(tmp_path)
+
+
+@pytest.fixture
+def postgresql_url(_postgres_databases: PostgresDatabases) -> str:
+    return _postgres_databases.reused()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture(scope="session")
+def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewDatabase:
+    def make(kind: str) -> str:
+        databases = request.getfixturevalue(f"_{'postgres' if kind == 'postgresql' else kind}_databases")
+        return str(databases.new() if kind == "postgresql" else databases.new(tmp_path_factory.mktemp("database")))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def _redis_database() -> Iterator[str]:
+    with redis_server() as url:
+        yield url
+
+
+@pytest.fixture
+def redis_url(_redis_database: str) -> str:
+    redis.empty(_redis_database)
+    return _redis_database
+
+
+@pytest.fixture
+def private_postgres() -> Iterator[PrivatePostgres]:
+    with PrivatePostgres() as server:
+        yield server
+
+
+@pytest.fixture
+def private_redis() -> Iterator[PrivateRedis]:
+    with PrivateRedis() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _real_time_again() -> Iterator[None]:
+    """Takes back what a test moved the clock by."""
+    yield
+    clock.move(by_ms=-clock._offset_ms)
+
+
+def _skips_fail() -> bool:
+    return os.environ.get("CI") == "true"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a test that could not run is a failure (an expected failure did run)."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and _skips_fail():
+        report.outcome, report.longrepr = "failed", f"skipped, which CI takes for a failure: {report.longreprtext}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI a file of tests that could not be collected is a failure."""
+    report = yield
+    if report.skipped and _skips_fail():
+        report.outcome, report.longrepr = "failed", f"skipped, which CI takes for a failure: {report.longreprtext}"
+    return report

@@ -1,0 +1,178 @@
+"""Numbering plans: the metadata of the phonenumbers library as tables that can be asked in a microsecond.
+
+The library takes 16 µs and more for a number, because it looks up and compiles everything each time. What is read from it
+once per calling code stands here: which lengths are possible, how a trunk prefix is told and dropped, and which country
+a number of a shared calling code (+1, +44 …) belongs to. A plan is read when its first number comes: reading all of
+them at start would cost more than the whole start is worth.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Final
+
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, REGION_CODE_FOR_NON_GEO_ENTITY, PhoneMetadata, PhoneNumberDesc
+
+E164_DIGITS_MIN: Final = 7  # contract section 5; what is shorter is a short code, and no address from abroad
+E164_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
+
+_NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without a trunk prefix, say
+
+
+class Plan:
+    """How numbers are dialled in one region: the rules by which a national number is read."""
+
+    __slots__ = ("_general", "_transform", "abroad", "calling_code", "lengths", "longest", "trunk")
+
+    def __init__(self, metadata: PhoneMetadata) -> None:
+        general = metadata.general_desc
+        if general is None:
+            raise ValueError(f"the numbering plan {metadata.id} has no general description")
+        self.calling_code = str(metadata.country_code)
+        self.lengths = frozenset(general.possible_length)
+        self.longest = max(self.lengths)
+        self.trunk = re.compile(metadata.national_prefix_for_parsing or _NOTHING)
+        self.abroad = re.compile(metadata.international_prefix or _NOTHING)
+        self._general = re.compile(general.national_number_pattern or _NOTHING)
+        self._transform = metadata.national_prefix_transform_rule or None
+
+    def describes(self, national: str) -> bool:
+        """Whether the whole of `national` looks like a number of this plan; stricter than its length alone."""
+        return self._general.fullmatch(national) is not None
+
+    def without_trunk(self, national: str) -> str:
+        """`national` without the trunk prefix (0 in most countries) and carrier code, rewritten where the plan says so.
+
+        Argentina turns `0 11 15 …` into `9 11 …`, Guernsey puts 1481 before a local number. A number that is whole as it stands and
+        would not be so any more is left alone.
+        """
+        found = self.trunk.match(national)
+        if found is None:
+            return national
+        rest = national[found.end() :]
+        if self._transform and found.re.groups and found[found.re.groups] is not None:
+            rest = found.expand(self._transform) + rest
+        return national if self.describes(national) and not self.describes(rest) else rest
+
+    def significant(self, national: str) -> str:
+        """The national significant number: as `without_trunk`, but only when what remains is long enough to be one."""
+        rest = self.without_trunk(national)
+        return rest if len(rest) in self.lengths or len(rest) > self.longest else national
+
+
+class CallingCode:
+    """One country calling code: which numbers are possible under it, and whose they are."""
+
+    __slots__ = ("_country", "_members", "_members_by_length", "digits", "lengths", "national_at", "plan", "trunk")
+
+    def __init__(self, digits: str) -> None:
+        regions = _REGIONS[digits]
+        # A shared calling code is judged by its main region (US for +1), which lists the lengths of all of them.
+        self.plan = _plan(regions[0], int(digits))
+        self.digits = digits
+        self.national_at = len(self.digits)
+        totals = (self.national_at + length for length in self.plan.lengths)
+        self.lengths = frozenset(total for total in totals if E164_DIGITS_MIN <= total <= E164_DIGITS_MAX)
+        self.trunk: Callable[[str, int], object] = self.plan.trunk.match
+        self._country = None if regions[0] == REGION_CODE_FOR_NON_GEO_ENTITY else regions[0]
+        self._members = tuple(regions) if len(regions) > 1 else ()
+        self._members_by_length: dict[int, re.Pattern[str]] = {}
+
+    def country_of(self, number: str) -> str | None:
+        """The country of a whole number (calling code included); None when it belongs to none, as +800 or an unassigned area of +1."""
+        if not self._members:
+            return self._country
+        pattern = self._members_by_length.get(len(number))
+        if pattern is None:
+            pattern = self._members_by_length[len(number)] = _members_pattern(self._members, len(number) - self.national_at)
+        found = pattern.match(number, self.national_at)
+        return found.lastgroup if found else None
+
+
+class _CallingCodes(dict[str, CallingCode | None]):
+    """Calling codes by the first three digits of a number: none is longer, and none is the beginning of another.
+
+    Filled as numbers come; it cannot outgrow the 1,111 strings of at most three digits.
+    """
+
+    def __missing__(self, first_three: str) -> CallingCode | None:
+        known = (first_three[:end] for end in range(1, len(first_three) + 1) if first_three[:end] in _REGIONS)
+        digits = next(known, None)
+        self[first_three] = None if digits is None else _calling_code(digits)
+        return self[first_three]
+
+
+calling_codes: Final = _CallingCodes()
+
+_REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}  # main region first
+_CALLING_CODE_OF_REGION: Final = {
+    region: code for code, regions in COUNTRY_CODE_TO_REGION_CODE.items() for region in regions if region != REGION_CODE_FOR_NON_GEO_ENTITY
+}
+
+
+def calling_code_of(country: str) -> int | None:
+    """The calling code of a country (233 for GH); None where nobody has a telephone, as in AQ, or for what is no country."""
+    return _CALLING_CODE_OF_REGION.get(country)
+
+
+def plan_of(country: str) -> Plan | None:
+    """The numbering plan by which numbers are dialled inside `country`; None when it has none."""
+    code = calling_code_of(country)
+    return None if code is None else _plan(country, code)
+
+
+@cache
+def _plan(region: str, code: int) -> Plan:
+    return Plan(_metadata(region, code))
+
+
+@cache
+def _calling_code(digits: str) -> CallingCode:
+    return CallingCode(digits)
+
+
+def _metadata(region: str, code: int) -> PhoneMetadata:
+    metadata = PhoneMetadata.metadata_for_region_or_calling_code(code, region)
+    if metadata is None:
+        raise ValueError(f"the phonenumbers library lists +{code} for {region}, and has no metadata for it")
+    return metadata
+
+
+def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
+    """One pattern with a group per region, tried in the library's order; the name of the group that matches is the country."""
+    groups = []
+    for region in regions:
+        metadata = _metadata(region, _CALLING_CODE_OF_REGION[region])
+        pattern = metadata.leading_digits if metadata.leading_digits is not None else _valid_pattern(metadata, length)
+        groups.append(f"(?P<{region}>{pattern})")
+    return re.compile("|".join(groups))
+
+
+def _valid_pattern(metadata: PhoneMetadata, length: int) -> str:
+    """A pattern for the national numbers of `length` digits that are valid in a region, of whatever type."""
+    general = _pattern_if_possible(metadata.general_desc, length)
+    types = (
+        metadata.fixed_line,
+        metadata.mobile,
+        metadata.toll_free,
+        metadata.premium_rate,
+        metadata.shared_cost,
+        metadata.voip,
+        metadata.personal_number,
+        metadata.pager,
+        metadata.uan,
+        metadata.voicemail,
+    )
+    patterns = [pattern for kind in types if (pattern := _pattern_if_possible(kind, length))]
+    if general is None or not patterns:
+        return _NOTHING
+    return rf"(?=(?:{general})\Z)(?:{'|'.join(patterns)})\Z"
+
+
+def _pattern_if_possible(kind: PhoneNumberDesc | None, length: int) -> str | None:
+    """The pattern of a type of number; None when the region has no such numbers of that length."""
+    if kind is None or not kind.national_number_pattern:
+        return None
+    if kind.possible_length and length not in kind.possible_length:
+        return None
+    return kind.national_number_pattern

@@ -37,6 +37,7 @@ NEEDS = (
     Need("PostgreSQL", _postgres, ("postgresql",), postgres.ADVICE),
     Need("Redis", _redis, ("redis-server",), redis.ADVICE),
     Need("Node", node.find_node, ("nodejs", "npm"), node.ADVICE),
+    Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 
 

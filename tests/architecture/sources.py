@@ -1,0 +1,29 @@
+"""The project's own Python files, as syntax trees: what the tests of this folder look at."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "heliograph"
+
+
+class Source(NamedTuple):
+    path: str  # from the folder that was asked for: `messages/send.py`
+    text: str
+    tree: ast.Module
+
+
+@cache
+def sources(folder: Path) -> tuple[Source, ...]:
+    """Every Python file below the folder, sorted."""
+    return tuple(_read(folder))
+
+
+def _read(folder: Path) -> Iterator[Source]:
+    for path in sorted(folder.rglob("*.py")):
+        if "node_modules" not in path.parts:
+            text = path.read_text("utf-8")
+            yield Source(path.relative_to(folder).as_posix(), text, ast.parse(text))

@@ -1,0 +1,43 @@
+"""Who opens a transaction commits it, and only a few kinds of files do (docs/architecture.md, "Rules that keep it sound").
+
+A use case takes `tx` first and never commits: so what belongs together is stored together, whoever calls.
+"""
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+
+from tests.architecture.sources import PACKAGE, Source, sources
+
+MAY_OPEN_A_TRANSACTION = {
+    "*/api.py": "a request is a transaction",
+    "*/jobs.py": "a background job is a transaction",
+    "portal/*": "a page is a transaction",
+    "entry/cli/*": "a command is a transaction",
+    "base/db.py": "this is where transactions are made",
+    "base/migrate.py": "a migration is a transaction, and runs before anything else does",
+    "messages/accept.py": "a batch of sends is a transaction",
+    "messages/turn.py": "a carrier's turn is a transaction",
+}
+OPENERS_OF_OURS = ("write", "hot")  # methods of base.db.Database
+OPENERS_OF_DRIVERS = ("commit", "begin", "transaction")
+OUR_DATABASE = ("db", "_db", "database", "_database")
+
+
+def test_transactions_are_opened_and_committed_in_their_places_only() -> None:
+    elsewhere = [
+        f"{source.path}:{line}: {what}: take `tx` from the caller, or name the file in MAY_OPEN_A_TRANSACTION, with a reason"
+        for source in sources(PACKAGE) if not any(fnmatch(source.path, place) for place in MAY_OPEN_A_TRANSACTION)
+        for line, what in _transactions(source)
+    ]
+    assert not elsewhere, "\n".join(elsewhere)
+
+
+def _transactions(source: Source) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(" ")[0] in ("BEGIN", "COMMIT"):
+            yield node.lineno, node.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method, receiver = node.func.attr, ast.unparse(node.func.value)
+            if method in OPENERS_OF_DRIVERS or (method in OPENERS_OF_OURS and receiver.split(".")[-1] in OUR_DATABASE):
+                yield node.lineno, f"{receiver}.{method}()"

@@ -1,0 +1,62 @@
+"""What the documentation tells a reader to type works."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.documents import DocumentFailedError, run
+from tests.architecture.sources import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_of_a_document_runs(document: Path, tmp_path: Path) -> None:
+    run(document, tmp_path)
+
+
+def _document(directory: Path, text: str) -> Path:
+    document = directory / "guide.md"
+    document.write_text(text, "utf-8")
+    (directory / "run").mkdir()
+    return document
+
+
+def test_a_document_is_one_session_beside_its_server(tmp_path: Path) -> None:
+    document = _document(tmp_path, """
+<!-- not run: it would never end -->
+```sh
+sleep 1000000
+```
+<!-- background -->
+```sh
+touch readyz
+exec python -m http.server --bind $(echo 127.0.0.1:8080 | tr : ' ')
+```
+1. Indented, in a list:
+
+   ```bash
+   export ANSWER=$(curl -s -o /dev/null -w '%{http_code}' http://localhost:8080/readyz)
+   ```
+```python
+import os
+print(open("here", "w").write(os.environ["ANSWER"]))
+```
+```json
+{"not": "run"}
+```
+""")
+    run(document, tmp_path / "run")
+    assert (tmp_path / "run" / "here").read_text() == "200"
+
+
+def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:
+    document = _document(tmp_path, "```sh\ntrue\n```\n\n```sh\necho was here\nfalse\necho not here\n```\n")
+    with pytest.raises(DocumentFailedError, match=r"(?s)exit status 1.*--- guide\.md:5\nwas here\n$"):
+        run(document, tmp_path / "run")
+
+
+def test_a_block_is_not_left_out_without_a_reason(tmp_path: Path) -> None:
+    document = _document(tmp_path, "<!-- not run -->\n```sh\ntrue\n```\n")
+    with pytest.raises(DocumentFailedError, match=r"guide\.md:2: why is it not run\?"):
+        run(document, tmp_path / "run")

@@ -48,7 +48,7 @@ class Block(NamedTuple):
     code: str
 
 
-class DocumentFailedError(AssertionError):
+class DocumentFailed(AssertionError):
     """A block of a document did not run. The message holds its file and line, and what it printed."""
 
 
@@ -61,7 +61,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def run(document: Path, directory: Path) -> None:
-    """Runs a document in that directory, which is empty. Raises DocumentFailedError, with the line of the block that failed."""
+    """Runs a document in that directory, which is empty. Raises DocumentFailed, with the line of the block that failed."""
     port = free_port()
     script = directory / ".document.sh"
     script.write_text(_script(document, port), "utf-8")
@@ -79,7 +79,7 @@ def run(document: Path, directory: Path) -> None:
             process.wait()
     if status != 0:
         printed = output.read_text("utf-8", errors="replace")[-OUTPUT_TAIL_CHARACTERS:]
-        raise DocumentFailedError(f"{document.name}, exit status {status}; the last block that was begun failed:\n{printed}")
+        raise DocumentFailed(f"{document.name}, exit status {status}; the last block that was begun failed:\n{printed}")
 
 
 def _script(document: Path, port: int) -> str:
@@ -88,7 +88,7 @@ def _script(document: Path, port: int) -> str:
         place = f"{document.name}:{block.line}"
         if block.comment.startswith("not run"):
             if not re.fullmatch(r"not run: \S.*", block.comment):
-                raise DocumentFailedError(f"{place}: why is it not run? <!-- not run: REASON -->")
+                raise DocumentFailed(f"{place}: why is it not run? <!-- not run: REASON -->")
             continue
         code = _at_port(block.code, port)
         if block.language == "python":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.documents import DocumentFailedError, run
+from tests.architecture.documents import DocumentFailed, run
 from tests.architecture.sources import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -52,11 +52,11 @@ print(open("here", "w").write(os.environ["ANSWER"]))
 
 def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:
     document = _document(tmp_path, "```sh\ntrue\n```\n\n```sh\necho was here\nfalse\necho not here\n```\n")
-    with pytest.raises(DocumentFailedError, match=r"(?s)exit status 1.*--- guide\.md:5\nwas here\n$"):
+    with pytest.raises(DocumentFailed, match=r"(?s)exit status 1.*--- guide\.md:5\nwas here\n$"):
         run(document, tmp_path / "run")
 
 
 def test_a_block_is_not_left_out_without_a_reason(tmp_path: Path) -> None:
     document = _document(tmp_path, "<!-- not run -->\n```sh\ntrue\n```\n")
-    with pytest.raises(DocumentFailedError, match=r"guide\.md:2: why is it not run\?"):
+    with pytest.raises(DocumentFailed, match=r"guide\.md:2: why is it not run\?"):
         run(document, tmp_path / "run")

@@ -10,7 +10,7 @@ import os
 import socket
 
 
-class ServiceMissingError(Exception):
+class ServiceMissing(Exception):
     """A service that the tests need is neither running nor installed. The message says what to do."""
 
 
@@ -26,5 +26,5 @@ def private_only() -> bool:
     """Whether servers that already run are to be left alone."""
     wanted = os.environ.get("HELIOGRAPH_TEST_SERVICES", "")
     if wanted not in ("", "private"):
-        raise ServiceMissingError(f"HELIOGRAPH_TEST_SERVICES is {wanted!r}; it can only be 'private'.")
+        raise ServiceMissing(f"HELIOGRAPH_TEST_SERVICES is {wanted!r}; it can only be 'private'.")
     return wanted == "private"

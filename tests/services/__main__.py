@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.services import ServiceMissingError, node, postgres, private_only, redis
+from tests.services import ServiceMissing, node, postgres, private_only, redis
 
 
 class Need(NamedTuple):
@@ -63,5 +63,5 @@ def _install(packages: list[str]) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except ServiceMissingError as missing:
+    except ServiceMissing as missing:
         sys.exit(str(missing))

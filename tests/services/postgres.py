@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.services import ServiceMissingError, private_only
+from tests.services import ServiceMissing, private_only
 from tests.services.keeper import as_user
 from tests.services.private import PrivateService
 
@@ -29,7 +29,7 @@ class PrivatePostgres(PrivateService):
     def __init__(self) -> None:
         programs = find_programs()
         if programs is None:
-            raise ServiceMissingError(ADVICE)
+            raise ServiceMissing(ADVICE)
         super().__init__()
         self._programs = programs
         self._data = self.directory / "data"
@@ -42,7 +42,7 @@ class PrivatePostgres(PrivateService):
             cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **as_user(self.user))
         if made.returncode:
             shutil.rmtree(self.directory)
-            raise ServiceMissingError(f"initdb failed:\n{made.stderr}")
+            raise ServiceMissing(f"initdb failed:\n{made.stderr}")
 
     def command(self) -> list[str]:
         settings = {"port": str(self.port), "listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
@@ -66,7 +66,7 @@ def find_server() -> str | None:
     """A server that runs and on which we may create databases: the one that was named, or the one at the default address."""
     if named := os.environ.get("HELIOGRAPH_TEST_DATABASE_URL"):
         if objection := _objection(named):
-            raise ServiceMissingError(f"HELIOGRAPH_TEST_DATABASE_URL cannot be used: {objection}")
+            raise ServiceMissing(f"HELIOGRAPH_TEST_DATABASE_URL cannot be used: {objection}")
         return named
     if private_only():
         return None

@@ -11,7 +11,7 @@ from typing import Self
 
 import psutil
 
-from tests.services import ServiceMissingError, free_port, keeper
+from tests.services import ServiceMissing, free_port, keeper
 
 READY_WITHIN_S = 30
 POLL_S = 0.02
@@ -48,7 +48,7 @@ class PrivateService(ABC):
             if time.monotonic() > deadline or self.process.status() == psutil.STATUS_ZOMBIE:
                 log = (self.directory / "log").read_text(errors="replace")
                 self.close()
-                raise ServiceMissingError(f"{self.command()[0]} did not start:\n{log[-LOG_TAIL_CHARACTERS:]}")
+                raise ServiceMissing(f"{self.command()[0]} did not start:\n{log[-LOG_TAIL_CHARACTERS:]}")
             time.sleep(POLL_S)
 
     def stop(self) -> None:

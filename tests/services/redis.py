@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import redis
 
-from tests.services import ServiceMissingError, private_only
+from tests.services import ServiceMissing, private_only
 from tests.services.private import PrivateService
 
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -23,7 +23,7 @@ class PrivateRedis(PrivateService):
     def __init__(self) -> None:
         program = shutil.which("redis-server")
         if program is None:
-            raise ServiceMissingError(ADVICE)
+            raise ServiceMissing(ADVICE)
         super().__init__()
         self._program = program
         self.url = f"redis://127.0.0.1:{self.port}/0"
@@ -68,9 +68,9 @@ def _claim_database() -> str | None:
     """A database number that is empty and that nobody else's tests use: the one that was named, or one of the server at the default address."""
     if named := os.environ.get("HELIOGRAPH_TEST_REDIS_URL"):
         if not answers(named):
-            raise ServiceMissingError(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} does not answer.")
+            raise ServiceMissing(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} does not answer.")
         if not _claim(named):
-            raise ServiceMissingError(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} is not empty, and the tests empty it.")
+            raise ServiceMissing(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} is not empty, and the tests empty it.")
         return named
     if private_only() or not answers(DEFAULT_URL):
         return None

@@ -1,0 +1,83 @@
+"""What an account is, and how one is found."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import ids
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.forms import shown
+
+PREFIX: Final = "acc"
+CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
+_NAMESAKES_SHOWN_MAX: Final = 5
+
+
+class Account(NamedTuple):
+    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads."""
+
+    id: str
+    parent_id: str | None
+    name: str
+    country_code: str
+    status: str  # active, suspended
+    max_tier: str
+    countries: tuple[str, ...] | None
+    daily_credits: int | None
+    time_zone: str
+    created_at_ms: int
+
+
+def of_row(row: Sequence[Any]) -> Account:
+    """An Account of a whole row of `accounts`, in the table's order."""
+    account = Account(*row)
+    return account._replace(countries=tuple(row[6].split(",")) if row[6] is not None else None)
+
+
+def text_id(account: Account) -> str:
+    """`acc_…`, or `cus_…` for a Connect customer."""
+    return ids.text_of_raw(PREFIX if account.parent_id is None else CUSTOMER_PREFIX, account.id)
+
+
+def by_id(tx: Connection, account_id: str) -> Account:
+    """Raises NotFound."""
+    row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such account.")
+    return of_row(row)
+
+
+def locked(tx: Connection, account_id: str) -> Account:
+    """The account, kept from every other change until the transaction ends. Raises NotFound.
+
+    FOR NO KEY UPDATE: rows that refer to the account (keys, ledger entries) can still be added meanwhile."""
+    row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id).with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such account.")
+    return of_row(row)
+
+
+def find(tx: Connection, id_or_name: str) -> Account:
+    """The account with this id in text form, else the only one with this name. Raises NotFound; InvalidRequest when several have the name."""
+    raw = ids.raw_of_text(PREFIX, id_or_name) or ids.raw_of_text(CUSTOMER_PREFIX, id_or_name)
+    by_text_id = tx.execute(sa.select(accounts).where(accounts.c.id == raw)).one_or_none() if raw is not None else None
+    if by_text_id is not None and text_id(of_row(by_text_id)) == id_or_name:
+        return of_row(by_text_id)
+    named = tx.execute(sa.select(accounts).where(accounts.c.name == id_or_name).order_by(accounts.c.id).limit(_NAMESAKES_SHOWN_MAX)).all()
+    if not named:
+        raise NotFound(f"There is no account with the id or name {shown(id_or_name)}.")
+    if len(named) > 1:
+        their_ids = ", ".join(text_id(of_row(row)) for row in named)
+        raise InvalidRequest(f"Several accounts are named {shown(id_or_name)}; say which by its id: {their_ids}.")
+    return of_row(named[0])
+
+
+def page(tx: Connection, *, limit: int, before_id: str | None = None) -> list[Account]:
+    """At most `limit` accounts, newest first, those made before the one with the raw id `before_id`."""
+    query = sa.select(accounts).order_by(accounts.c.id.desc()).limit(limit)
+    if before_id is not None:
+        query = query.where(accounts.c.id < before_id)
+    return [of_row(row) for row in tx.execute(query)]

@@ -1,0 +1,98 @@
+"""Making an account, changing what it may do, suspending and resuming it."""
+
+from collections.abc import Iterable
+from typing import Final, TypedDict, Unpack
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.account import Account, by_id
+from heliograph.accounts.tables import accounts
+from heliograph.base import config, ids
+from heliograph.base.forms import shown
+from heliograph.base.lines import one_line, refused
+from heliograph.text.countries import country
+
+NAME_MAX: Final = 128
+DAILY_CREDITS_MAX: Final = 10**12  # far above any day's traffic, far below what a 64-bit column holds
+
+
+class AccountSettings(TypedDict, total=False):
+    """What the operator sets on an account; what is left out stays as it is."""
+
+    max_tier: str  # of its users' keys; the caller knows that the tier exists
+    countries: Iterable[str] | None  # it may send to; None: all with a route
+    daily_credits: int | None  # cap a UTC day; None: none
+    time_zone: str  # IANA, such as Africa/Accra
+
+
+def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, now_ms: int) -> Account:
+    """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw id of the partner whose customer it is.
+
+    Raises InvalidRequest for a name that is not 1..128 characters on one line, and for a country that is none."""
+    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, one_line("name", name, most=NAME_MAX),
+                      _country("country_code", country_code), "active", "standard", None, None, "UTC", now_ms)
+    config.bump(tx)
+    tx.execute(accounts.insert().values(account._asdict()))
+    return account
+
+
+def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings]) -> Account:
+    """Sets what is given. Raises NotFound, or InvalidRequest for a country, cap or time zone that is none."""
+    values: dict[str, object] = {}
+    if "max_tier" in settings:
+        values["max_tier"] = settings["max_tier"]
+    if "countries" in settings:
+        values["countries"] = _countries(settings["countries"])
+    if "daily_credits" in settings:
+        values["daily_credits"] = _daily_credits(settings["daily_credits"])
+    if "time_zone" in settings:
+        values["time_zone"] = _time_zone(settings["time_zone"])
+    return _update(tx, account_id, values)
+
+
+def suspend(tx: Connection, account_id: str) -> Account:
+    """From now on it may read, and change nothing; its customers neither. Suspending it again changes nothing. Raises NotFound."""
+    return _update(tx, account_id, {"status": "suspended"})
+
+
+def resume(tx: Connection, account_id: str) -> Account:
+    """Raises NotFound."""
+    return _update(tx, account_id, {"status": "active"})
+
+
+def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Account:
+    if values:
+        config.bump(tx)
+        tx.execute(sa.update(accounts).where(accounts.c.id == account_id).values(values))
+    return by_id(tx, account_id)
+
+
+def _country(field: str, code: str) -> str:
+    found = country(code)
+    if found is None:
+        raise refused(field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}")
+    return found
+
+
+def _countries(codes: Iterable[str] | None) -> str | None:
+    if codes is None:
+        return None
+    found = sorted({_country("countries", code) for code in codes})
+    if not found:
+        raise refused("countries", "must name one country at least; to stop all sending, suspend the account")
+    return ",".join(found)
+
+
+def _daily_credits(cap: int | None) -> int | None:
+    if cap is not None and not 0 <= cap <= DAILY_CREDITS_MAX:
+        raise refused("daily_credits", f"must be from 0 to {DAILY_CREDITS_MAX}, not {cap}")
+    return cap
+
+
+def _time_zone(name: str) -> str:
+    try:
+        return name if name == "UTC" else ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # a name with odd characters, or one that is a folder
+        raise refused("time_zone", f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}") from error

@@ -1,0 +1,112 @@
+"""Rates: the SMS credits that one segment costs. An account's own before the general ones, then longest prefix, country, default."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import config
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+from heliograph.carriers.tables import GENERAL, rates
+from heliograph.text.countries import country
+
+DEFAULT: Final = "default"
+CREDITS_PER_SEGMENT_AT_FIRST: Final = 1  # while no general default is set
+CREDITS_PER_SEGMENT_MAX: Final = 100_000  # times 10 segments and 10,000 recipients stays far below what a wallet can hold
+_DIGITS: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+class Rate(NamedTuple):
+    """`account_id`: raw, or GENERAL. `destination`: digits, a country or "default". `credits` None: refused with `no_rate`."""
+
+    account_id: str
+    destination: str
+    credits: int | None
+
+
+class _Tariff:
+    """The rates of one account, or the general ones."""
+
+    __slots__ = ("_by_destination", "_lengths")
+
+    def __init__(self, by_destination: dict[str, int | None]) -> None:
+        self._by_destination = by_destination
+        self._lengths = sorted({len(prefix) for prefix in by_destination if prefix.isdigit()}, reverse=True)
+
+    def find(self, digits: str, country_code: str | None) -> tuple[int | None] | None:
+        """The rate in a tuple, for it may be None; None when nothing is said of this destination."""
+        rates = self._by_destination
+        for length in self._lengths:
+            if digits[:length] in rates:
+                return (rates[digits[:length]],)
+        if country_code in rates:
+            return (rates[country_code],)
+        return (rates[DEFAULT],) if DEFAULT in rates else None
+
+
+class Rates:
+    """All rates, ready to be asked for each recipient."""
+
+    __slots__ = ("_by_account", "_general")
+
+    def __init__(self, rates: Iterable[Rate]) -> None:
+        by_account: dict[str, dict[str, int | None]] = {GENERAL: {DEFAULT: CREDITS_PER_SEGMENT_AT_FIRST}}
+        for rate in rates:
+            by_account.setdefault(rate.account_id, {})[rate.destination] = rate.credits
+        self._general = _Tariff(by_account.pop(GENERAL))
+        self._by_account = {account_id: _Tariff(own) for account_id, own in by_account.items()}
+
+    def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
+        """Credits per segment to a number in E.164 digits; None: `no_rate`. `country_code`: the number's, None when it has none."""
+        own = self._by_account.get(account_id)
+        found = own.find(digits, country_code) if own is not None else None
+        if found is None:
+            found = self._general.find(digits, country_code)
+        return found[0] if found is not None else None
+
+
+def all_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
+    """The general ones first; with `account_id` only those that are that account's own."""
+    query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
+    if account_id is not None:
+        query = query.where(rates.c.account_id == account_id)
+    return [Rate(*row) for row in tx.execute(query)]
+
+
+def load_rates(tx: Connection) -> Rates:
+    return Rates(all_rates(tx))
+
+
+def set_rate(tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL) -> Rate:
+    """What a segment costs there from now on; `credits` None: such messages are refused. Raises InvalidRequest."""
+    rate = Rate(account_id, _destination(destination), credits)
+    if credits is not None and not 0 <= credits <= CREDITS_PER_SEGMENT_MAX:
+        raise refused("credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {credits}")
+    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
+    _delete(tx, rate)
+    tx.execute(rates.insert().values(rate._asdict()))
+    return rate
+
+
+def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) -> None:
+    """Takes a rate away, so that the next more general one holds. Raises NotFound."""
+    config.bump(tx)
+    if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
+        raise NotFound(f"There is no such rate for {shown(destination)}.")
+
+
+def _delete(tx: Connection, rate: Rate) -> int:
+    return tx.execute(sa.delete(rates).where(rates.c.account_id == rate.account_id, rates.c.destination == rate.destination)).rowcount
+
+
+def _destination(text: str) -> str:
+    if text == DEFAULT or _DIGITS.fullmatch(text):
+        return text
+    code = country(text)
+    if code is None:
+        raise refused("destination", f"must be the first 1 to 15 digits of numbers, a country such as GH, or default; not {shown(text)}")
+    return code

@@ -1,0 +1,135 @@
+"""API keys: how they are made, told from a mistyped one, stored, listed and revoked (contract section 3)."""
+
+import hashlib
+import re
+import secrets
+import zlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import config, ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.lines import one_line, refused
+from heliograph.keys.permissions import parse_permissions
+from heliograph.keys.tables import api_keys
+from heliograph.keys.tiers import tier_named
+
+ID_PREFIX: Final = "key"
+NAME_MAX: Final = 128
+SHOWN_LENGTH: Final = 12  # of a key's characters, to tell one's keys apart: the kind, and four random ones
+
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM_LENGTH: Final = 32  # 190 bits
+_CHECKSUM_LENGTH: Final = 6  # 62**6 > 2**32
+_FORM: Final = re.compile(rf"sk_(?:live|test)_[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}", re.ASCII)
+
+
+class ApiKey(NamedTuple):
+    """An API key as it is stored: without the key itself. `id` and `account_id` are raw."""
+
+    id: str
+    account_id: str
+    name: str
+    sandbox: bool
+    prefix: str
+    permissions: tuple[str, ...]
+    tier: str
+    expires_at_ms: int | None
+    revoked_at_ms: int | None
+    last_used_at_ms: int | None
+    created_at_ms: int
+
+
+def text_id(key: ApiKey) -> str:
+    """`key_…`"""
+    return ids.text_of_raw(ID_PREFIX, key.id)
+
+
+class Issued(NamedTuple):
+    """A new key, and the text of it that is shown this once."""
+
+    record: ApiKey
+    key: str
+
+
+def make_key(sandbox: bool) -> str:
+    """`sk_live_` or `sk_test_`, 32 base62 characters from the system's random source, 6 of checksum."""
+    body = ("sk_test_" if sandbox else "sk_live_") + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+    return body + _checksum(body)
+
+
+def well_formed(key: str) -> bool:
+    """Whether this can be a key at all: a mistyped or made-up one is told without asking the database."""
+    return _FORM.fullmatch(key) is not None and _checksum(key[:-_CHECKSUM_LENGTH]) == key[-_CHECKSUM_LENGTH:]
+
+
+def digest(key: str) -> bytes:
+    """What is stored instead of a key. SHA-256 without salt or stretching: 190 random bits cannot be guessed."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def _checksum(body: str) -> str:
+    """CRC-32 of what stands before, in base62 with leading zeros."""
+    value = zlib.crc32(body.encode())
+    characters = ""
+    for _ in range(_CHECKSUM_LENGTH):
+        value, digit = divmod(value, 62)
+        characters = _ALPHABET[digit] + characters
+    return characters
+
+
+def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: str, permissions: Sequence[str], expires_at_ms: int | None = None,
+          now_ms: int) -> Issued:
+    """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge: the operator is not held to it.
+
+    Raises NotFound for the account, InvalidRequest for a name, tier, permission or expiry that cannot be."""
+    accounts.by_id(tx, account_id)
+    if expires_at_ms is not None and expires_at_ms <= now_ms:
+        raise refused("expires_at", "must lie in the future")
+    key = make_key(sandbox)
+    record = ApiKey(
+        ids.raw_of_number(ids.new_number(now_ms)), account_id, one_line("name", name, most=NAME_MAX), sandbox, key[:SHOWN_LENGTH],
+        parse_permissions(",".join(permissions)), tier_named(tx, tier).name, expires_at_ms, None, None, now_ms)
+    config.bump(tx)
+    tx.execute(api_keys.insert().values(record._asdict() | {"permissions": ",".join(record.permissions), "sha256": digest(key)}))
+    return Issued(record, key)
+
+
+_COLUMNS: Final = [api_keys.c[name] for name in ApiKey._fields]
+
+
+def _of_row(row: Sequence[Any]) -> ApiKey:
+    return ApiKey(*row)._replace(permissions=tuple(row[5].split(",")))
+
+
+def by_id(tx: Connection, key_id: str) -> ApiKey:
+    """Raises NotFound."""
+    row = tx.execute(sa.select(*_COLUMNS).where(api_keys.c.id == key_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such key.")
+    return _of_row(row)
+
+
+def find(tx: Connection, text_id: str) -> ApiKey:
+    """The key with this id in text form (`key_…`). Raises NotFound."""
+    raw = ids.raw_of_text(ID_PREFIX, text_id)
+    if raw is None:
+        raise NotFound(f"There is no key with the id {shown(text_id)}.")
+    return by_id(tx, raw)
+
+
+def of_account(tx: Connection, account_id: str) -> list[ApiKey]:
+    """All of an account's keys, revoked ones too, newest first."""
+    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).where(api_keys.c.account_id == account_id).order_by(api_keys.c.id.desc()))]
+
+
+def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
+    """The key opens nothing from now on; revoking it again changes nothing. Raises NotFound."""
+    config.bump(tx)
+    tx.execute(sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at_ms.is_(None)).values(revoked_at_ms=now_ms))
+    return by_id(tx, key_id)

@@ -1,0 +1,30 @@
+"""The nine permissions of an API key (specification section 5)."""
+
+from typing import Final
+
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+
+SMS_SEND: Final = "sms.send"
+SMS_READ: Final = "sms.read"
+WALLET_READ: Final = "wallet.read"
+CONTACTS_READ: Final = "contacts.read"
+CONTACTS_WRITE: Final = "contacts.write"
+CAMPAIGNS_READ: Final = "campaigns.read"
+CONNECT_CUSTOMERS: Final = "connect.customers"
+SENDER_IDS_READ: Final = "sender_ids.read"
+SENDER_IDS_WRITE: Final = "sender_ids.write"
+
+ALL: Final = (
+    SMS_SEND, SMS_READ, WALLET_READ, CONTACTS_READ, CONTACTS_WRITE, CAMPAIGNS_READ, CONNECT_CUSTOMERS, SENDER_IDS_READ, SENDER_IDS_WRITE,
+)  # fmt: skip
+
+
+def parse_permissions(text: str) -> tuple[str, ...]:
+    """`all`, or names separated by commas, as a tuple in the specification's order. Raises InvalidRequest."""
+    if text.strip() == "all":
+        return ALL
+    named = {name.strip() for name in text.split(",")}
+    if unknown := sorted(named.difference(ALL)):
+        raise refused("permissions", f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}")
+    return tuple(name for name in ALL if name in named)

@@ -1,0 +1,46 @@
+"""Rate tiers: how many requests a minute a key may make (specification section 8, contract section 3)."""
+
+import re
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import config
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+from heliograph.keys.tables import tiers
+
+PER_MINUTE_MAX: Final = 10_000_000  # more than one installation answers: as good as no limit
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+
+
+class Tier(NamedTuple):
+    name: str
+    per_minute: int
+
+
+def all_tiers(tx: Connection) -> list[Tier]:
+    """The slowest first."""
+    return [Tier(*row) for row in tx.execute(sa.select(tiers.c.name, tiers.c.per_minute).order_by(tiers.c.per_minute, tiers.c.name))]
+
+
+def tier_named(tx: Connection, name: str) -> Tier:
+    """Raises InvalidRequest, naming the tiers there are."""
+    known = all_tiers(tx)
+    for tier in known:
+        if tier.name == name:
+            return tier
+    raise refused("tier", f"must be one of {', '.join(tier.name for tier in known)}; not {shown(name)}")
+
+
+def set_tier(tx: Connection, name: str, per_minute: int) -> Tier:
+    """Adds a tier, or changes what it allows; keys of that tier follow at once. Raises InvalidRequest."""
+    if not _NAME.fullmatch(name):
+        raise refused("tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {shown(name)}")
+    if not 1 <= per_minute <= PER_MINUTE_MAX:
+        raise refused("per_minute", f"must be from 1 to {PER_MINUTE_MAX}, not {per_minute}")
+    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
+    if tx.execute(sa.update(tiers).where(tiers.c.name == name).values(per_minute=per_minute)).rowcount == 0:
+        tx.execute(tiers.insert().values(name=name, per_minute=per_minute))
+    return Tier(name, per_minute)

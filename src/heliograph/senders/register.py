@@ -1,0 +1,93 @@
+"""Registering a sender ID, and the operator's decision on it."""
+
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import config, ids
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.base.lines import one_line, refused
+from heliograph.senders.rules import check, folded
+from heliograph.senders.sender import COLUMNS, Sender, by_id
+from heliograph.senders.states import REACHED_FROM, move
+from heliograph.senders.tables import senders
+from heliograph.text.countries import country
+
+PURPOSE_MAX: Final = 255
+REASON_MAX: Final = 255
+SENDERS_PER_ACCOUNT_MAX: Final = 1_000  # of each mode; a partner's customers are accounts of their own
+
+
+def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, country_code: str | None = None, purpose: str | None = None,
+             set_default: bool = False, now_ms: int) -> Sender:
+    """Submits a sender for approval; in sandbox it is approved at once. The same sender again, whatever its case, is the existing record;
+    a rejected one is submitted anew, with what is given now.
+
+    Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be."""
+    spelling = check(sender)
+    if country_code is not None and (country_code := country(given := country_code)) is None:
+        raise refused("country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}")
+    if purpose is not None:
+        purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
+    accounts.locked(tx, account_id)  # two registrations of one sender, or two defaults, wait for each other
+    existing = tx.execute(sa.select(*COLUMNS).where(
+        senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox), senders.c.folded == folded(spelling))).one_or_none()
+    if existing is None:
+        record = _insert(tx, account_id, spelling, sandbox, country_code, purpose, now_ms)
+    else:
+        record = Sender(*existing)
+        if record.status == "rejected":
+            record = move(tx, record.id, "submitted", sender=spelling, country_code=country_code, purpose=purpose, rejection_reason=None,
+                          decided_at_ms=None) or record
+    if set_default and not record.is_default:
+        record = _make_default(tx, record)
+    return record
+
+
+def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, country_code: str | None, purpose: str | None, now_ms: int) -> Sender:
+    count = tx.execute(sa.select(sa.func.count()).where(senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox))).scalar_one()
+    if count >= SENDERS_PER_ACCOUNT_MAX:
+        raise InvalidRequest(f"An account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs.")
+    status, decided_at_ms = ("approved", now_ms) if sandbox else ("submitted", None)
+    record = Sender(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, spelling, country_code, purpose, status, None, False, now_ms,
+                    decided_at_ms)
+    config.bump(tx)
+    tx.execute(senders.insert().values(record._asdict() | {"folded": folded(spelling)}))
+    return record
+
+
+def _make_default(tx: Connection, record: Sender) -> Sender:
+    """The only default of its account and mode; while it is not approved, there is none."""
+    config.bump(tx)
+    tx.execute(sa.update(senders).where(senders.c.account_id == record.account_id, senders.c.sandbox.is_(record.sandbox))
+               .values(is_default=senders.c.id == record.id))
+    return by_id(tx, record.id)
+
+
+def approve(tx: Connection, sender_id: str, *, now_ms: int) -> Sender:
+    """Approves a submitted sender, or takes back a rejection or suspension. Raises NotFound."""
+    return _decide(tx, sender_id, "approved", None, now_ms)
+
+
+def reject(tx: Connection, sender_id: str, reason: str, *, now_ms: int) -> Sender:
+    """Refuses a submitted sender; the account sees the reason. Raises NotFound, InvalidRequest when it has been approved."""
+    return _decide(tx, sender_id, "rejected", reason, now_ms)
+
+
+def suspend(tx: Connection, sender_id: str, reason: str, *, now_ms: int) -> Sender:
+    """Withdraws an approval; the account sees the reason. Raises NotFound, InvalidRequest when there is no approval."""
+    return _decide(tx, sender_id, "suspended", reason, now_ms)
+
+
+def _decide(tx: Connection, sender_id: str, to: str, reason: str | None, now_ms: int) -> Sender:
+    said = None if reason is None else one_line("reason", reason, most=REASON_MAX)
+    moved = move(tx, sender_id, to, rejection_reason=said, decided_at_ms=now_ms)
+    if moved is not None:
+        return moved
+    record = by_id(tx, sender_id)
+    if record.status != to:  # in that state already is as good as decided now
+        raise InvalidRequest(f"The sender {record.sender} is {record.status}; only one that is {' or '.join(REACHED_FROM[to])} can be {to}.")
+    return record

@@ -1,0 +1,90 @@
+"""What a sender ID is, and how ones are found."""
+
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339, rfc3339_or_none
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.senders.tables import senders
+
+ID_PREFIX: Final = "sid"
+
+
+class Sender(NamedTuple):
+    """A sender ID of one account. `id` and `account_id` are raw; the mode is that of the key (or command) that registered it."""
+
+    id: str
+    account_id: str
+    sandbox: bool
+    sender: str
+    country_code: str | None
+    purpose: str | None
+    status: str  # submitted, approved, rejected, suspended
+    rejection_reason: str | None
+    is_default: bool
+    created_at_ms: int
+    decided_at_ms: int | None
+
+
+COLUMNS: Final = [senders.c[name] for name in Sender._fields]
+
+
+def text_id(sender: Sender) -> str:
+    """`sid_…`"""
+    return ids.text_of_raw(ID_PREFIX, sender.id)
+
+
+def by_id(tx: Connection, sender_id: str) -> Sender:
+    """Raises NotFound."""
+    row = tx.execute(sa.select(*COLUMNS).where(senders.c.id == sender_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such sender ID.")
+    return Sender(*row)
+
+
+def find(tx: Connection, sender_text_id: str) -> Sender:
+    """The sender with this id in text form (`sid_…`), of whatever account: for the operator. Raises NotFound."""
+    raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
+    if raw is None:
+        raise NotFound(f"There is no sender with the id {shown(sender_text_id)}.")
+    return by_id(tx, raw)
+
+
+def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: bool | None = None, status: str | None = None,
+         before_id: str | None = None) -> list[Sender]:
+    """At most `limit` senders, newest first, those made before the one with the raw id `before_id`; without `account_id` everybody's."""
+    query = sa.select(*COLUMNS).order_by(senders.c.id.desc()).limit(limit)
+    wanted = {senders.c.account_id: account_id, senders.c.sandbox: sandbox, senders.c.status: status}
+    for column, value in wanted.items():
+        if value is not None:
+            query = query.where(column == value)
+    if before_id is not None:
+        query = query.where(senders.c.id < before_id)
+    return [Sender(*row) for row in tx.execute(query)]
+
+
+def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
+    """The approved senders that this account may send from in this mode: live the live ones, in sandbox those of both modes."""
+    query = sa.select(*COLUMNS).where(senders.c.account_id == account_id, senders.c.status == "approved").order_by(senders.c.id)
+    if not sandbox:
+        query = query.where(senders.c.sandbox.is_(False))
+    return [Sender(*row) for row in tx.execute(query)]
+
+
+def default_sender(tx: Connection, account_id: str, *, sandbox: bool) -> Sender | None:
+    """The account's default sender, if one is set and approved; in sandbox its own, else the live one."""
+    defaults = [sender for sender in usable(tx, account_id, sandbox=sandbox) if sender.is_default]
+    return max(defaults, key=lambda sender: sender.sandbox, default=None)
+
+
+def as_record(sender: Sender, customer_id: str | None = None) -> dict[str, Any]:
+    """The fields of /sender-ids. `customer_id`: in text form, when it belongs to a Connect customer."""
+    return {
+        "id": text_id(sender), "sender": sender.sender, "country_code": sender.country_code, "purpose": sender.purpose, "customer_id": customer_id,
+        "status": sender.status, "rejection_reason": sender.rejection_reason, "default": sender.is_default, "sandbox": sender.sandbox,
+        "created_at": rfc3339(sender.created_at_ms), "decided_at": rfc3339_or_none(sender.decided_at_ms),
+    }  # fmt: skip

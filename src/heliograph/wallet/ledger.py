@@ -1,0 +1,149 @@
+"""The ledger: every change of a wallet is one entry, a transfer between the account and a counterpart, written with the figures after it.
+
+What the account gains the counterpart loses, so every entry sums to zero. Entries are only ever added; a correction is a new one.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import InsufficientCredits
+from heliograph.base.forms import shown
+from heliograph.base.lines import one_line, refused
+from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
+from heliograph.wallet.tables import ledger_entries, wallets
+from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked
+
+# The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
+ISSUANCE: Final = f"{1:032x}"  # SMS credits come into being here, and go back here when taken away
+SALES: Final = f"{2:032x}"  # where the credits go that messages cost
+BANK: Final = f"{3:032x}"  # the outside world, where money comes from
+
+ID_PREFIX: Final = "txn"
+DESCRIPTION_MAX: Final = 255
+REFERENCE_MAX: Final = 128
+_REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purchase")  # as in the index ledger_entries_once
+
+
+class Entry(NamedTuple):
+    """One transfer, as the account sees it: what it gained is positive. Ids are raw."""
+
+    id: str
+    account_id: str
+    counterpart_id: str
+    type: str
+    currency: str
+    amount_minor: int
+    credits: int
+    balance_after_minor: int
+    credits_after: int
+    counterpart_balance_after_minor: int | None
+    counterpart_credits_after: int | None
+    description: str
+    reference: str | None
+    created_at_ms: int
+
+
+class Posted(NamedTuple):
+    """What became of a posting. Not applied: the entry that its reference had made before. `alarms`: the low-balance alarms it fired."""
+
+    entry: Entry
+    applied: bool
+    alarms: tuple[str, ...] = ()
+
+
+def grant(tx: Connection, account_id: str, credits: int, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+    """Gives SMS credits. Raises NotFound, InvalidRequest."""
+    if credits < 1:
+        raise refused("credits", f"must be 1 or more, not {credits}; to take credits away, adjust")
+    return post(tx, account_id, "credit_grant", ISSUANCE, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+
+
+def topup(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+    """Adds money, in the wallet's currency. Raises NotFound, InvalidRequest."""
+    amount_minor = to_minor(amount, locked(tx, account_id).currency)
+    if amount_minor < 1:
+        raise refused("amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust")
+    return post(tx, account_id, "topup", BANK, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+
+
+def adjust_credits(tx: Connection, account_id: str, credits: int, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+    """Corrects the credits, up or down. Raises NotFound, InvalidRequest, InsufficientCredits."""
+    if credits == 0:
+        raise refused("credits", "must not be 0")
+    return post(tx, account_id, "adjustment", ISSUANCE, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+
+
+def adjust_money(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *,
+                 now_ms: int) -> Posted:
+    """Corrects the money, up or down. Raises NotFound, InvalidRequest, InsufficientCredits (`insufficient_balance`)."""
+    amount_minor = to_minor(amount, locked(tx, account_id).currency)
+    if amount_minor == 0:
+        raise refused("amount", "must not be 0")
+    return post(tx, account_id, "adjustment", BANK, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+
+
+def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
+         reference: str | None = None, now_ms: int) -> Posted:
+    """One transfer with a counterpart of the service's own. The same reference, for the same account and type, is applied once.
+
+    Raises NotFound, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits rather than leave a figure below zero."""
+    said = one_line("reason", description, most=DESCRIPTION_MAX)
+    if reference is not None:
+        reference = one_line("reference", reference, most=REFERENCE_MAX)
+    wallet = locked(tx, account_id)
+    if reference is not None and (earlier := _with_reference(tx, account_id, entry_type, reference)) is not None:
+        return Posted(earlier, applied=False)
+    after = _figures_after(wallet, amount_minor, credits)
+    entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, entry_type, wallet.currency, amount_minor, credits,
+                  after.balance_minor, after.sms_credits, None, None, said, reference, now_ms)
+    fired, armed = alarms(wallet.armed, wallet.figures, after, wallet.thresholds)
+    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(
+        balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
+    tx.execute(ledger_entries.insert().values(entry._asdict()))
+    return Posted(entry, applied=True, alarms=fired)
+
+
+def _with_reference(tx: Connection, account_id: str, entry_type: str, reference: str) -> Entry | None:
+    if entry_type not in _REFERENCE_TYPES:
+        return None
+    columns = ledger_entries.c
+    row = tx.execute(sa.select(ledger_entries).where(columns.account_id == account_id, columns.type == entry_type, columns.reference == reference,
+                                                     columns.type.in_(_REFERENCE_TYPES))).one_or_none()
+    return None if row is None else of_row(row)
+
+
+def _figures_after(wallet: Wallet, amount_minor: int, credits: int) -> Figures:
+    after = Figures(wallet.balance_minor + amount_minor, wallet.sms_credits + credits)
+    if after.sms_credits < 0:
+        raise InsufficientCredits(f"The wallet holds {wallet.sms_credits} SMS credits; this takes {-credits}.",
+                                  required=-credits, available=wallet.sms_credits)
+    if after.balance_minor < 0:
+        required, available = to_text(-amount_minor, wallet.currency), to_text(wallet.balance_minor, wallet.currency)
+        raise InsufficientCredits(f"The wallet holds {available}; this takes {required}.", reason="insufficient_balance",
+                                  required=to_number(-amount_minor, wallet.currency), available=to_number(wallet.balance_minor, wallet.currency))
+    if after.sms_credits > CREDITS_MAX:
+        raise refused("credits", f"would bring the wallet above {CREDITS_MAX}")
+    if after.balance_minor > MINOR_MAX:
+        raise refused("amount", f"would bring the wallet above {to_text(MINOR_MAX, wallet.currency)}")
+    return after
+
+
+def of_row(row: Sequence[Any]) -> Entry:
+    """An Entry of a whole row of `ledger_entries`, in the table's order."""
+    return Entry(*row)
+
+
+def as_record(entry: Entry) -> dict[str, Any]:
+    """The fields of /wallet/transactions (contract section 6, Wallet)."""
+    return {
+        "id": ids.text_of_raw(ID_PREFIX, entry.id), "type": entry.type, "amount": to_number(entry.amount_minor, entry.currency),
+        "currency": entry.currency, "credits": entry.credits, "balance_after": to_number(entry.balance_after_minor, entry.currency),
+        "credits_after": entry.credits_after, "description": entry.description, "reference": entry.reference,
+        "created_at": rfc3339(entry.created_at_ms),
+    }  # fmt: skip

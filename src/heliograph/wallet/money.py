@@ -1,0 +1,69 @@
+"""Money: integers of the currency's smallest unit inside, JSON numbers with at most the currency's own decimals outside."""
+
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Final
+
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+
+# ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops (LAK 0, IQD 0), not what is accounted in.
+_WITHOUT_DECIMALS: Final = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+_WITH_THREE: Final = "BHD IQD JOD KWD LYD OMR TND"
+_WITH_FOUR: Final = "CLF UYW"
+_EXPONENTS: Final = {code: places for codes, places in ((_WITHOUT_DECIMALS, 0), (_WITH_THREE, 3), (_WITH_FOUR, 4)) for code in codes.split()}
+
+MINOR_MAX: Final = 10**15 - 1  # 15 digits: what a JSON number (a double) carries exactly, wherever the decimal point stands
+
+
+def currency(code: str) -> str:
+    """The ISO 4217 code in upper case. Raises InvalidRequest when it is not a currency in use."""
+    upper = code.upper()
+    if upper not in _in_use():
+        raise refused("currency", f"must be a currency of ISO 4217 that is in use, such as GHS, not {shown(code)}")
+    return upper
+
+
+@cache
+def _in_use() -> frozenset[str]:
+    from babel.core import get_global  # here, because it reads a file of 40 kB that most processes never need
+
+    tenders = get_global("territory_currencies").values()
+    return frozenset(code for countrys in tenders for code, _, until, is_tender in countrys if until is None and is_tender)
+
+
+def exponent(currency: str) -> int:
+    """How many decimals its amounts have."""
+    return _EXPONENTS.get(currency, 2)
+
+
+def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str = "amount") -> int:
+    """12.5 GHS → 1250. Raises InvalidRequest for what is no number, has more decimals than the currency, or has more than 15 digits.
+
+    A float is taken for the decimal number that it prints as: what was written in JSON."""
+    try:
+        exact = Decimal(repr(amount) if isinstance(amount, float) else amount)
+    except InvalidOperation as error:
+        raise refused(field, f"must be a number, not {shown(amount)}") from error
+    if not exact.is_finite():
+        raise refused(field, f"must be a number, not {shown(str(amount))}")
+    # by the digits, not by scaling: a Decimal such as 1E+999999 must cost nothing to refuse
+    if exact.adjusted() + exponent(currency) > 15:
+        raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
+    minor = exact.scaleb(exponent(currency))
+    if minor != minor.to_integral_value():
+        raise refused(field, f"has more decimals than the {exponent(currency)} of {currency}: {shown(str(amount))}")
+    if abs(minor) > MINOR_MAX:
+        raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
+    return int(minor)
+
+
+def to_number(minor: int, currency: str) -> int | float:
+    """1250 GHS → 12.5: for JSON, exact up to MINOR_MAX."""
+    scale: int = 10 ** exponent(currency)
+    return minor // scale if minor % scale == 0 else minor / scale
+
+
+def to_text(minor: int, currency: str) -> str:
+    """1250 GHS → `12.50 GHS`."""
+    return f"{Decimal(minor).scaleb(-exponent(currency)):.{exponent(currency)}f} {currency}"

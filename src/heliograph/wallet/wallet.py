@@ -1,0 +1,131 @@
+"""Wallets: an account's money and SMS credits, and when their lowness is to be told."""
+
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import NotFound
+from heliograph.base.lines import refused
+from heliograph.wallet.money import MINOR_MAX, currency
+from heliograph.wallet.tables import wallets
+
+LOW_BALANCE_CREDITS: Final = 100  # of a new account (contract section 6, Wallet)
+CREDITS_MAX: Final = MINOR_MAX  # as for money: every figure is exact in JSON
+
+
+class Figures(NamedTuple):
+    """What a wallet holds at one moment."""
+
+    balance_minor: int
+    sms_credits: int
+
+
+class Thresholds(NamedTuple):
+    """Below which figures `wallet.low_balance` fires; None: never."""
+
+    credits: int | None
+    amount_minor: int | None
+
+
+class Armed(NamedTuple):
+    """Which alarms would fire: a fired one is silent until its figure has been at or above the threshold again."""
+
+    credits: bool
+    balance: bool
+
+
+class Wallet(NamedTuple):
+    """`account_id` is raw."""
+
+    account_id: str
+    currency: str
+    balance_minor: int
+    sms_credits: int
+    low_balance_credits: int | None
+    low_balance_amount_minor: int | None
+    credits_alarm_armed: bool
+    balance_alarm_armed: bool
+
+    @property
+    def figures(self) -> Figures:
+        return Figures(self.balance_minor, self.sms_credits)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return Thresholds(self.low_balance_credits, self.low_balance_amount_minor)
+
+    @property
+    def armed(self) -> Armed:
+        return Armed(self.credits_alarm_armed, self.balance_alarm_armed)
+
+    @property
+    def is_low(self) -> bool:
+        """Whether a figure lies below its threshold now."""
+        return _below(self.sms_credits, self.low_balance_credits) or _below(self.balance_minor, self.low_balance_amount_minor)
+
+
+_COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
+
+
+def open_wallet(tx: Connection, account_id: str, currency_code: str) -> Wallet:
+    """An empty wallet for a new account. Raises InvalidRequest for what is no currency."""
+    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True)
+    tx.execute(wallets.insert().values(wallet._asdict() | {"next_rank_us": 0, "spent_day": 0, "spent_credits": 0}))
+    return wallet
+
+
+def wallet_of(tx: Connection, account_id: str) -> Wallet:
+    """Raises NotFound."""
+    return _one(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id))
+
+
+def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
+    """The wallets of several accounts (a page of them), by account."""
+    return {row[0]: Wallet(*row) for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))}
+
+
+def locked(tx: Connection, account_id: str) -> Wallet:
+    """The wallet, kept from every other change until the transaction ends (on SQLite every writer is alone anyway). Raises NotFound."""
+    return _one(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id).with_for_update())
+
+
+def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
+    row = tx.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("There is no such wallet.")
+    return Wallet(*row)
+
+
+def alarms(armed: Armed, before: Figures, after: Figures, thresholds: Thresholds) -> tuple[tuple[str, ...], Armed]:
+    """Which low-balance alarms a change of figures fires (of "credits", "balance"), and what is armed then.
+
+    A debit that leaves its figure below the threshold fires once; at or above the threshold an alarm is armed again (contract section 6, Wallet)."""
+    credits_fire, credits_armed = _alarm(armed.credits, before.sms_credits, after.sms_credits, thresholds.credits)
+    balance_fires, balance_armed = _alarm(armed.balance, before.balance_minor, after.balance_minor, thresholds.amount_minor)
+    fired = ("credits",) * credits_fire + ("balance",) * balance_fires
+    return fired, Armed(credits_armed, balance_armed)
+
+
+def _alarm(armed: bool, before: int, after: int, threshold: int | None) -> tuple[bool, bool]:
+    if not _below(after, threshold):
+        return False, True
+    fires = armed and after < before
+    return fires, armed and not fires
+
+
+def _below(figure: int, threshold: int | None) -> bool:
+    return threshold is not None and figure < threshold
+
+
+def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> Wallet:
+    """Sets both thresholds. An alarm that has fired is armed again if its figure is not below the new one. Raises NotFound, InvalidRequest."""
+    for field, value in zip(("low_balance_credits", "low_balance_amount"), thresholds, strict=True):
+        if value is not None and not 0 <= value <= MINOR_MAX:
+            raise refused(field, "must not be negative, and have at most 15 digits")
+    wallet = locked(tx, account_id)
+    changed = wallet._replace(low_balance_credits=thresholds.credits, low_balance_amount_minor=thresholds.amount_minor,
+                              credits_alarm_armed=wallet.credits_alarm_armed or not _below(wallet.sms_credits, thresholds.credits),
+                              balance_alarm_armed=wallet.balance_alarm_armed or not _below(wallet.balance_minor, thresholds.amount_minor))
+    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(changed._asdict()))
+    return changed

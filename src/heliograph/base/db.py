@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -55,11 +56,11 @@ class HotTx(Protocol):
     postgresql: bool
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        """Rows of one statement; `$1…` on PostgreSQL, `?` on SQLite."""
+        """Rows of one statement with `$1…` for its values (the same text for both databases where it needs no arrays)."""
         ...
 
-    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
-        """One statement over equally long columns of values: arrays to `unnest` on PostgreSQL, one execution a row on SQLite."""
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        """Rows of one statement over equally long columns of values: arrays to `unnest` on PostgreSQL, one execution a row on SQLite."""
         ...
 
 
@@ -72,9 +73,8 @@ class _PostgresTx:
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         return await self._connection.fetch(sql, *args)
 
-    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
-        if columns[0]:
-            await self._connection.fetch(sql, *columns)
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        return await self._connection.fetch(sql, *columns) if columns[0] else []
 
 
 class _SqliteTx:
@@ -84,11 +84,15 @@ class _SqliteTx:
         self._writer = writer
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        return await self._writer.run(lambda connection: connection.execute(sql, args).fetchall())
+        return await self._writer.run(lambda connection: connection.execute(_numbered(sql), args).fetchall())
 
-    async def many(self, sql: str, *columns: Sequence[Any]) -> None:
-        if columns[0]:
-            await self._writer.run(lambda connection: connection.executemany(sql, zip(*columns, strict=True)))
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        if not columns[0]:
+            return []
+        if sql.lstrip().startswith("SELECT") or "RETURNING" in sql:
+            return await self._writer.run(lambda connection: [row for values in zip(*columns, strict=True) for row in connection.execute(sql, values)])
+        await self._writer.run(lambda connection: connection.executemany(sql, zip(*columns, strict=True)))
+        return []
 
 
 class _FairLock:
@@ -248,6 +252,12 @@ class Database:
 def sqlite_path(url: str) -> Path:
     """`sqlite:////var/lib/heliograph/heliograph.db` → the file."""
     return Path(url.removeprefix("sqlite:///"))
+
+
+@lru_cache(maxsize=256)
+def _numbered(sql: str) -> str:
+    """`$1` is `?1` to SQLite."""
+    return sql.replace("$", "?")
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

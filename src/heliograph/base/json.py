@@ -1,0 +1,103 @@
+"""Strict JSON in (RFC 8259, and what contract section 2 refuses), fast JSON out."""
+
+import json
+import math
+import re
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from heliograph.base.errors import InvalidRequest
+
+NESTING_MAX: Final = 64
+_INTEGER_DIGITS_MAX: Final = 19  # a signed 64-bit integer
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+encode: Final = msgspec.json.Encoder().encode
+
+
+class InvalidJson(InvalidRequest):
+    """The body is not the JSON object that is asked for."""
+
+    reason = "invalid_json"
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    """The body as an object. Raises InvalidJson for all that is not well-formed, and for what only looks so:
+    a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no object."""
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
+    if body.count(b"[") + body.count(b"{") > NESTING_MAX:
+        _refuse_deep(body)
+    try:
+        value = _DECODER.decode(body.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"The body is not UTF-8 (byte {error.start}).") from error
+    except json.JSONDecodeError as error:
+        raise InvalidJson(f"The body is not JSON: {error.msg} (character {error.pos}).") from error
+    if not isinstance(value, dict):
+        raise InvalidJson(f"The body must be a JSON object, not {_kind(value)}.")
+    if b"\\u" in body:
+        _refuse_characters(value, "")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InvalidJson(f"The key {twice[:64]!r} stands twice in one object.")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _INTEGER_DIGITS_MAX:
+        raise InvalidJson(f"The number {digits[:24]}… is out of range.")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise InvalidJson(f"The number {digits[:24]} is out of range.")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise InvalidJson(f"{name} is not JSON.")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+
+
+def _refuse_deep(body: bytes) -> None:
+    depth = 0
+    for octet in _STRINGS.sub(b"", body):
+        if octet in b"[{":
+            depth += 1
+            if depth > NESTING_MAX:
+                raise InvalidJson(f"The body is nested deeper than {NESTING_MAX} levels.")
+        elif octet in b"]}":
+            depth -= 1
+
+
+def _refuse_characters(value: Any, path: str) -> None:
+    """NUL cannot be stored by PostgreSQL; a lone surrogate is no character and has no UTF-8 form."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InvalidJson(f"{path or 'A key'} holds the character U+0000.")
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            raise InvalidJson(f"{path or 'A key'} holds half a surrogate pair.")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_characters(name, "")
+            _refuse_characters(item, f"{path}.{name[:64]}" if path else name[:64])
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_characters(item, f"{path}[{index}]")
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "an array", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+    return "null" if value is None else kinds[type(value)]

@@ -1,0 +1,213 @@
+"""The API as an ASGI application: one request from its first byte to its answer, in the order of judgement of contract section 2.
+
+401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the database → 402. The first five
+stand here; the rest is the endpoint's. It is raw ASGI because a framework's own handler costs more than all else together.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qsl
+
+import structlog
+
+from heliograph.base import ids
+from heliograph.base.cache import ConfigCache
+from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
+from heliograph.base.forms import Query
+from heliograph.base.json import encode
+from heliograph.entry import metrics
+from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, authenticate, idempotency_key
+
+BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
+QUERY_OCTETS_MAX: Final = 8_192
+THREADS: Final = 8  # of blocking handlers; as many as the database has connections for them
+WAITING_MAX: Final = 1_000  # blocking requests that wait for a thread; past it 503
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+log = structlog.get_logger(__name__)
+_JSON: Final = (b"content-type", b"application/json")
+
+
+class Disconnected(Exception):
+    """The client went away before its request was whole."""
+
+
+class Api:
+    """Everything below /api/v1."""
+
+    def __init__(self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter) -> None:
+        self._routes = Routes(endpoints)
+        self._cache = cache
+        self._limiter = limiter
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
+        self._waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started_s = time.perf_counter()
+        request_id = ids.new("req")
+        headers: Headers = [_JSON, (b"x-request-id", request_id.encode())]
+        route = "unknown"
+        status = 200
+        try:
+            principal = await authenticate(self._cache, scope["headers"])
+            allowance = await self._limiter.take(principal.key_id, principal.per_minute)
+            headers += _rate_headers(allowance)
+            if allowance.exceeded:
+                raise RateLimited(f"This key may make {allowance.limit} requests a minute.", retry_after_s=allowance.reset_s)
+            endpoint, parameters = self._routes.find(scope["method"], scope["path"].removeprefix("/api/v1"))
+            route = endpoint.path
+            _permit(endpoint, principal)
+            call = await _read(endpoint, scope, receive, principal, request_id, parameters)
+            answer = await self._answer(endpoint, call)
+            if answer.replayed:
+                headers.append((b"idempotent-replayed", b"true"))
+            body = answer.raw or encode({"success": True, **answer.body})
+        except Disconnected:
+            return
+        except ServiceError as error:
+            status, body = error.status, rendered(error, request_id)
+            headers += _error_headers(error)
+        except Exception as error:  # noqa: BLE001  whatever it was, the client gets a 500 without detail and the log gets it whole
+            log.error("request_failed", request_id=request_id, route=route, error=type(error).__name__, exc_info=_without_values(error))
+            failure = ServiceError("Something went wrong on our side; the request id finds it in our log.")
+            status, body = 500, rendered(failure, request_id)
+        await respond(send, status, headers, body, head=scope["method"] == "HEAD")
+        metrics.request_answered(scope["method"], route, status, time.perf_counter() - started_s)
+
+    async def _answer(self, endpoint: Endpoint, call: Call) -> Answer:
+        if endpoint.handle is not None:
+            return await endpoint.handle(call)
+        assert endpoint.handle_in_thread is not None
+        if self._waiting >= WAITING_MAX:
+            raise Unavailable("Too many requests are waiting.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, endpoint.handle_in_thread, call)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+
+class Routes:
+    """Paths to endpoints: a look-up for the fixed ones, part by part for those with an id in them."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        by_path: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in endpoints:
+            by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
+        self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]
+
+    def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
+        """Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
+        methods, parameters = self._fixed.get(path), {}
+        if methods is None:
+            methods, parameters = self._match(path.split("/"))
+        endpoint = methods.get(method)
+        if endpoint is None:
+            raise MethodNotAllowed(sorted(methods))
+        return endpoint, parameters
+
+    def _match(self, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
+        for template, methods in self._templates:
+            if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
+                return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
+        raise NoSuchPath(f"There is nothing at {'/'.join(parts)[:100]!r}.")
+
+
+def _permit(endpoint: Endpoint, principal: Principal) -> None:
+    if endpoint.permission not in principal.permissions:
+        raise Forbidden(f"This key lacks the permission {endpoint.permission}.")
+    if principal.suspended and endpoint.method != "GET":
+        raise Forbidden("This account is suspended: it can read, but change nothing.", reason="account_suspended")
+
+
+async def _read(endpoint: Endpoint, scope: Scope, receive: Receive, principal: Principal, request_id: str, parameters: dict[str, str]) -> Call:
+    headers: Headers = scope["headers"]
+    body = await _read_body(headers, receive) if endpoint.takes_body else b""
+    if endpoint.takes_body:
+        _check_content_type(headers)
+    query_string: bytes = scope["query_string"]
+    if len(query_string) > QUERY_OCTETS_MAX:
+        raise InvalidRequest(f"The query string is longer than {QUERY_OCTETS_MAX} characters.", reason="invalid_query")
+    return Call(principal, request_id, parameters, Query(_pairs(query_string)), body, idempotency_key(headers) if endpoint.method == "POST" else None)
+
+
+def _pairs(query_string: bytes) -> list[tuple[str, str]]:
+    if not query_string:
+        return []
+    try:
+        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+    except ValueError as error:
+        raise InvalidRequest("The query string is not percent-encoded UTF-8.", reason="invalid_query") from error
+
+
+async def _read_body(headers: Headers, receive: Receive) -> bytes:
+    for name, value in headers:
+        if name == b"content-length" and int(value) > BODY_OCTETS_MAX:
+            raise PayloadTooLarge
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    chunks = [body]
+    size = len(body)
+    while message.get("more_body"):
+        message = await receive()
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > BODY_OCTETS_MAX:
+            raise PayloadTooLarge
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    return body if len(chunks) == 1 else b"".join(chunks)
+
+
+def _check_content_type(headers: Headers) -> None:
+    for name, value in headers:
+        if name == b"content-type" and value.split(b";")[0].strip().lower() not in (b"application/json", b""):
+            raise InvalidRequest(f"Content-Type must be application/json, not {value.decode('latin-1')[:64]!r}.", reason="invalid_json")
+
+
+def _rate_headers(allowance: Allowance) -> Headers:
+    return [(b"x-ratelimit-limit", b"%d" % allowance.limit), (b"x-ratelimit-remaining", b"%d" % max(allowance.remaining, 0)),
+            (b"x-ratelimit-reset", b"%d" % allowance.reset_s)]
+
+
+def _error_headers(error: ServiceError) -> Headers:
+    headers: Headers = []
+    if error.retry_after_s is not None:
+        headers.append((b"retry-after", b"%d" % error.retry_after_s))
+    if isinstance(error, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(error.allowed).encode()))
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    return headers
+
+
+def rendered(error: ServiceError, request_id: str) -> bytes:
+    """The one shape of every failure (contract section 2), with the specification's other shape beside it at the top."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message, "reason": error.reason, **error.extra}
+    if error.fields:
+        detail["fields"] = [{"field": field, "message": message} for field, message in error.fields]
+    return encode({"success": False, "error": detail, "message": error.message, "request_id": request_id})
+
+
+async def respond(send: Send, status: int, headers: Headers, body: bytes, *, head: bool = False) -> None:
+    headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+def _without_values(error: BaseException) -> BaseException:
+    """Driver errors print the values of their statement, which may hold a text or a number: those are left out of the log."""
+    if hasattr(error, "hide_parameters"):
+        error.hide_parameters = True
+    return error

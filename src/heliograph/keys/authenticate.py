@@ -1,0 +1,77 @@
+"""From an Authorization header to who is calling: SHA-256 of the key, looked up in the cached configuration."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock
+from heliograph.base.cache import ConfigCache
+from heliograph.base.errors import Unauthorized
+from heliograph.keys.issue import well_formed
+from heliograph.keys.tables import api_keys, tiers
+
+AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 46 characters; anything longer is none of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Whose request this is. The mode is the key's; every query is made for this account and mode."""
+
+    key_id: str
+    account_id: str  # raw
+    sandbox: bool
+    permissions: frozenset[str]
+    per_minute: int
+    expires_at_ms: int | None
+    key_prefix: str
+    suspended: bool  # the account, or the partner it belongs to
+
+
+class MissingKey(Unauthorized):
+    """Send the API key in the header: Authorization: Bearer <API_KEY>."""
+
+    reason = "missing_key"
+
+
+def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
+    """The key of the one Authorization header. Raises MissingKey when there is none, Unauthorized when it cannot be a key."""
+    given = [value for name, value in headers if name == b"authorization"]
+    if not given:
+        raise MissingKey
+    scheme, _, key = given[0].partition(b" ")
+    if len(given) > 1 or len(given[0]) > AUTHORIZATION_OCTETS_MAX or scheme.lower() != b"bearer":
+        raise Unauthorized
+    text = key.decode("latin-1").strip(" ")
+    if not text:
+        raise MissingKey
+    if not well_formed(text):
+        raise Unauthorized
+    return text
+
+
+async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -> Principal:
+    """Raises Unauthorized for a missing, malformed, unknown, revoked or expired key (one reason: a stranger learns nothing)."""
+    digest = hashlib.sha256(bearer_key(headers).encode()).digest()
+    principal: Principal | None = cache.peek("key", digest) or await cache.get("key", digest, load_principal)
+    if principal is None or (principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()):
+        raise Unauthorized
+    return principal
+
+
+def load_principal(tx: Connection, digest: bytes) -> Principal | None:
+    parent = accounts.alias("parent")
+    row = tx.execute(
+        sa.select(api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute, api_keys.c.expires_at_ms,
+                  api_keys.c.prefix, sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active"))
+        .join(accounts, accounts.c.id == api_keys.c.account_id).join(tiers, tiers.c.name == api_keys.c.tier)
+        .outerjoin(parent, parent.c.id == accounts.c.parent_id)
+        .where(api_keys.c.sha256 == digest, api_keys.c.revoked_at_ms.is_(None))
+    ).one_or_none()
+    if row is None:
+        return None
+    key_id, account_id, sandbox, permissions, per_minute, expires_at_ms, prefix, suspended = row
+    return Principal(key_id, account_id, sandbox, frozenset(permissions.split(",")), per_minute, expires_at_ms, prefix, bool(suspended))

@@ -1,0 +1,70 @@
+"""What an endpoint is: one row of the one table from which routing, guards, the OpenAPI description and the tests are made."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.base.json import decode_object
+from heliograph.keys.authenticate import Principal
+
+IDEMPOTENCY_KEY_MAX: Final = 255
+
+
+@dataclass(slots=True)
+class Call:
+    """One request that passed authentication, rate, permission and size."""
+
+    principal: Principal
+    request_id: str
+    path: Mapping[str, str]  # path parameters
+    query: Query
+    body: bytes
+    idempotency_key: str | None
+
+    def json(self) -> dict[str, Any]:
+        """The body as an object; raises InvalidRequest (`invalid_json`)."""
+        return decode_object(self.body)
+
+
+@dataclass(slots=True)
+class Answer:
+    """A 200: the whole body but for `success`, which stands first."""
+
+    body: dict[str, Any]
+    replayed: bool = False
+    raw: bytes | None = field(default=None)  # already encoded, `success` included
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
+BlockingHandler: TypeAlias = Callable[[Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method and path below /api/v1, the permission it needs, and what answers it: awaited in the event loop, or run in a thread."""
+
+    method: str
+    path: str  # `/messages/{id}`
+    permission: str
+    handle: Handler | None = None
+    handle_in_thread: BlockingHandler | None = None
+
+    @property
+    def takes_body(self) -> bool:
+        return self.method in ("POST", "PUT")
+
+
+def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
+    """The Idempotency-Key header, if any. Raises InvalidRequest when it is given twice or is no 1..255 printable ASCII characters."""
+    given = [value for name, value in headers if name == b"idempotency-key"]
+    if not given:
+        return None
+    key = given[0].decode("latin-1").strip()
+    if len(given) > 1 or not 1 <= len(key) <= IDEMPOTENCY_KEY_MAX or not key.isascii() or not key.isprintable():
+        raise InvalidRequest(f"Idempotency-Key must stand once and have 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters.")
+    return key
+
+
+__all__ = ["Answer", "BlockingHandler", "Call", "Endpoint", "Handler", "idempotency_key"]

@@ -1,0 +1,109 @@
+"""Rate limits: fixed windows of 60 s, per key; every authenticated request counts, whatever its answer (contract section 3).
+
+In memory for one process; several share the count through Redis, one pipeline for all requests that came together. While Redis
+is away each process counts for itself: never open.
+"""
+
+import asyncio
+from typing import Final, NamedTuple, Protocol
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from heliograph.base import clock
+
+WINDOW_S: Final = 60
+_KEYS_MAX: Final = 1_000_000  # counted at once in one window; a new window starts empty
+_REDIS_TIMEOUT_S: Final = 0.25
+_REDIS_RETRY_S: Final = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class Allowance(NamedTuple):
+    """What a key has left in this window."""
+
+    limit: int
+    remaining: int
+    reset_s: int
+
+    @property
+    def exceeded(self) -> bool:
+        return self.remaining < 0
+
+
+class Limiter(Protocol):
+    async def take(self, key_id: str, per_minute: int) -> Allowance: ...
+
+
+def _window(now_ms: int) -> tuple[int, int]:
+    second = now_ms // 1_000
+    return second // WINDOW_S, WINDOW_S - second % WINDOW_S
+
+
+class MemoryLimiter:
+    """Counts in this process."""
+
+    def __init__(self) -> None:
+        self._window = -1
+        self._counts: dict[str, int] = {}
+
+    async def take(self, key_id: str, per_minute: int) -> Allowance:
+        return self.count(key_id, per_minute)
+
+    def count(self, key_id: str, per_minute: int) -> Allowance:
+        window, reset_s = _window(clock.now_ms())
+        if window != self._window or len(self._counts) > _KEYS_MAX:
+            self._window, self._counts = window, {}
+        used = self._counts[key_id] = self._counts.get(key_id, 0) + 1
+        return Allowance(per_minute, per_minute - used, reset_s)
+
+
+class RedisLimiter:
+    """Counts in Redis, shared by all processes: `INCR key:minute`, pipelined for all requests of the same moment."""
+
+    def __init__(self, url: str) -> None:
+        self._redis: Redis = Redis.from_url(url, socket_timeout=_REDIS_TIMEOUT_S, socket_connect_timeout=_REDIS_TIMEOUT_S)
+        self._alone = MemoryLimiter()
+        self._waiting: list[tuple[str, asyncio.Future[int]]] = []
+        self._sending: asyncio.Task[None] | None = None
+        self._away_until_s = float("-inf")
+
+    async def take(self, key_id: str, per_minute: int) -> Allowance:
+        mine = self._alone.count(key_id, per_minute)  # kept beside, so that a Redis that goes away leaves no gap
+        if clock.monotonic_s() < self._away_until_s:
+            return mine
+        window, reset_s = _window(clock.now_ms())
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append((f"heliograph:rate:{key_id}:{window}", answer))
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send())
+        used = await answer
+        return mine if used < 0 else Allowance(per_minute, per_minute - used, reset_s)
+
+    async def _send(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, []
+                counts = await self._count([name for name, _ in batch])
+                for (_, answer), used in zip(batch, counts, strict=True):
+                    if not answer.done():
+                        answer.set_result(used)
+        finally:
+            self._sending = None
+
+    async def _count(self, names: list[str]) -> list[int]:
+        try:
+            async with self._redis.pipeline(transaction=False) as pipeline:
+                for name in names:
+                    pipeline.incr(name)
+                    pipeline.expire(name, 2 * WINDOW_S)
+                return [int(used) for used in (await pipeline.execute())[::2]]
+        except (RedisError, OSError, TimeoutError) as error:
+            self._away_until_s = clock.monotonic_s() + _REDIS_RETRY_S
+            log.warning("redis_away", error=type(error).__name__)
+            return [-1] * len(names)
+
+    async def close(self) -> None:
+        await self._redis.aclose()

@@ -1,0 +1,189 @@
+"""Accepting sends: what came in together is judged together, stored in one transaction, and only then answered.
+
+A send of more than 500 recipients has a lane of its own, so that it never makes single ones wait.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock, ids
+from heliograph.base.batching import Batcher
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database, HotTx
+from heliograph.base.errors import Conflict, ServiceError
+from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
+from heliograph.messages import accept_sql
+from heliograph.messages.answer import Send, exceptions_of
+from heliograph.messages.judge import FAIR_SPACING_US, Accepted, AccountFacts, Tariff, WalletState, judge
+from heliograph.messages.request import SendRequest
+from heliograph.senders import approved_senders
+from heliograph.wallet import SALES_ID
+
+LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
+BATCH_MESSAGES_MAX: Final = 20_000  # keeps one transaction around 200 ms
+WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
+
+
+class Outcome(NamedTuple):
+    """A send that is stored (or, in a dry run, was only judged)."""
+
+    send: Send
+    replayed: bool = False
+
+
+class Acceptor:
+    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that queued something."""
+
+    def __init__(self, db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> None:
+        self._db = db
+        self._cache = cache
+        self._on_queued = on_queued
+        self._small: Batcher[SendRequest, Outcome] = self._lane()
+        self._large: Batcher[SendRequest, Outcome] = self._lane()
+
+    def _lane(self) -> Batcher[SendRequest, Outcome]:
+        return Batcher(self._run, most=BATCH_MESSAGES_MAX, waiting_max=WAITING_MESSAGES_MAX, weigh=lambda request: len(request.recipients))
+
+    async def accept(self, request: SendRequest) -> Outcome:
+        """Stores, charges and queues a send; returns after the commit. Raises what contract section 6 names, and then nothing is stored."""
+        await self._facts(request)  # loaded here, side by side with others, rather than one by one in the batch
+        lane = self._large if len(request.recipients) > LARGE_SEND else self._small
+        return await lane.submit(request)
+
+    async def _facts(self, request: SendRequest) -> AccountFacts:
+        key = (request.account_id, request.sandbox)
+        return self._cache.peek("account", key) or await self._cache.get("account", key, load_facts)
+
+    async def _tariff(self) -> Tariff:
+        return self._cache.peek("tariff", 0) or await self._cache.get("tariff", 0, load_tariff)
+
+    async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
+        tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
+        async with self._db.hot() as tx:
+            locked = await accept_sql.lock_wallets(tx, sorted({request.account_id for request in requests}))
+            if locked and locked[0][-1] != self._cache.epoch:
+                await self._cache.refresh()
+                tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
+            batch = Batch(locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
+            outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
+            if batch.accepted:
+                await accept_sql.store(tx, batch.columns(), SALES_ID)
+        if batch.accepted:
+            self._on_queued({run.carrier_id for accepted in batch.accepted for run in accepted.runs})
+        return outcomes
+
+
+async def _known_keys(tx: HotTx, requests: Sequence[SendRequest]) -> dict[tuple[str, bool, str], tuple[bytes, Send]]:
+    asked = [(r.account_id, r.sandbox, r.path, r.idempotency_key) for r in requests if r.idempotency_key is not None and not r.dry_run]
+    return {(row[0], bool(row[1]), row[2]): (bytes(row[3]), Send(*row[4:])) for row in await accept_sql.find_keys(tx, asked)}
+
+
+async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
+    """After a lost reply to COMMIT: the sends of this batch that it had committed after all."""
+    return {row[0]: Send(*row) for row in await accept_sql.find_sends(tx, [ids.raw_of_number(request.number) for request in requests])}
+
+
+class Batch:
+    """One transaction's sends: decided one after the other, then laid out as columns."""
+
+    def __init__(self, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]], stored: dict[str, Send]) -> None:
+        self.now_ms = clock.now_ms()
+        self.accepted: list[Accepted] = []
+        self._known = known
+        self._stored = stored
+        self._wallets = {row[0]: WalletState(row[1], row[2], row[3], row[4]) for row in locked}
+        self._rows = {row[0]: row for row in locked}
+        self._sends: list[Send] = []
+        self._entries: list[tuple[Any, ...]] = []
+
+    def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff) -> Outcome | ServiceError:
+        """Replays a known key, finds what was stored already, or judges."""
+        send_id = ids.raw_of_number(request.number)
+        if send_id in self._stored:
+            return Outcome(self._stored[send_id])
+        key = (request.account_id, request.sandbox, request.idempotency_key or "")
+        if key[2] and not request.dry_run and key in self._known:
+            body_sha256, send = self._known[key]
+            return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
+        wallet = self._wallets[request.account_id]
+        verdict = judge(request, facts, tariff, wallet, self.now_ms)
+        if isinstance(verdict, ServiceError):
+            return verdict
+        send = _send_of(verdict, send_id, self.now_ms)
+        if not request.dry_run:
+            self._add(verdict, send)
+            if key[2]:
+                self._known[key] = (request.body_sha256, send)
+        return Outcome(send)
+
+    def _add(self, accepted: Accepted, send: Send) -> None:
+        self.accepted.append(accepted)
+        self._sends.append(send)
+        if accepted.credits_used:
+            row = self._rows[send.account_id]
+            self._entries.append((ids.raw_of_number(ids.new_number(self.now_ms)), send.account_id, row[6], -accepted.credits_used, row[5],
+                                  accepted.credits_remaining, f"SMS to {send.message_count} recipient{'s' * (send.message_count > 1)}",
+                                  ids.text_of_raw("snd", send.id), self.now_ms))
+
+    def columns(self) -> accept_sql.Columns:
+        """All accepted sends, laid out for one statement."""
+        return accept_sql.Columns(
+            sends=_columns([_send_row(a, s) for a, s in zip(self.accepted, self._sends, strict=True)], 16),
+            messages=self._message_columns(),
+            runs=_columns([(run.carrier_id, a.rank_us + run.first * FAIR_SPACING_US, ids.raw_of_number(a.request.number + 1 + run.first), run.count, place,
+                            run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
+            keys=_columns([(s.account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
+                           for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
+            entries=_columns(self._entries, 9),
+            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 6))
+
+    def _message_columns(self) -> tuple[list[Any], ...]:
+        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        for place, accepted in enumerate(self.accepted, 1):
+            first, count = accepted.request.number + 1, len(accepted.recipients)
+            columns[0].extend([f"{number:032x}" for number in range(first, first + count)])
+            columns[1].extend([place] * count)
+            for column, values in zip(columns[2:], (accepted.recipients, accepted.countries, accepted.carriers, accepted.credits), strict=True):
+                column.extend(values)
+        return columns
+
+    def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
+        wallet, row = self._wallets[account_id], self._rows[account_id]
+        threshold, armed = row[7], bool(row[8])
+        still_armed = armed and (threshold is None or wallet.sms_credits >= threshold)
+        return account_id, wallet.sms_credits, wallet.next_rank_us, wallet.spent_day, wallet.spent_credits, still_armed
+
+
+def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
+    return tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in range(width))
+
+
+def _send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
+    request = accepted.request
+    return Send(send_id, request.account_id, request.sandbox, request.type, accepted.sender, request.encoding, request.segments,
+                len(accepted.recipients), request.reference, accepted.credits_required, accepted.credits_used, accepted.credits_remaining,
+                exceptions_of(accepted.rejected, accepted.duplicates), now_ms)
+
+
+def _send_row(accepted: Accepted, send: Send) -> tuple[Any, ...]:
+    request = accepted.request
+    return (send.id, send.account_id, send.sandbox, send.type, send.sender, request.text, send.encoding, send.segments, send.message_count,
+            send.reference, send.created_at_ms + request.validity_s * 1_000, send.credits_required, send.credits_used, send.credits_remaining,
+            send.exceptions, send.created_at_ms)
+
+
+def load_facts(tx: Connection, key: tuple[str, bool]) -> AccountFacts:
+    account_id, sandbox = key
+    countries, daily_credits = tx.execute(sa.select(accounts.c.countries, accounts.c.daily_credits).where(accounts.c.id == account_id)).one()
+    return AccountFacts(approved_senders(tx, account_id, sandbox=sandbox), frozenset(countries.split(",")) if countries is not None else None,
+                        daily_credits)
+
+
+def load_tariff(tx: Connection, _: int) -> Tariff:
+    return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
+
+

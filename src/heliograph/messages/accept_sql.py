@@ -1,0 +1,141 @@
+"""The hot statements of accepting a batch of sends, in their two texts side by side: PostgreSQL over arrays, SQLite row by row.
+
+Ids are raw, times milliseconds. One behaviour suite runs over both (`tests/capability/test_accept.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.db import HotTx
+
+# Locks the batch's wallets in order of their ids, and tells the configuration's epoch.
+_LOCK_WALLETS: Final = """
+    SELECT account_id, sms_credits, next_rank_us, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+           (SELECT epoch FROM config)
+    FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
+_LOCK_WALLETS_SQLITE: Final = """
+    SELECT account_id, sms_credits, next_rank_us, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+           (SELECT epoch FROM config)
+    FROM wallets WHERE account_id = ?"""
+
+_SEND_COLUMNS: Final = """s.id, s.account_id, s.sandbox, s.type, s.sender, s.encoding, s.segments, s.message_count, s.reference,
+    s.credits_required, s.credits_used, s.credits_remaining, s.exceptions, s.created_at_ms"""
+
+_FIND_KEYS: Final = f"""
+    SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
+    FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[]) AS asked (account_id, sandbox, path, key)
+    JOIN idempotency_keys k USING (account_id, sandbox, path, key)
+    LEFT JOIN sends s ON s.id = k.send_id"""
+_FIND_KEYS_SQLITE: Final = f"""
+    SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
+    FROM idempotency_keys k LEFT JOIN sends s ON s.id = k.send_id
+    WHERE k.account_id = ? AND k.sandbox = ? AND k.path = ? AND k.key = ?"""
+
+_FIND_SENDS: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ANY($1::uuid[])"
+_FIND_SENDS_SQLITE: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ?"
+
+# One statement stores a whole batch. Per message only what differs stands in arrays; the rest is taken from its send's place in theirs.
+_STORE: Final = """
+    WITH stored_sends AS (
+        INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
+                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms)
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::int[],
+                             $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[])
+    ), stored_messages AS (
+        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits)
+        SELECT m.id, ($1::uuid[])[m.send], ($2::uuid[])[m.send], ($3::bool[])[m.send], m.recipient, m.country_code, m.carrier_id, 'queued',
+               ($8::smallint[])[m.send], m.credits
+        FROM unnest($17::uuid[], $18::int[], $19::bigint[], $20::text[], $21::smallint[], $22::int[])
+             AS m (id, send, recipient, country_code, carrier_id, credits)
+    ), stored_runs AS (
+        INSERT INTO queue (carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms)
+        SELECT q.carrier_id, q.rank_us, q.first_id, q.count, ($1::uuid[])[q.send], ($8::smallint[])[q.send], q.prefix, 1, 0,
+               ($11::bigint[])[q.send]
+        FROM unnest($23::smallint[], $24::bigint[], $25::uuid[], $26::int[], $27::int[], $28::text[])
+             AS q (carrier_id, rank_us, first_id, count, send, prefix)
+    ), stored_keys AS (
+        INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms)
+        SELECT * FROM unnest($29::uuid[], $30::bool[], $31::text[], $32::text[], $33::bytea[], $34::uuid[], $35::bigint[])
+    ), charged AS (
+        INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
+                                    description, reference, created_at_ms)
+        SELECT l.id, l.account_id, $44::uuid, 'sms_charge', l.currency, 0, l.credits, l.balance_minor, l.credits_after, l.description, l.reference,
+               l.created_at_ms
+        FROM unnest($36::uuid[], $37::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::bigint[], $42::text[], $43::text[], $45::bigint[])
+             AS l (id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms)
+    )
+    UPDATE wallets SET sms_credits = w.sms_credits, next_rank_us = w.next_rank_us, spent_day = w.spent_day, spent_credits = w.spent_credits,
+                       credits_alarm_armed = w.armed
+    FROM unnest($46::uuid[], $47::bigint[], $48::bigint[], $49::int[], $50::bigint[], $51::bool[])
+         AS w (account_id, sms_credits, next_rank_us, spent_day, spent_credits, armed)
+    WHERE wallets.account_id = w.account_id"""
+
+_STORE_SQLITE: Final = {
+    "sends": """
+        INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
+                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+    "messages": """
+        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)""",
+    "runs": """
+        INSERT INTO queue (carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?)""",
+    "keys": """
+        INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+    "entries": """
+        INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
+                                    description, reference, created_at_ms)
+        VALUES (?, ?, ?, 'sms_charge', ?, 0, ?, ?, ?, ?, ?, ?)""",
+    "wallets": """
+        UPDATE wallets SET sms_credits = ?, next_rank_us = ?, spent_day = ?, spent_credits = ?, credits_alarm_armed = ? WHERE account_id = ?""",
+}
+
+
+class Columns(NamedTuple):
+    """A batch as columns of values, equally long within each table."""
+
+    sends: tuple[list[Any], ...]  # 16: as the table
+    messages: tuple[list[Any], ...]  # id, send (its place, from 1), recipient, country_code, carrier_id, credits
+    runs: tuple[list[Any], ...]  # carrier_id, rank_us, first_id, count, send, prefix
+    keys: tuple[list[Any], ...]  # account_id, sandbox, path, key, body_sha256, send_id, created_at_ms
+    entries: tuple[list[Any], ...]  # id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms
+    wallets: tuple[list[Any], ...]  # account_id, sms_credits, next_rank_us, spent_day, spent_credits, armed
+
+
+async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
+    return await tx.over(_LOCK_WALLETS if tx.postgresql else _LOCK_WALLETS_SQLITE, account_ids)
+
+
+async def find_keys(tx: HotTx, asked: Sequence[tuple[str, bool, str, str]]) -> list[Any]:
+    """Rows of keys that were used before: account, mode, key, body_sha256, then the send's columns."""
+    if not asked:
+        return []
+    return await tx.over(_FIND_KEYS if tx.postgresql else _FIND_KEYS_SQLITE, *map(list, zip(*asked, strict=True)))
+
+
+async def find_sends(tx: HotTx, send_ids: list[str]) -> list[Any]:
+    return await tx.over(_FIND_SENDS if tx.postgresql else _FIND_SENDS_SQLITE, send_ids)
+
+
+async def store(tx: HotTx, columns: Columns, sales_account: str) -> None:
+    """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets' new figures."""
+    if tx.postgresql:
+        entries = columns.entries
+        await tx.fetch(_STORE, *columns.sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
+                       *columns.wallets)
+        return
+    sends, (ids, places, *rest) = columns.sends, columns.messages
+    at = [place - 1 for place in places]
+    await tx.over(_STORE_SQLITE["sends"], *sends)
+    await tx.over(_STORE_SQLITE["messages"], ids, *([sends[column][i] for i in at] for column in (0, 1, 2)), *rest[:3], [sends[7][i] for i in at],
+                  rest[3])
+    carrier_ids, ranks, firsts, counts, of_sends, prefixes = columns.runs
+    at = [place - 1 for place in of_sends]
+    await tx.over(_STORE_SQLITE["runs"], carrier_ids, ranks, firsts, counts, [sends[0][i] for i in at], [sends[7][i] for i in at], prefixes,
+                  [sends[10][i] for i in at])
+    await tx.over(_STORE_SQLITE["keys"], *columns.keys)
+    entry_id, account, *others = columns.entries
+    await tx.over(_STORE_SQLITE["entries"], entry_id, account, [sales_account] * len(entry_id), *others)
+    account_ids, *figures = columns.wallets
+    await tx.over(_STORE_SQLITE["wallets"], *figures, account_ids)

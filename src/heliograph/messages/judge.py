@@ -1,0 +1,195 @@
+"""POST /sms/send, second half: what becomes of requests that are right in form. Pure: no I/O, no clock of its own.
+
+`judge` decides in order of arrival on the running balance of the wallets it was given; `accept.py` locks, asks, and applies.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
+from heliograph.carriers import SIMULATOR_ID, Rates, Routes
+from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
+from heliograph.text import Phone
+
+FAIR_SPACING_US: Final = 1_000  # virtual time between two messages of an account: 1,000 a second keep their place beside others
+PLANS_MAX: Final = 100_000
+DAY_MS: Final = 86_400_000
+SANDBOX_SENDER: Final = "SANDBOX"
+SANDBOX_NO_CREDITS: Final = "004"  # last digits of a recipient that make a sandbox send 402 (contract section 4)
+
+
+class AccountFacts(NamedTuple):
+    """What the configuration says of an account."""
+
+    senders: dict[str, str]  # folded → as approved, of this mode
+    countries: frozenset[str] | None  # it may send to; None: all with a route
+    daily_credits: int | None
+
+
+class Plan(NamedTuple):
+    """Where messages to a destination go and what a segment costs; `refusal` says why they cannot."""
+
+    carrier_id: int
+    prefix: str
+    rate: int
+    refusal: str | None = None
+
+
+@dataclass(slots=True)
+class Tariff:
+    """Routes and rates of one epoch of the configuration, with the plans already made from them."""
+
+    routes: Routes
+    rates: Rates
+    down: frozenset[int] = frozenset()  # carriers that have been down for 60 s
+    _plans: dict[tuple[str, str, str | None, bool], Plan] = field(default_factory=dict)
+
+    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
+        """Memoized by as many leading digits as any route or rate looks at."""
+        key = (account_id, phone.digits[: max(self.routes.longest, self.rates.longest)], phone.country_code, sandbox)
+        found = self._plans.get(key)
+        if found is None:
+            if len(self._plans) >= PLANS_MAX:
+                self._plans.clear()
+            found = self._plans[key] = self._plan(account_id, phone, sandbox)
+        return found
+
+    def _plan(self, account_id: str, phone: Phone, sandbox: bool) -> Plan:
+        rate = self.rates.for_(account_id, phone.digits, phone.country_code)
+        if rate is None:
+            return Plan(0, "", 0, "no_rate")
+        if sandbox:  # the one place where the carrier is replaced
+            return Plan(SIMULATOR_ID, "", rate)
+        route = self.routes.carriers_for(phone.digits)
+        if route is None:
+            return Plan(0, "", 0, "no_route")
+        prefix, carriers = route
+        up = [carrier for carrier in carriers if carrier not in self.down]
+        return Plan((up or carriers)[0], prefix, rate)
+
+
+@dataclass(slots=True)
+class WalletState:
+    """A wallet as its lock found it; judge moves it on."""
+
+    sms_credits: int
+    next_rank_us: int
+    spent_day: int
+    spent_credits: int
+    charged: bool = False
+
+
+class Run(NamedTuple):
+    """Consecutive messages of a send with one carrier: one row of the queue."""
+
+    carrier_id: int
+    prefix: str
+    first: int  # 0: the send's first message
+    count: int
+
+
+@dataclass(slots=True)
+class Accepted:
+    """A send that goes out (or, in a dry run, would), with all that its rows need."""
+
+    request: SendRequest
+    sender: str  # as approved
+    recipients: list[int]
+    countries: list[str | None]
+    carriers: list[int]
+    credits: list[int]
+    runs: list[Run]
+    rejected: list[tuple[int, str, str]]
+    duplicates: list[tuple[int, int]]
+    credits_required: int = 0
+    credits_used: int = 0
+    credits_remaining: int = 0
+    rank_us: int = 0
+
+
+def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int) -> Accepted | ServiceError:
+    """Accepts one request and debits `wallet`, or says why not and leaves it as it was."""
+    sender = facts.senders.get(request.sender.lower())
+    if sender is None and not (request.sandbox and request.sender.lower() == SANDBOX_SENDER.lower()):
+        return InvalidRequest(f"The sender {request.sender!r} is not approved for this account.", reason="sender_not_approved")
+    accepted = _sort_recipients(request, sender or SANDBOX_SENDER, facts, tariff)
+    if not accepted.recipients:
+        reasons = ", ".join(sorted({reason for _, _, reason in accepted.rejected}))
+        return InvalidRequest(f"None of the recipients can be sent to ({reasons}).", reason="no_valid_recipient")
+    refusal = None if request.dry_run else _debit(request, accepted, facts, wallet, now_ms)
+    accepted.credits_remaining = wallet.sms_credits
+    return refusal or accepted
+
+
+def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
+    accepted = Accepted(request, sender, [], [], [], [], [], [], [])
+    first_index: dict[str, int] = {}
+    plan_of, segments, countries = tariff.plan, request.segments, facts.countries
+    run_plan: Plan | None = None
+    run_first = 0
+    for index, phone in enumerate(request.phones):
+        if phone is None:
+            accepted.rejected.append((index, request.recipients[index][:RECIPIENT_SHOWN_MAX], "invalid_number"))
+            continue
+        earlier = first_index.setdefault(phone.digits, index)
+        if earlier != index:
+            accepted.duplicates.append((index, earlier))
+            continue
+        plan = plan_of(request.account_id, phone, sandbox=request.sandbox)
+        refusal = plan.refusal if countries is None or phone.country_code in countries else "country_not_allowed"
+        if refusal is not None:
+            accepted.rejected.append((index, request.recipients[index][:RECIPIENT_SHOWN_MAX], refusal))
+            continue
+        if run_plan is None or plan.carrier_id != run_plan.carrier_id or plan.prefix != run_plan.prefix:
+            _end_run(accepted, run_plan, run_first)
+            run_plan, run_first = plan, len(accepted.recipients)
+        accepted.recipients.append(int(phone.digits))
+        accepted.countries.append(phone.country_code)
+        accepted.carriers.append(plan.carrier_id)
+        accepted.credits.append(plan.rate * segments)
+    _end_run(accepted, run_plan, run_first)
+    _settle_duplicates(accepted)
+    accepted.credits_required = sum(accepted.credits)
+    if request.sandbox:
+        accepted.credits = [0] * len(accepted.credits)  # a message's credits are what was charged for it
+    return accepted
+
+
+def _end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
+    if plan is not None:
+        accepted.runs.append(Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first))
+
+
+def _settle_duplicates(accepted: Accepted) -> None:
+    """A repeated number whose first was rejected is rejected for the same reason."""
+    if not accepted.duplicates or not accepted.rejected:
+        return
+    why = {index: reason for index, _, reason in accepted.rejected}
+    for index, earlier in accepted.duplicates:
+        if earlier in why:
+            accepted.rejected.append((index, accepted.request.recipients[index][:RECIPIENT_SHOWN_MAX], why[earlier]))
+    accepted.duplicates = [pair for pair in accepted.duplicates if pair[1] not in why]
+    accepted.rejected.sort()
+
+
+def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int) -> ServiceError | None:
+    cost = accepted.credits_required
+    if request.sandbox:  # the one place where charging is skipped
+        accepted.rank_us = now_ms * 1_000
+        if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.recipients):
+            return InsufficientCredits(required=cost, available=0)
+        return None
+    if cost > wallet.sms_credits:
+        return InsufficientCredits(required=cost, available=wallet.sms_credits)
+    today = now_ms // DAY_MS
+    spent = wallet.spent_credits if wallet.spent_day == today else 0
+    if facts.daily_credits is not None and spent + cost > facts.daily_credits:
+        return RateLimited(f"This account may spend {facts.daily_credits} credits a day, and has spent {spent}.", reason="daily_cap_reached",
+                           retry_after_s=((today + 1) * DAY_MS - now_ms) // 1_000 + 1)
+    wallet.sms_credits -= cost
+    wallet.spent_day, wallet.spent_credits = today, spent + cost
+    wallet.charged = True
+    accepted.credits_used = cost
+    accepted.rank_us = max(now_ms * 1_000, wallet.next_rank_us)
+    wallet.next_rank_us = accepted.rank_us + FAIR_SPACING_US * len(accepted.recipients)
+    return None

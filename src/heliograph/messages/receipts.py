@@ -1,0 +1,93 @@
+"""Carriers' ids: submit answers and receipts meet here, whoever comes first, and however the carrier prints its ids.
+
+An id is kept in one canonical form: lower case, without leading zeros. Where a carrier's receipts print another base than its
+answers (its setting, or learnt from evidence: `parked.py`), the receipt's id is turned into the answer's. Nothing is ever tried
+in turn: decimal 100 is not hex 100.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.base.db import HotTx
+from heliograph.carriers import Answer, Outcome, Receipt
+from heliograph.messages import turn_sql
+from heliograph.messages.states import FINAL_RECEIPTS
+
+REF_MAX: Final = 65  # message_id of SMPP 3.4, 5.2.23
+RAW_OCTETS_MAX: Final = 1_024
+
+
+class Ref(NamedTuple):
+    """A carrier's id of a segment, with what is known from both sides."""
+
+    ref: str
+    message_id: str | None
+    parts: int | None
+    recipient: int | None
+    state: str | None
+    error: str | None
+
+
+def canonical(ref: str) -> str:
+    """An id as an answer printed it."""
+    return ref.strip().lower().lstrip("0")[:REF_MAX] or "0"
+
+
+def canonical_of_receipt(ref: str, id_format: str) -> str:
+    """An id as a receipt printed it: `dec`: decimal where the answers are hex; `hex`: hex where they are decimal; else as is."""
+    text = ref.strip()
+    if id_format == "dec" and re.fullmatch(r"[0-9]{1,40}", text, re.ASCII):
+        return f"{int(text):x}"
+    if id_format == "hex" and re.fullmatch(r"[0-9a-fA-F]{1,32}", text, re.ASCII):
+        return str(int(text, 16))
+    return canonical(text)
+
+
+async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[Answer], receipts: Sequence[Receipt], now_ms: int) -> list[Ref]:
+    """Stores the ids of accepted answers and all receipts; the Refs of both, each with what the other side had left there."""
+    of_answers: dict[str, tuple[str, int]] = {}
+    for answer in answers:
+        if answer.outcome is Outcome.ACCEPTED and answer.ref:
+            ref = canonical(answer.ref)
+            message_id, parts = of_answers.get(ref, (answer.message_id, 0))
+            of_answers[ref] = (answer.message_id, answer.parts | (parts if message_id == answer.message_id else 0))
+    found = [Ref(*row) for row in await turn_sql.REF_OF_ANSWER.rows(
+        tx, [(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
+    readable, unreadable = _sort(receipts, id_format)
+    await _keep(tx, carrier_id, unreadable, now_ms)
+    found += [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
+        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, receipt.error, now_ms)
+             for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
+    return found
+
+
+def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:
+    """One receipt an id (the first final one, else the last), and those without an id or a state."""
+    readable: dict[str, Receipt] = {}
+    unreadable = []
+    for receipt in receipts:
+        if not receipt.ref or receipt.state is None:
+            unreadable.append(receipt)
+            continue
+        ref = canonical_of_receipt(receipt.ref, id_format)
+        earlier = readable.get(ref)
+        if earlier is None or earlier.state not in FINAL_RECEIPTS:
+            readable[ref] = receipt
+    return readable, unreadable
+
+
+async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms: int) -> None:
+    for receipt in receipts:
+        await tx.fetch(
+            "INSERT INTO unmatched_receipts (id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, raw,"
+            " received_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            ids.raw_of_number(ids.new_number(now_ms)), carrier_id, receipt.ref and receipt.ref[:REF_MAX],
+            receipt.state and receipt.state.value, receipt.error and receipt.error[:32], _number(receipt.recipient),
+            receipt.sender and receipt.sender[:21], receipt.user_message_reference, receipt.raw[:RAW_OCTETS_MAX], now_ms)
+
+
+def _number(recipient: str | None) -> int | None:
+    digits = (recipient or "").lstrip("+")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None

@@ -1,0 +1,151 @@
+"""What answers and receipts make of messages. Pure: rows in, changes out; the carrier's turn locks before and stores after."""
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED_BY_RECEIPT, NEXT, QUEUED, SENT, all_parts
+
+TRIES_MAX: Final = 3  # of a message whose submit_sm met a passing fault (promises.md section 3)
+RETRY_DELAYS_MS: Final = (2_000, 15_000)
+THROTTLED_DELAY_MS: Final = 500  # the bind has slowed down by itself; the message only must not come back at once
+RECIPIENT_DIGITS_AGREEING: Final = 6  # carriers that strip the country code leave at least these
+
+
+@dataclass(slots=True)
+class MessageRow:
+    """A message under lock, as the turn moves it."""
+
+    id: str
+    send_id: str
+    account_id: str
+    sandbox: bool
+    recipient: int | None
+    status: str
+    segments: int
+    credits: int
+    refunded: int
+    parts_accepted: int
+    parts_delivered: int
+    error_code: str | None = None
+    error_message: str | None = None
+    sent_at_ms: int | None = None  # these three: reached in this turn
+    delivered_at_ms: int | None = None
+    failed_at_ms: int | None = None
+    changed: bool = False
+
+
+class InFlight(NamedTuple):
+    """What was stored of a submission when it was claimed."""
+
+    message_id: str
+    part: int
+    parts: int
+    attempt: int
+    prefix: str
+    expires_at_ms: int
+
+
+class Requeued(NamedTuple):
+    """A message that goes back to the queue: one row of it."""
+
+    rank_us: int
+    message_id: str
+    send_id: str
+    segments: int
+    prefix: str
+    attempt: int
+    not_before_ms: int
+    expires_at_ms: int
+
+
+@dataclass(slots=True)
+class Changes:
+    """All that a turn has to store."""
+
+    now_ms: int
+    messages: dict[str, MessageRow]
+    requeued: list[Requeued] = field(default_factory=list)
+
+
+def move(row: MessageRow, status: str, now_ms: int, error_code: str | None = None, detail: str | None = None) -> bool:
+    """Moves a message on; False when its state forbids it (a lost race is an ordinary result)."""
+    if status not in NEXT[row.status]:
+        return False
+    row.status, row.error_code, row.changed = status, error_code, True
+    if status == SENT:
+        row.sent_at_ms = now_ms
+    elif status == DELIVERED:
+        row.delivered_at_ms = now_ms
+    else:
+        row.failed_at_ms = now_ms
+    row.error_message = None if error_code is None else f"{ERROR_MESSAGES[error_code]} {detail}"[:255] if detail else ERROR_MESSAGES[error_code]
+    return True
+
+
+def settle_answer(changes: Changes, answer: Answer, was: InFlight | None, *, receipt_needless: bool) -> None:
+    """One submit_sm's answer. `was` is None when the attempt was taken back meanwhile: then only an acceptance still counts.
+    `receipt_needless`: these segments ask for no receipt, but another segment of the message does."""
+    row = changes.messages[answer.message_id]
+    if answer.outcome is Outcome.ACCEPTED:
+        _accept(row, answer.parts, changes.now_ms, receipt_needless=receipt_needless)
+    elif was is None or row.status != QUEUED:
+        return
+    elif answer.outcome is Outcome.REFUSED or (answer.outcome is Outcome.RETRY and was.attempt >= TRIES_MAX):
+        move(row, FAILED, changes.now_ms, "carrier_rejected", f"(command_status 0x{answer.command_status:08X})")
+    else:
+        _requeue(changes, row, was, answer.outcome)
+
+
+def _accept(row: MessageRow, parts: int, now_ms: int, *, receipt_needless: bool) -> None:
+    row.parts_accepted |= parts
+    row.changed = True
+    if receipt_needless:
+        row.parts_delivered |= parts
+    if row.parts_accepted == all_parts(row.segments):
+        move(row, SENT, now_ms)
+        _deliver_if_whole(row, now_ms)
+
+
+def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
+    whole = all_parts(row.segments)
+    if row.parts_delivered == whole and row.parts_accepted == whole:
+        move(row, DELIVERED, now_ms)
+
+
+def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
+    """Back to the queue, at its old place: by the time it was made."""
+    if any(requeued.message_id == row.id for requeued in changes.requeued):
+        return  # another part of it is on its way back already; the claim takes all missing parts
+    retried = outcome is Outcome.RETRY
+    delay_ms = RETRY_DELAYS_MS[was.attempt - 1] if retried else THROTTLED_DELAY_MS if outcome is Outcome.THROTTLED else 0
+    changes.requeued.append(Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, was.prefix,
+                                     was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms))
+
+
+def settle_receipt(row: MessageRow, parts: int, state: ReceiptState, error: str | None, now_ms: int) -> None:
+    """One delivery receipt of some segments. Anything that is not final changes nothing."""
+    if state is ReceiptState.DELIVRD:
+        if row.parts_delivered | parts != row.parts_delivered:
+            row.parts_delivered |= parts
+            row.changed = True
+        _deliver_if_whole(row, now_ms)
+    elif state in FAILED_BY_RECEIPT:
+        move(row, FAILED, now_ms, FAILED_BY_RECEIPT[state], f"({state.value}, error {error})" if error else f"({state.value})")
+
+
+def agrees(recipient: int | None, of_receipt: int | None) -> bool:
+    """Whether a receipt's recipient may be the message's: equal, or one without its country code."""
+    if recipient is None or of_receipt is None:
+        return True
+    a, b = str(recipient), str(of_receipt)
+    return a == b or (min(len(a), len(b)) >= RECIPIENT_DIGITS_AGREEING and (a.endswith(b) or b.endswith(a)))
+
+
+def refund_due(row: MessageRow) -> int:
+    """Credits of a failed message's segments that no carrier accepted, less what was refunded before."""
+    if row.status != FAILED:
+        return 0
+    unaccepted = row.segments - row.parts_accepted.bit_count()
+    return row.credits * unaccepted // row.segments - row.refunded

@@ -1,0 +1,70 @@
+"""Storing what a turn or a sweep decided: messages, what goes back to the queue, and refunds with their ledger entries."""
+
+from collections import defaultdict
+
+from heliograph.base import ids
+from heliograph.base.db import HotTx
+from heliograph.messages import accept_sql, turn_sql
+from heliograph.messages.settle import Changes, MessageRow, refund_due
+from heliograph.messages.states import FAILED
+from heliograph.wallet import SALES_ID
+
+_REFUND = """
+    UPDATE wallets SET sms_credits = w.sms_credits, credits_alarm_armed = w.armed
+    FROM unnest($1::uuid[], $2::bigint[], $3::bool[]) AS w (account_id, sms_credits, armed) WHERE wallets.account_id = w.account_id"""
+_REFUND_SQLITE = "UPDATE wallets SET sms_credits = ?2, credits_alarm_armed = ?3 WHERE account_id = ?1"
+
+_REFUND_ENTRIES = """
+    INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
+                                description, reference, created_at_ms)
+    SELECT id, account_id, counterpart_id, 'sms_refund', currency, 0, credits, balance_after, credits_after, description, reference, created_at_ms
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::bigint[])
+         AS e (id, account_id, counterpart_id, currency, credits, balance_after, credits_after, description, reference, created_at_ms)"""
+_REFUND_ENTRIES_SQLITE = """
+    INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
+                                description, reference, created_at_ms)
+    VALUES (?, ?, ?, 'sms_refund', ?, 0, ?, ?, ?, ?, ?, ?)"""
+
+
+async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
+    """Writes all changes. Refunds are decided here: once nothing of a failed message is on the wire any more."""
+    failed = [row for row in changes.messages.values() if row.status == FAILED and refund_due(row) > 0]
+    refunds = await _refunds(tx, failed)
+    for row, credits in refunds:
+        row.refunded += credits
+        row.changed = True
+    await turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
+    await turn_sql.QUEUE.rows(tx, [(carrier_id, back.rank_us, back.message_id, 1, back.send_id, back.segments, back.prefix, back.attempt,
+                                    back.not_before_ms, back.expires_at_ms) for back in changes.requeued])
+    if refunds:
+        await _pay_back(tx, refunds, changes.now_ms)
+
+
+async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:
+    several = [row.id for row in failed if row.segments > 1]
+    outstanding = {row[0] for row in await turn_sql.OUTSTANDING.over(tx, several)} if several else set()
+    return [(row, refund_due(row)) for row in failed if row.id not in outstanding]
+
+
+def _stored(row: MessageRow) -> tuple[object, ...]:
+    return (row.id, row.status, row.parts_accepted, row.parts_delivered, row.error_code, row.error_message, row.refunded, row.sent_at_ms,
+            row.delivered_at_ms, row.failed_at_ms)
+
+
+async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
+    """One ledger entry a send; the figures after it are taken under the wallets' locks."""
+    by_send: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, credits in refunds:
+        by_send[row.account_id, row.send_id].append(credits)
+    wallets = {row[0]: row for row in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
+    held = {account_id: row[1] for account_id, row in wallets.items()}
+    entries = []
+    for (account_id, send_id), credits in sorted(by_send.items()):
+        held[account_id] += sum(credits)
+        wallet = wallets[account_id]
+        count = len(credits)
+        entries.append((ids.raw_of_number(ids.new_number(now_ms)), account_id, SALES_ID, wallet[6], sum(credits), wallet[5], held[account_id],
+                        f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", ids.text_of_raw("snd", send_id), now_ms))
+    rows = [(account_id, credits, bool(wallets[account_id][8]) or credits >= (wallets[account_id][7] or 0)) for account_id, credits in held.items()]
+    await tx.over(_REFUND if tx.postgresql else _REFUND_SQLITE, *map(list, zip(*rows, strict=True)))
+    await tx.over(_REFUND_ENTRIES if tx.postgresql else _REFUND_ENTRIES_SQLITE, *map(list, zip(*entries, strict=True)))

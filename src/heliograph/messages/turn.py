@@ -1,0 +1,235 @@
+"""A carrier's turn: one transaction that records what came in and claims what goes out; the wire comes after the commit.
+
+    take answers and receipts → record them, claim as many segments as the window has room for → commit → write, acknowledge
+
+So what can be in doubt never exceeds the window, and one commit serves both directions. Whatever came in stays in memory until
+a commit has it; a receipt is acknowledged only then.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from heliograph.base import clock, ids
+from heliograph.base.db import Database, HotTx
+from heliograph.base.errors import Unavailable
+from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.messages import receipts, turn_sql
+from heliograph.messages.judge import FAIR_SPACING_US
+from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
+from heliograph.messages.store import store_changes
+
+EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
+CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
+POLL_S: Final = 0.25  # when nothing wakes it: what another process queued, retries whose time has come
+BUSY_POLL_S: Final = 0.01  # when only the rate held it back
+AFTER_FAULT_S: Final = 0.25
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierFacts:
+    """What a turn needs to know of its carrier."""
+
+    id: int
+    name: str
+    receipts: str = "all"  # all, last or none
+    id_format: str = "auto"  # how receipts print the carrier's ids: auto, hex or dec
+
+
+class Turn:
+    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch."""
+
+    def __init__(self, db: Database, carrier: CarrierFacts, worker: int) -> None:
+        self._db = db
+        self._carrier = carrier
+        self._worker = worker
+        self._answers: deque[Answer] = deque()
+        self._receipts: deque[Receipt] = deque()
+        self._buffer: deque[Submission] = deque()  # claimed, not yet written: parts of a message that is larger than the window
+        self._outstanding: set[tuple[str, int]] = set()  # on the wire
+        self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
+        self._claiming = True
+        self._wake = asyncio.Event()
+        self.link: Link | None = None
+
+    # what the link reports
+
+    def answered(self, answers: Sequence[Answer]) -> None:
+        self._answers.extend(answers)
+        self._wake.set()
+
+    def received(self, receipts: Sequence[Receipt]) -> None:
+        self._receipts.extend(receipts)
+        self._wake.set()
+
+    def changed(self, state: LinkState, detail: str) -> None:
+        log.info("carrier_state", carrier=self._carrier.name, state=state.value, detail=detail)
+        self._wake.set()
+
+    # the loop
+
+    def wake(self) -> None:
+        """Something was queued for this carrier."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Turns until cancelled."""
+        wait_s = 0.0
+        while True:
+            if wait_s:
+                await self._wait(wait_s)
+            self._wake.clear()
+            try:
+                wait_s = await self.once()
+            except Unavailable:
+                log.warning("turn_waits_for_database", carrier=self._carrier.name)
+                await asyncio.sleep(AFTER_FAULT_S)
+                wait_s = 0.0
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass  # the poll
+
+    def stop_claiming(self) -> None:
+        self._claiming = False
+
+    async def finish(self) -> None:
+        """Records what is left after the link was closed; claimed but unwritten parts go back to the queue."""
+        while self._answers or self._receipts or self._buffer or self._uncertain:
+            self._uncertain = bool(self._buffer) or self._uncertain
+            self._buffer.clear()
+            await self.once()
+
+    async def once(self) -> float:
+        """One turn. Answers how long to wait for the next one, in seconds, if nothing wakes it."""
+        link = self.link
+        assert link is not None
+        answers = [self._answers.popleft() for _ in range(min(len(self._answers), EVENTS_MAX))]
+        arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), EVENTS_MAX))]
+        self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
+        room = min(link.room(), CLAIM_MAX) if self._claiming else 0
+        if not (answers or arrived or self._uncertain or room > 0):
+            return POLL_S
+        try:
+            async with self._db.hot() as tx:
+                now_ms = clock.now_ms()
+                if self._uncertain:
+                    await self._take_back(tx, now_ms)
+                await self._record(tx, answers, arrived, now_ms)
+                writing, kept = await self._claim(tx, room, now_ms) if room > 0 else ([], [])
+        except BaseException:
+            self._answers.extendleft(reversed(answers))
+            self._receipts.extendleft(reversed(arrived))
+            self._uncertain = True
+            raise
+        self._uncertain = False
+        self._buffer.extend(kept)
+        self._outstanding.update((submission.message_id, submission.part) for submission in writing)
+        link.submit(writing)
+        link.acknowledge(arrived)
+        if self._answers or self._receipts:
+            return 0.0
+        return BUSY_POLL_S if writing or kept else POLL_S
+
+    async def _take_back(self, tx: HotTx, now_ms: int) -> None:
+        """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue."""
+        rows = await tx.fetch(
+            "SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = $1 AND worker = $2 AND state <> 'in_doubt'",
+            self._carrier.id, self._worker)
+        lost = [row for row in rows if (row[0], row[1]) not in self._outstanding]
+        self._buffer.clear()
+        unspent = [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in lost]
+        await self._record(tx, [answer for answer in unspent if not self._is_waiting(answer)], [], now_ms)
+
+    def _is_waiting(self, answer: Answer) -> bool:
+        return any((waiting.message_id, waiting.part) == (answer.message_id, answer.part) for waiting in self._answers)
+
+    # what came in
+
+    async def _record(self, tx: HotTx, answers: list[Answer], arrived: list[Receipt], now_ms: int) -> None:
+        if not answers and not arrived:
+            return
+        doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
+        settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
+        await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, now_ms) for answer in doubtful))
+        ended = {(row[0], row[1]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
+            tx, sorted({(answer.message_id, answer.part) for answer in settled}))}
+        refs = await receipts.upsert(tx, self._carrier.id, self._carrier.id_format, settled, arrived, now_ms)
+        locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
+        changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
+        for answer in settled:
+            if answer.message_id in changes.messages:
+                needless = self._carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
+                settle_answer(changes, answer, ended.get((answer.message_id, answer.part)), receipt_needless=needless)
+        for ref in refs:
+            row = changes.messages.get(ref.message_id or "")
+            if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
+                settle_receipt(row, ref.parts or 0, ReceiptState(ref.state), ref.error, now_ms)
+        await store_changes(tx, self._carrier.id, changes)
+
+    # what goes out
+
+    async def _claim(self, tx: HotTx, room: int, now_ms: int) -> tuple[list[Submission], list[Submission]]:
+        """Submissions to write now, and those claimed beside them that have no room yet. First comes what was claimed before."""
+        writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
+        if writing:
+            held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, now_ms) for s in writing])}
+            writing = [submission for submission in writing if (submission.message_id, submission.part) in held]
+        room -= len(writing)
+        if room <= 0 or self._buffer:
+            return writing, []
+        attempts = await self._take_runs(tx, room, now_ms)
+        fresh = self._prepare(await turn_sql.outgoing(tx, list(attempts)), attempts, now_ms)
+        claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
+            (s.message_id, s.part, s.parts, self._carrier.id, self._worker, s.attempt, "submitting" if place < room else "claimed",
+             attempts[s.message_id][6], attempts[s.message_id][9], now_ms) for place, s in enumerate(fresh)])}
+        now, later = fresh[:room], fresh[room:]
+        return (writing + [s for s in now if (s.message_id, s.part) in claimed], [s for s in later if (s.message_id, s.part) in claimed])
+
+    async def _take_runs(self, tx: HotTx, room: int, now_ms: int) -> dict[str, Any]:
+        """The messages next in line, each with its row of the queue; a run that is not taken whole leaves its rest behind, further back."""
+        taken: dict[str, Any] = {}
+        runs, rests = [], []
+        for run in await turn_sql.next_runs(tx, self._carrier.id, now_ms, room):
+            if room <= 0:
+                break
+            carrier_id, rank_us, first_id, count, *others = run
+            some = min(count, max(1, room // run[5]))
+            first = int(first_id, 16)
+            for number in range(first, first + some):
+                taken[ids.raw_of_number(number)] = run
+            runs.append((carrier_id, rank_us, first_id))
+            if some < count:
+                rests.append((carrier_id, rank_us + some * FAIR_SPACING_US, ids.raw_of_number(first + some), count - some, *others))
+            room -= some * run[5]
+        await turn_sql.TAKE_RUNS.rows(tx, runs)
+        await turn_sql.QUEUE.rows(tx, rests)
+        return taken
+
+    def _prepare(self, rows: list[Any], attempts: dict[str, Any], now_ms: int) -> list[Submission]:
+        """Splits the messages into submissions, leaving out the parts that a carrier has accepted already."""
+        link = self.link
+        assert link is not None
+        accepted = {row[0]: row[2] for row in rows}
+        facts = {row[0]: row for row in rows}
+        submissions = []
+        for message_id in attempts:  # in the queue's order, which the look-up does not keep
+            if message_id not in facts:
+                continue
+            _, recipient, _, sender, text, encoding, segments, kind, _ = facts[message_id]
+            run = attempts[message_id]
+            message = Outgoing(message_id, sender, str(recipient), text, encoding, segments, max(1, (run[9] - now_ms) // 1_000),
+                               int(kind == "otp"), run[7])
+            submissions += [s for s in link.prepare(message) if s.parts & ~accepted[message_id]]
+        return submissions
+
+

@@ -1,0 +1,180 @@
+"""The hot statements of a carrier's turn, in their two texts side by side. Order of locks: in flight, refs, messages, wallets, ledger."""
+
+from typing import Any, Final
+
+from heliograph.base.db import HotTx
+
+# --- what came in ---
+
+_END_INFLIGHT: Final = """
+    DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[]) AS a (message_id, part)
+    WHERE i.message_id = a.message_id AND i.part = a.part
+    RETURNING i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms"""
+_END_INFLIGHT_SQLITE: Final = """
+    DELETE FROM inflight WHERE message_id = ? AND part = ? RETURNING message_id, part, parts, attempt, prefix, expires_at_ms"""
+
+_DOUBT: Final = """
+    UPDATE inflight i SET state = 'in_doubt', since_ms = a.since_ms
+    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state <> 'in_doubt'"""
+_DOUBT_SQLITE: Final = "UPDATE inflight SET state = 'in_doubt', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state <> 'in_doubt'"
+
+# Answer and receipt both upsert the carrier's id of a segment; RETURNING shows whoever comes second what the first one left. An id that
+# belonged to another message is one the carrier uses anew: that message's receipt is forgotten. A final receipt is never overwritten.
+_REF_OF_ANSWER: Final = """
+    INSERT INTO carrier_refs AS r (carrier_id, ref, message_id, parts, created_at_ms)
+    SELECT * FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::smallint[], $5::bigint[])
+    ON CONFLICT (carrier_id, ref) DO UPDATE SET message_id = excluded.message_id,
+        parts = CASE WHEN r.message_id = excluded.message_id THEN r.parts | excluded.parts ELSE excluded.parts END,
+        receipt_state = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.receipt_state END,
+        receipt_error = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.receipt_error END,
+        recipient = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.recipient END
+    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
+_REF_OF_ANSWER_SQLITE: Final = """
+    INSERT INTO carrier_refs (carrier_id, ref, message_id, parts, created_at_ms) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (carrier_id, ref) DO UPDATE SET message_id = excluded.message_id,
+        parts = CASE WHEN carrier_refs.message_id = excluded.message_id THEN carrier_refs.parts | excluded.parts ELSE excluded.parts END,
+        receipt_state = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.receipt_state END,
+        receipt_error = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.receipt_error END,
+        recipient = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.recipient END
+    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
+
+_REF_OF_RECEIPT: Final = """
+    INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
+    SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
+    ON CONFLICT (carrier_id, ref) DO UPDATE SET
+        recipient = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.recipient ELSE excluded.recipient END,
+        receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.receipt_error ELSE excluded.receipt_error END,
+        receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.receipt_state ELSE excluded.receipt_state END
+    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
+_REF_OF_RECEIPT_SQLITE: Final = """
+    INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (carrier_id, ref) DO UPDATE SET
+        recipient = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.recipient ELSE excluded.recipient END,
+        receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
+        receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
+    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
+
+_MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,
+    error_code, error_message"""
+# The bounds tell PostgreSQL which partitions to look into; the list alone would not.
+_LOCK_MESSAGES: Final = f"""
+    SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE"""
+_LOCK_MESSAGES_SQLITE: Final = f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ?"
+
+_OUTSTANDING: Final = """
+    SELECT message_id, count(*), min(expires_at_ms) FROM inflight WHERE message_id = ANY($1::uuid[]) GROUP BY message_id"""
+_OUTSTANDING_SQLITE: Final = "SELECT message_id, count(*), min(expires_at_ms) FROM inflight WHERE message_id = ? GROUP BY message_id"
+
+_STORE_MESSAGES: Final = """
+    UPDATE messages m SET status = u.status, parts_accepted = u.accepted, parts_delivered = u.delivered, error_code = u.error_code,
+           error_message = u.error_message, refunded = u.refunded, sent_at_ms = coalesce(m.sent_at_ms, u.sent_at_ms),
+           delivered_at_ms = coalesce(m.delivered_at_ms, u.delivered_at_ms), failed_at_ms = coalesce(m.failed_at_ms, u.failed_at_ms)
+    FROM unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::text[], $6::text[], $7::int[], $8::bigint[], $9::bigint[],
+                $10::bigint[])
+         AS u (id, status, accepted, delivered, error_code, error_message, refunded, sent_at_ms, delivered_at_ms, failed_at_ms)
+    WHERE m.id = u.id AND m.id >= $11::uuid AND m.id <= $12::uuid"""
+_STORE_MESSAGES_SQLITE: Final = """
+    UPDATE messages SET status = ?2, parts_accepted = ?3, parts_delivered = ?4, error_code = ?5, error_message = ?6, refunded = ?7,
+           sent_at_ms = coalesce(sent_at_ms, ?8), delivered_at_ms = coalesce(delivered_at_ms, ?9), failed_at_ms = coalesce(failed_at_ms, ?10)
+    WHERE id = ?1"""
+
+# --- what goes out ---
+
+_QUEUE_COLUMNS: Final = "carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms"
+_QUEUE: Final = f"""
+    INSERT INTO queue ({_QUEUE_COLUMNS})
+    SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::uuid[], $4::int[], $5::uuid[], $6::smallint[], $7::text[], $8::smallint[],
+                         $9::bigint[], $10::bigint[])"""
+_QUEUE_SQLITE: Final = f"INSERT INTO queue ({_QUEUE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+_NEXT_RUNS: Final = f"""
+    SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND not_before_ms <= $2 AND expires_at_ms > $2
+    ORDER BY rank_us, first_id LIMIT $3 FOR UPDATE SKIP LOCKED"""
+_NEXT_RUNS_SQLITE: Final = _NEXT_RUNS.replace("FOR UPDATE SKIP LOCKED", "")
+
+_TAKE_RUNS: Final = """
+    DELETE FROM queue q USING unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS t (carrier_id, rank_us, first_id)
+    WHERE q.carrier_id = t.carrier_id AND q.rank_us = t.rank_us AND q.first_id = t.first_id"""
+_TAKE_RUNS_SQLITE: Final = "DELETE FROM queue WHERE carrier_id = ? AND rank_us = ? AND first_id = ?"
+
+_OUTGOING_COLUMNS: Final = "m.id, m.recipient, m.parts_accepted, s.sender, s.text, s.encoding, s.segments, s.type, m.send_id"
+_OUTGOING: Final = f"""
+    SELECT {_OUTGOING_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+    WHERE m.id = ANY($1::uuid[]) AND m.id >= $2::uuid AND m.id <= $3::uuid AND m.status = 'queued'"""
+_OUTGOING_SQLITE: Final = f"""
+    SELECT {_OUTGOING_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.id = ? AND m.status = 'queued'"""
+
+_CLAIM: Final = """
+    INSERT INTO inflight (message_id, part, parts, carrier_id, worker, attempt, state, prefix, expires_at_ms, since_ms)
+    SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::text[], $8::text[],
+                         $9::bigint[], $10::bigint[])
+    ON CONFLICT DO NOTHING RETURNING message_id, part"""
+_CLAIM_SQLITE: Final = """
+    INSERT INTO inflight (message_id, part, parts, carrier_id, worker, attempt, state, prefix, expires_at_ms, since_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING RETURNING message_id, part"""
+
+_SUBMITTING: Final = """
+    UPDATE inflight i SET state = 'submitting', since_ms = a.since_ms
+    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state = 'claimed'
+    RETURNING i.message_id, i.part"""
+_SUBMITTING_SQLITE: Final = """
+    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed' RETURNING message_id, part"""
+
+
+class _Statement:
+    """One statement in its two texts, over columns of values."""
+
+    def __init__(self, postgresql: str, sqlite: str) -> None:
+        self._postgresql, self._sqlite = postgresql, sqlite
+
+    async def over(self, tx: HotTx, *columns: list[Any]) -> list[Any]:
+        return await tx.over(self._postgresql if tx.postgresql else self._sqlite, *columns)
+
+    async def rows(self, tx: HotTx, rows: list[tuple[Any, ...]]) -> list[Any]:
+        return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
+
+
+END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part) → rows of InFlight
+DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
+REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
+REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
+OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
+QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
+TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
+CLAIM: Final = _Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
+SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, since_ms) → (message_id, part) still claimed
+
+
+async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:
+    """Rows of MessageRow's columns, locked in order of their ids."""
+    ordered = sorted(message_ids)
+    if not ordered:
+        return []
+    if tx.postgresql:
+        return await tx.fetch(_LOCK_MESSAGES, ordered, ordered[0], ordered[-1])
+    return await tx.over(_LOCK_MESSAGES_SQLITE, ordered)
+
+
+async def store_messages(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:
+    """(id, status, parts_accepted, parts_delivered, error_code, error_message, refunded, sent, delivered, failed at), in order of ids."""
+    if not rows:
+        return
+    columns = list(map(list, zip(*rows, strict=True)))
+    if tx.postgresql:
+        await tx.fetch(_STORE_MESSAGES, *columns, rows[0][0], rows[-1][0])
+    else:
+        await tx.over(_STORE_MESSAGES_SQLITE, *columns)
+
+
+async def next_runs(tx: HotTx, carrier_id: int, now_ms: int, most: int) -> list[Any]:
+    return await tx.fetch(_NEXT_RUNS if tx.postgresql else _NEXT_RUNS_SQLITE, carrier_id, now_ms, most)
+
+
+async def outgoing(tx: HotTx, message_ids: list[str]) -> list[Any]:
+    """What a submit_sm needs, of those messages that are still queued."""
+    if tx.postgresql:
+        return await tx.fetch(_OUTGOING, message_ids, min(message_ids), max(message_ids)) if message_ids else []
+    return await tx.over(_OUTGOING_SQLITE, message_ids)

@@ -1,0 +1,25 @@
+"""Carriers: connections to mobile networks, the routes to them, and what a segment costs where."""
+
+from heliograph.carriers.link import Answer, Inbox, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.carriers.manage import (
+    SIMULATOR_ID,
+    Carrier,
+    add_carrier,
+    all_carriers,
+    carrier_named,
+    connection_settings,
+    down_carriers,
+    drain_carrier,
+    remove_carrier,
+    set_carrier,
+)
+from heliograph.carriers.rates import Rate, Rates, load_rates, remove_rate, set_rate
+from heliograph.carriers.routes import Route, Routes, all_routes, load_routes, remove_route, set_route
+from heliograph.carriers.tables import GENERAL
+
+__all__ = [
+    "GENERAL", "SIMULATOR_ID", "Answer", "Carrier", "Inbox", "Link", "LinkState", "Outcome", "Outgoing", "Rate", "Rates", "Receipt",
+    "ReceiptState", "Route", "Routes", "Submission", "add_carrier", "all_carriers", "all_routes", "carrier_named", "connection_settings",
+    "down_carriers", "drain_carrier", "load_rates", "load_routes", "remove_carrier", "remove_rate", "remove_route", "set_carrier",
+    "set_rate", "set_route",
+]  # fmt: skip

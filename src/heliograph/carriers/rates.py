@@ -31,11 +31,12 @@ class Rate(NamedTuple):
 class _Tariff:
     """The rates of one account, or the general ones."""
 
-    __slots__ = ("_by_destination", "_lengths")
+    __slots__ = ("_by_destination", "_lengths", "longest")
 
     def __init__(self, by_destination: dict[str, int | None]) -> None:
         self._by_destination = by_destination
         self._lengths = sorted({len(prefix) for prefix in by_destination if prefix.isdigit()}, reverse=True)
+        self.longest = max(self._lengths, default=0)
 
     def find(self, digits: str, country_code: str | None) -> tuple[int | None] | None:
         """The rate in a tuple, for it may be None; None when nothing is said of this destination."""
@@ -51,7 +52,7 @@ class _Tariff:
 class Rates:
     """All rates, ready to be asked for each recipient."""
 
-    __slots__ = ("_by_account", "_general")
+    __slots__ = ("_by_account", "_general", "longest")
 
     def __init__(self, rates: Iterable[Rate]) -> None:
         by_account: dict[str, dict[str, int | None]] = {GENERAL: {DEFAULT: CREDITS_PER_SEGMENT_AT_FIRST}}
@@ -59,6 +60,7 @@ class Rates:
             by_account.setdefault(rate.account_id, {})[rate.destination] = rate.credits
         self._general = _Tariff(by_account.pop(GENERAL))
         self._by_account = {account_id: _Tariff(own) for account_id, own in by_account.items()}
+        self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))  # as many digits decide
 
     def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
         """Credits per segment to a number in E.164 digits; None: `no_rate`. `country_code`: the number's, None when it has none."""
@@ -69,16 +71,12 @@ class Rates:
         return found[0] if found is not None else None
 
 
-def all_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
+def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     """The general ones first; with `account_id` only those that are that account's own."""
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
     if account_id is not None:
         query = query.where(rates.c.account_id == account_id)
     return [Rate(*row) for row in tx.execute(query)]
-
-
-def load_rates(tx: Connection) -> Rates:
-    return Rates(all_rates(tx))
 
 
 def set_rate(tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL) -> Rate:

@@ -27,18 +27,19 @@ class Route(NamedTuple):
 class Routes:
     """All routes, ready to be asked for each recipient."""
 
-    __slots__ = ("_by_prefix", "_lengths")
+    __slots__ = ("_by_prefix", "_lengths", "longest")
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._by_prefix = {route.prefix: route for route in routes}
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
+        self.longest = max(self._lengths, default=0)  # as many digits decide
 
     def carriers_for(self, digits: str) -> Route | None:
-        """The route of a number in E.164 digits: (prefix, carrier ids); None when there is none."""
+        """The route of a number in E.164 digits: (prefix, carrier ids); None when there is none, or its carriers all drain."""
         for length in self._lengths:
             route = self._by_prefix.get(digits[:length])
             if route is not None:
-                return route
+                return route if route.carrier_ids else None
         return None
 
 
@@ -47,11 +48,10 @@ def all_routes(tx: Connection) -> list[Route]:
     return [_of_row(row) for row in tx.execute(sa.select(routes.c.prefix, routes.c.carrier_ids).order_by(routes.c.prefix))]
 
 
-def load_routes(tx: Connection) -> Routes:
-    """The routes as new messages take them: without carriers that drain. A route that has none left takes no messages."""
+def load_routes(tx: Connection) -> list[Route]:
+    """The routes as new messages take them: without carriers that drain. One that has none left still stands before shorter prefixes."""
     draining = set(tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars())
-    left = (Route(route.prefix, tuple(carrier for carrier in route.carrier_ids if carrier not in draining)) for route in all_routes(tx))
-    return Routes(left)
+    return [Route(route.prefix, tuple(carrier for carrier in route.carrier_ids if carrier not in draining)) for route in all_routes(tx)]
 
 
 def set_route(tx: Connection, prefix: str, carrier_names: Sequence[str]) -> Route:

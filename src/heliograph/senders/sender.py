@@ -9,6 +9,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.senders.rules import folded
 from heliograph.senders.tables import senders
 
 ID_PREFIX: Final = "sid"
@@ -73,6 +74,12 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     if not sandbox:
         query = query.where(senders.c.sandbox.is_(False))
     return [Sender(*row) for row in tx.execute(query)]
+
+
+def approved_senders(tx: Connection, account_id: str, *, sandbox: bool) -> dict[str, str]:
+    """What a send may name in this mode: the sender in lower case → as it was approved, and goes out."""
+    found = sorted(usable(tx, account_id, sandbox=sandbox), key=lambda sender: sender.sandbox)  # this mode's spelling over the other's
+    return {folded(sender.sender): sender.sender for sender in found}
 
 
 def default_sender(tx: Connection, account_id: str, *, sandbox: bool) -> Sender | None:

@@ -1,6 +1,6 @@
 """Wallets, money, SMS credits, and the ledger that proves them."""
 
-from heliograph.wallet.ledger import BANK, ISSUANCE, SALES, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
+from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
 from heliograph.wallet.money import currency, exponent, to_minor, to_number, to_text
 from heliograph.wallet.wallet import (
     Armed,
@@ -16,7 +16,7 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK", "ISSUANCE", "SALES", "Armed", "Entry", "Figures", "Posted", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms",
+    "BANK_ID", "ISSUANCE_ID", "SALES_ID", "Armed", "Entry", "Figures", "Posted", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms",
     "as_record", "currency", "exponent", "grant", "locked", "open_wallet", "post", "set_low_balance", "to_minor", "to_number", "to_text",
     "topup", "wallet_of", "wallets_of",
 ]  # fmt: skip

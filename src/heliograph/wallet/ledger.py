@@ -20,9 +20,9 @@ from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
-ISSUANCE: Final = f"{1:032x}"  # SMS credits come into being here, and go back here when taken away
-SALES: Final = f"{2:032x}"  # where the credits go that messages cost
-BANK: Final = f"{3:032x}"  # the outside world, where money comes from
+ISSUANCE_ID: Final = f"{1:032x}"  # SMS credits come into being here, and go back here when taken away
+SALES_ID: Final = f"{2:032x}"  # where the credits go that messages cost
+BANK_ID: Final = f"{3:032x}"  # the outside world, where money comes from
 
 ID_PREFIX: Final = "txn"
 DESCRIPTION_MAX: Final = 255
@@ -61,7 +61,7 @@ def grant(tx: Connection, account_id: str, credits: int, reason: str, reference:
     """Gives SMS credits. Raises NotFound, InvalidRequest."""
     if credits < 1:
         raise refused("credits", f"must be 1 or more, not {credits}; to take credits away, adjust")
-    return post(tx, account_id, "credit_grant", ISSUANCE, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+    return post(tx, account_id, "credit_grant", ISSUANCE_ID, credits=credits, description=reason, reference=reference, now_ms=now_ms)
 
 
 def topup(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
@@ -69,14 +69,14 @@ def topup(tx: Connection, account_id: str, amount: Decimal | int | float | str, 
     amount_minor = to_minor(amount, locked(tx, account_id).currency)
     if amount_minor < 1:
         raise refused("amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust")
-    return post(tx, account_id, "topup", BANK, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+    return post(tx, account_id, "topup", BANK_ID, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
 
 
 def adjust_credits(tx: Connection, account_id: str, credits: int, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
     """Corrects the credits, up or down. Raises NotFound, InvalidRequest, InsufficientCredits."""
     if credits == 0:
         raise refused("credits", "must not be 0")
-    return post(tx, account_id, "adjustment", ISSUANCE, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+    return post(tx, account_id, "adjustment", ISSUANCE_ID, credits=credits, description=reason, reference=reference, now_ms=now_ms)
 
 
 def adjust_money(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *,
@@ -85,7 +85,7 @@ def adjust_money(tx: Connection, account_id: str, amount: Decimal | int | float 
     amount_minor = to_minor(amount, locked(tx, account_id).currency)
     if amount_minor == 0:
         raise refused("amount", "must not be 0")
-    return post(tx, account_id, "adjustment", BANK, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+    return post(tx, account_id, "adjustment", BANK_ID, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
 
 
 def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,

@@ -1,0 +1,166 @@
+"""Carriers as the operator keeps them: added, set, drained and removed; their passwords encrypted."""
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import config
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+from heliograph.base.secrets import decrypt, encrypt
+from heliograph.carriers.link import LinkState
+from heliograph.carriers.routes import all_routes
+from heliograph.carriers.smpp import SmppSettings
+from heliograph.carriers.tables import carriers
+
+SIMULATOR_ID: Final = 1
+DOWN_MS: Final = 60_000  # so long must a carrier have been down before its routes' next one is taken (contract section 8)
+_CARRIER_ID_MAX: Final = 32_767  # of a smallint
+_PURPOSE: Final = "SMPP password"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)  # no comma: routes list names
+
+# What an SMPP carrier's settings hold beside what its connection needs (contract section 8), and their defaults.
+_CHOICES: Final = {
+    "id_format": ("auto", "hex", "dec"),  # how its receipts print the ids of its answers
+    "in_doubt": ("resend", "never"),  # bulk messages whose answer never came
+}
+_OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {"name", "password"}
+
+
+class Carrier(NamedTuple):
+    """A carrier without its password. `settings`: what differs from the defaults of SmppSettings, and `id_format`, `in_doubt`."""
+
+    id: int
+    name: str
+    type: str  # smpp, simulator
+    settings: Mapping[str, Any]
+    draining: bool
+    state: str  # of link.LinkState
+    state_detail: str
+    down_since_ms: int | None
+    id_format: str | None  # once learnt
+    created_at_ms: int
+
+
+_COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
+
+
+def _of_row(row: Sequence[Any]) -> Carrier:
+    carrier = Carrier(*row)
+    return carrier._replace(settings=json.loads(row[3]))
+
+
+def all_carriers(tx: Connection) -> list[Carrier]:
+    """By name."""
+    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))]
+
+
+def carrier_named(tx: Connection, name: str) -> Carrier:
+    """Raises NotFound."""
+    row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no carrier {shown(name)}.")
+    return _of_row(row)
+
+
+def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
+    """The carriers that have been down so long that new messages take the next one of their route."""
+    return frozenset(tx.execute(sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)).scalars())
+
+
+def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str, *, secret_key: str, now_ms: int) -> Carrier:
+    """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises InvalidRequest."""
+    if not _NAME.fullmatch(name):
+        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
+    _check(name, settings, password)
+    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
+    there = all_carriers(tx)
+    if any(carrier.name == name for carrier in there):
+        raise refused("name", f"must be new: there is a carrier {name}")
+    carrier = Carrier(_new_id({carrier.id for carrier in there}), name, "smpp", dict(settings), draining=False, state=LinkState.CLOSED.value,
+                      state_detail="has not been started yet", down_since_ms=now_ms, id_format=None, created_at_ms=now_ms)
+    tx.execute(carriers.insert().values(carrier._asdict() | {"settings": json.dumps(carrier.settings),
+                                                              "password": encrypt(secret_key, _PURPOSE, password)}))
+    return carrier
+
+
+def _new_id(taken: set[int]) -> int:
+    """At random rather than the next one: old messages and late receipts still name the carriers that were removed."""
+    return secrets.choice([number for number in range(SIMULATOR_ID + 1, _CARRIER_ID_MAX + 1) if number not in taken])
+
+
+def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str | None = None, *, secret_key: str) -> Carrier:
+    """Changes the given settings, and the password if one is given; None as a value: the default again. Raises NotFound, InvalidRequest."""
+    config.bump(tx)
+    carrier = _smpp_carrier(tx, name)
+    changed = {key: value for key, value in {**carrier.settings, **settings}.items() if value is not None}
+    known = password if password is not None else _password(tx, carrier, secret_key)
+    _check(name, changed, known)
+    values: dict[str, Any] = {"settings": json.dumps(changed), "password": encrypt(secret_key, _PURPOSE, known)}
+    if "id_format" in settings:
+        values["id_format"] = None  # what was learnt under another setting is learnt anew
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(values))
+    return carrier_named(tx, name)
+
+
+def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
+    """From now on it gets no new messages, and what it has goes out; with `draining` False it gets them again. Raises NotFound."""
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(draining=draining))
+    return carrier._replace(draining=draining)
+
+
+def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carrier:
+    """Forgets a carrier. `messages_waiting`: how many the caller found queued for it or in flight.
+
+    Raises NotFound; InvalidRequest for the simulator, and while a route leads to the carrier or messages wait for it."""
+    config.bump(tx)
+    carrier = _smpp_carrier(tx, name)
+    leading = [route.prefix or '""' for route in all_routes(tx) if carrier.id in route.carrier_ids]
+    if leading:
+        raise InvalidRequest(f"The carrier {name} still has routes: {', '.join(leading)}. Set them to another carrier, or remove them.")
+    if messages_waiting:
+        raise InvalidRequest(f"The carrier {name} still has {messages_waiting} messages. Let it drain first.")
+    tx.execute(sa.delete(carriers).where(carriers.c.id == carrier.id))
+    return carrier
+
+
+def connection_settings(tx: Connection, carrier: Carrier, secret_key: str) -> SmppSettings:
+    """What its link needs. Raises SecretUnreadable when the password was stored under another secret key."""
+    return SmppSettings(name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings))
+
+
+def _smpp_carrier(tx: Connection, name: str) -> Carrier:
+    carrier = carrier_named(tx, name)
+    if carrier.type != "smpp":
+        raise InvalidRequest(f"The carrier {name} is built in: it has no settings, and stays.")
+    return carrier
+
+
+def _password(tx: Connection, carrier: Carrier, secret_key: str) -> str:
+    return decrypt(secret_key, _PURPOSE, tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one())
+
+
+def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
+    if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES)):
+        raise refused(unknown[0], "is no setting of a carrier")
+    for key, allowed in _CHOICES.items():
+        if key in settings and settings[key] not in allowed:
+            raise refused(key, f"must be one of {', '.join(allowed)}, not {shown(settings[key])}")
+    try:
+        SmppSettings(name=name, password=password, **_of_link(settings))
+    except ValueError as error:
+        raise InvalidRequest(f"A carrier's {error}.") from error
+
+
+def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the connection; JSON has no tuples."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items() if key in _OF_CONNECTION}

@@ -14,7 +14,9 @@ install_venv_module() {
     package="python$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "Installing $package, which $1 needs for virtual environments."
-        { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package"; } </dev/null >/dev/null && return
+        export DEBIAN_FRONTEND=noninteractive
+        said=$({ apt-get update -qq && apt-get install -y -qq "$package"; } </dev/null 2>&1) && return
+        printf '%s\n' "$said" >&2
     fi
     fail "$1 cannot make virtual environments. On Debian and Ubuntu: sudo apt-get install $package"
 }

@@ -44,7 +44,7 @@ NEEDS = (
 def main() -> None:
     missing = [need for need in NEEDS if need.where() is None]
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
-        _install([package for need in missing for package in need.packages])
+        _install(missing)
     places = {need: need.where() for need in NEEDS}
     for need, place in places.items():
         print(f"{need.name}: {place or 'missing'}")
@@ -52,12 +52,21 @@ def main() -> None:
         sys.exit("\n".join(need.advice for need, place in places.items() if place is None))
 
 
-def _install(packages: list[str]) -> None:
-    """Installs Debian packages. Should that fail, what is still missing is named afterwards."""
-    print("Installing", ", ".join(packages), flush=True)
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]):
-        subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+def _install(needs: list[Need]) -> None:
+    """Installs Debian packages until the needs are met. Should that fail, what is still missing is named afterwards."""
+    _apt_get("update")
+    for need in needs:
+        for package in need.packages:
+            if need.where() is None:  # some packages of nodejs bring npm with them, and refuse to stand beside a second one
+                print("Installing", package, flush=True)
+                _apt_get("install", "-y", "--no-install-recommends", package)
+
+
+def _apt_get(*arguments: str) -> None:
+    done = subprocess.run(["apt-get", "-qq", *arguments], env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,28 @@
+"""Readings: what a measurement gives, and the conditions it is taken under."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One value of one figure. A reading with errors is no clean figure, and is reported as such."""
+
+    figure: str  # its name in `bench.figures`
+    value: float
+    errors: int = 0
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How long and how much is measured, and where files may go."""
+
+    folder: Path
+    seconds: float  # of each load run
+    warm_up_s: float
+    drain_messages_s: float  # how long the queue to be drained is filled
+    connections: int = 64
+    bulk_connections: int = 4
+    bulk_recipients: int = 10_000

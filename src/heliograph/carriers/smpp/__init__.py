@@ -1,0 +1,7 @@
+"""The SMPP 3.4 client: `SmppLink` is a carrier's `Link`, set up by `SmppSettings`."""
+
+from heliograph.carriers.smpp.encode import user_message_reference
+from heliograph.carriers.smpp.link import SmppLink
+from heliograph.carriers.smpp.settings import SmppSettings
+
+__all__ = ["SmppLink", "SmppSettings", "user_message_reference"]

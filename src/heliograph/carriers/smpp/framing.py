@@ -1,0 +1,58 @@
+"""Cutting a TCP stream into PDUs (SMPP 3.4, 3.2: each begins with its own length)."""
+
+from typing import Final, NamedTuple
+
+from heliograph.carriers.smpp import pdu
+
+PDU_OCTETS_MAX: Final = 65_536  # a receipt has 300 octets; nobody may make a session hold more than this for one PDU
+
+
+class Frame(NamedTuple):
+    """One PDU of a stream, its body still encoded."""
+
+    command: int
+    status: int
+    sequence: int
+    body: bytes
+
+
+class Framer:
+    """Cuts a TCP stream into PDUs. Holds at most one unfinished PDU (`PDU_OCTETS_MAX`) between two calls."""
+
+    __slots__ = ("_rest", "broken")
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self.broken: pdu.PduError | None = None  # once a command_length is impossible, the stream can never be cut again
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The PDUs that are complete with `data`. Sets `broken` at an impossible command_length; what came before it is still given."""
+        if self.broken is not None:
+            return []
+        rest = self._rest
+        octets: bytes | bytearray = data
+        if rest:
+            rest += data
+            octets = rest
+        frames: list[Frame] = []
+        at, end, unpack = 0, len(octets), pdu.HEADER.unpack_from
+        while end - at >= pdu.HEADER_OCTETS:
+            length, command, status, sequence = unpack(octets, at)
+            if length < pdu.HEADER_OCTETS or length > PDU_OCTETS_MAX:
+                self.broken = pdu.PduError(pdu.ESME_RINVCMDLEN, f"command_length {length}")
+                self._rest = bytearray()
+                return frames
+            if end - at < length:
+                break
+            frames.append(Frame(command, status, sequence, bytes(octets[at + pdu.HEADER_OCTETS : at + length])))
+            at += length
+        if octets is rest:
+            del rest[:at]
+        else:
+            rest += data[at:]
+        return frames
+
+    @property
+    def held_octets(self) -> int:
+        """How much of an unfinished PDU is held."""
+        return len(self._rest)

@@ -1,0 +1,158 @@
+"""The SMPP client as a Link: one carrier's binds, seen as one."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from heliograph.carriers.link import Answer, Inbox, LinkState, Outcome, Outgoing, Receipt, Submission
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.bind import Bind
+from heliograph.carriers.smpp.encode import Encoder
+from heliograph.carriers.smpp.pace import Pace
+from heliograph.carriers.smpp.session import Session, Tally, Token
+from heliograph.carriers.smpp.settings import SmppSettings
+
+_COMMANDS: Final = {"trx": (pdu.BIND_TRANSCEIVER,), "tx+rx": (pdu.BIND_TRANSMITTER, pdu.BIND_RECEIVER)}
+
+
+class SmppLink:
+    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there."""
+
+    def __init__(self, settings: SmppSettings, inbox: Inbox) -> None:
+        self._settings = settings
+        self._inbox = inbox
+        self._encoder = Encoder(settings)
+        self._loop = asyncio.get_running_loop()
+        self._pace = Pace(settings.tps, self._loop.time())
+        self.tally = Tally()
+        commands = _COMMANDS[settings.bind] * settings.binds
+        self._binds = [Bind(settings, command, self, self.tally, self._on_change) for command in commands]
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_closing = False
+        self._is_drained = asyncio.Event()
+        self._shown = (LinkState.CONNECTING, "")
+        self._turn = 0  # which bind is given the odd submission
+
+    # --- Link
+
+    @property
+    def state(self) -> LinkState:
+        return self._shown[0]
+
+    @property
+    def is_slowed(self) -> bool:
+        """Whether the carrier's throttle answers keep the pace below what is agreed."""
+        return self._pace.is_slowed
+
+    @property
+    def outstanding(self) -> int:
+        """How many submissions wait for their answer."""
+        return sum(session.outstanding for session in self._sessions())
+
+    def agree_tps(self, tps: float | None) -> None:
+        """Another rate from now on: the processes that serve one carrier share its rate as they come and go."""
+        self._pace.agree(tps)
+
+    def room(self) -> int:
+        if self._is_closing or self.state is not LinkState.BOUND:
+            return 0
+        free = sum(session.window_free() for session in self._sessions(sending=True))
+        return min(free, self._pace.allowance(self._loop.time())) if free else 0
+
+    def prepare(self, message: Outgoing) -> list[Submission]:
+        return self._encoder.submissions(message)
+
+    def submit(self, submissions: Sequence[Submission]) -> None:
+        """Spreads them evenly over the binds. What there is no room for is answered UNSPENT, from the event loop's next round."""
+        sessions = [] if self._is_closing else [session for session in self._sessions(sending=True) if session.window_free()]
+        if sessions:
+            self._turn = (self._turn + 1) % len(sessions)
+            sessions = sorted(sessions[self._turn :] + sessions[: self._turn], key=Session.window_free)
+        at = 0
+        for number, session in enumerate(sessions):
+            share = -(-(len(submissions) - at) // (len(sessions) - number))  # the fullest first, so that others take what it cannot
+            batch = submissions[at : at + min(share, session.window_free())]
+            if batch:
+                session.submit(batch)
+                at += len(batch)
+        if at:
+            self._pace.sent(at, self._loop.time())
+        if at < len(submissions):
+            unspent = [Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in submissions[at:]]
+            self._loop.call_soon(self._inbox.answered, unspent)
+
+    def acknowledge(self, receipts: Sequence[Receipt]) -> None:
+        sequences: defaultdict[Session, list[int]] = defaultdict(list)
+        for receipt in receipts:
+            if isinstance(receipt.token, Token):
+                sequences[receipt.token.session].append(receipt.token.sequence)
+        for session, of_session in sequences.items():
+            session.acknowledge(of_session)
+
+    async def start(self) -> None:
+        self._inbox.changed(*self._shown)
+        self._tasks = [asyncio.create_task(bind.keep()) for bind in self._binds]
+        for task in self._tasks:
+            task.add_done_callback(_raise_fault)
+
+    async def close(self, drain_s: float) -> None:
+        self._is_closing = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.outstanding:
+            with suppress(TimeoutError):  # what is still outstanding then is reported when its session ends
+                async with asyncio.timeout(drain_s):
+                    await self._is_drained.wait()
+        sessions = self._sessions()
+        for session in sessions:
+            session.unbind()
+        for session in sessions:
+            await session.closed.wait()
+        self._show(LinkState.CLOSED, "")
+
+    # --- what sessions and binds report
+
+    def on_answers(self, answers: list[Answer]) -> None:
+        accepted = throttled = 0
+        for answer in answers:
+            if answer.outcome is Outcome.ACCEPTED:
+                accepted += 1
+            elif answer.outcome is Outcome.THROTTLED:
+                throttled += 1
+        self._pace.answered(accepted, throttled, self._loop.time())
+        self._inbox.answered(answers)
+        if self._is_closing and not self.outstanding:
+            self._is_drained.set()
+
+    def on_receipts(self, receipts: list[Receipt]) -> None:
+        self._inbox.received(receipts)
+
+    def _on_change(self) -> None:
+        if self._is_closing:
+            return
+        bound = [bind for bind in self._binds if bind.state is LinkState.BOUND]
+        if any(bind.sends for bind in bound) and any(bind.receives for bind in bound):
+            self._show(LinkState.BOUND, f"{len(bound)} of {len(self._binds)} binds")
+            return
+        for state in (LinkState.REFUSED, LinkState.BACKING_OFF, LinkState.CONNECTING):
+            of_state = [bind for bind in self._binds if bind.state is state]
+            if of_state:
+                self._show(state, of_state[0].detail)
+                return
+
+    def _show(self, state: LinkState, detail: str) -> None:
+        if (state, detail) != self._shown:
+            self._shown = (state, detail)
+            self._inbox.changed(state, detail)
+
+    def _sessions(self, sending: bool = False) -> list[Session]:
+        return [bind.session for bind in self._binds if bind.session is not None and (bind.sends or not sending)]
+
+
+def _raise_fault(task: asyncio.Task[None]) -> None:
+    """A bind's task ends only when cancelled; anything else is a mistake in it, which the event loop's handler logs."""
+    if not task.cancelled():
+        task.result()

@@ -1,0 +1,45 @@
+"""What a command_status in answer to submit_sm means for the message (promises.md section 3)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from heliograph.carriers.link import Outcome
+
+ESME_RINVBNDSTS: Final = 0x04
+ESME_RALYBND: Final = 0x05
+ESME_RBINDFAIL: Final = 0x0D
+ESME_RINVPASWD: Final = 0x0E
+ESME_RINVSYSID: Final = 0x0F
+
+# The session is at fault, not the message: it is bound anew before anything else is sent.
+SESSION_FAULTS: Final = frozenset({ESME_RINVBNDSTS, ESME_RALYBND, ESME_RBINDFAIL, ESME_RINVPASWD, ESME_RINVSYSID})
+# Only an operator can mend these; trying often gets accounts locked.
+CREDENTIAL_FAULTS: Final = frozenset({ESME_RINVPASWD, ESME_RINVSYSID})
+# In answer to a bind: the carrier knows us and says no (0x05, 0x0D pass when it drops a session it still believes in).
+BIND_REFUSALS: Final = CREDENTIAL_FAULTS | {ESME_RALYBND, ESME_RBINDFAIL}
+# Message length, command length, command id: our own fault, and sending the same octets again would not mend it.
+OUR_FAULTS: Final = frozenset({0x01, 0x02, 0x03})
+
+
+def _table() -> dict[int, Outcome]:
+    table = {0x00: Outcome.ACCEPTED, 0x14: Outcome.THROTTLED, 0x58: Outcome.THROTTLED, 0x08: Outcome.RETRY, 0x64: Outcome.RETRY}
+    permanent: tuple[Iterable[int], ...] = (
+        OUR_FAULTS,
+        (0x0A, 0x0B, 0x15, 0x33, 0x65, 0xFE),
+        range(0x42, 0x45),
+        range(0x48, 0x56),
+        range(0x61, 0x64),
+        range(0xC0, 0xC5),
+    )
+    table.update((status, Outcome.UNSPENT) for status in SESSION_FAULTS)
+    table.update((status, Outcome.REFUSED) for statuses in permanent for status in statuses)
+    return table
+
+
+_OUTCOMES: Final = _table()
+
+
+def outcome_of(command_status: int, overrides: Mapping[int, Outcome]) -> Outcome:
+    """The Outcome of an answer; `overrides` is the carrier's own reading of some statuses. What is in neither is worth a retry."""
+    outcome = overrides.get(command_status)
+    return outcome if outcome is not None else _OUTCOMES.get(command_status, Outcome.RETRY)

@@ -1,0 +1,110 @@
+"""How fast a carrier is sent to: its agreed rate, and less while it answers that this is too much.
+
+Throttling. A second in which a throttle answer came ends with a slower pace: at first half of what was sent in it, then 30 %
+less for each such second, but not less than what the carrier accepted in it, nor than the floor. Each second without one
+makes it a quarter faster, until it is back at the agreed rate, or, where none is agreed, at twice what was too much.
+Converging takes seconds and not one step, for a full queue at the carrier refuses a share of any rate.
+"""
+
+from collections import deque
+from math import ceil
+from typing import Final
+
+UNLIMITED: Final = 1 << 30
+BURST_S: Final = 0.25  # of the rate may go at once: what a carrier's turn claims ahead (architecture section 3)
+
+_STEP_S: Final = 1.0
+_FIRST_CUT: Final = 0.5
+_FURTHER_CUT: Final = 0.7
+_RECOVERY: Final = 1.25
+_FLOOR_SHARE: Final = 0.1  # of the agreed rate
+_FLOOR_TPS: Final = 20.0  # where no rate is agreed; a carrier that takes less needs its --tps set
+
+
+class Pace:
+    """Counts submissions against the rate. Times are seconds of one monotonic clock, given by the caller."""
+
+    def __init__(self, tps: float | None, now_s: float) -> None:
+        self._agreed = tps or None
+        self._slowed: float | None = None  # the throttled pace, below what is agreed
+        self._lifted_at = 0.0
+        self._tokens = self._burst(tps) if tps else 0.0
+        self._filled_s = now_s
+        self._sent: deque[tuple[float, int]] = deque()  # (when, how many) within the last second
+        self._sent_sum = 0
+        self._step_began_s = now_s
+        self._step_sent = self._step_accepted = self._step_throttled = 0
+
+    @property
+    def tps(self) -> float | None:
+        """Submissions a second just now; None: unlimited."""
+        return self._agreed if self._slowed is None else self._slowed
+
+    @property
+    def is_slowed(self) -> bool:
+        return self._slowed is not None
+
+    def agree(self, tps: float | None) -> None:
+        """Another agreed rate from now on: a carrier's processes share its rate as they come and go."""
+        self._agreed = tps or None
+        if self._agreed is not None and self._slowed is not None:
+            self._slowed = min(self._slowed, self._agreed)
+
+    def allowance(self, now_s: float) -> int:
+        """How many may be sent now: by a bucket of a quarter second, and in no second more than the rate."""
+        self._step(now_s)
+        rate = self.tps
+        if rate is None:
+            self._filled_s = now_s
+            return UNLIMITED
+        self._tokens = min(self._burst(rate), self._tokens + (now_s - self._filled_s) * rate)
+        self._filled_s = now_s
+        self._forget(now_s)
+        # the bucket alone would let 1.25 times the rate into one second after a rest, and carriers count by the second
+        return max(0, min(int(self._tokens + 1e-9), ceil(rate) - self._sent_sum))
+
+    def sent(self, count: int, now_s: float) -> None:
+        self._step(now_s)
+        self._step_sent += count
+        if self.tps is not None:
+            self._tokens -= count
+            self._sent.append((now_s, count))
+            self._sent_sum += count
+
+    def answered(self, accepted: int, throttled: int, now_s: float) -> None:
+        self._step(now_s)
+        self._step_accepted += accepted
+        self._step_throttled += throttled
+
+    def _burst(self, rate: float) -> float:
+        return max(1.0, rate * BURST_S)
+
+    def _forget(self, now_s: float) -> None:
+        sent = self._sent
+        while sent and now_s - sent[0][0] >= 1.0:
+            self._sent_sum -= sent.popleft()[1]
+
+    def _step(self, now_s: float) -> None:
+        """Judges the second that is over. Everything counted belongs to it, for each count begins with this."""
+        passed_s = now_s - self._step_began_s
+        if passed_s < _STEP_S:
+            return
+        if self._step_throttled:
+            self._slow_down()
+        elif self._slowed is not None:
+            pace = self._slowed * _RECOVERY ** min(passed_s / _STEP_S, 60)  # 60 steps are a factor of 650,000
+            self._slowed = None if pace >= (self._agreed or self._lifted_at) else pace
+        self._step_began_s = now_s
+        self._step_sent = self._step_accepted = self._step_throttled = 0
+
+    def _slow_down(self) -> None:
+        if self._slowed is None:
+            pace = self._step_sent * _FIRST_CUT
+            self._lifted_at = max(2.0 * self._step_sent, 2 * _FLOOR_TPS)
+            self._tokens = 0.0
+        else:
+            pace = max(self._slowed * _FURTHER_CUT, self._step_accepted)
+        floor = self._agreed * _FLOOR_SHARE if self._agreed else _FLOOR_TPS
+        self._slowed = max(pace, floor)
+        if self._agreed:
+            self._slowed = min(self._slowed, self._agreed)

@@ -1,0 +1,54 @@
+"""Whether the peer of a session is still there: after some silence it is asked, and without an answer it is taken for dead."""
+
+from collections.abc import Callable
+from enum import Enum
+
+
+class Pulse(Enum):
+    ALIVE = "alive"
+    ASK = "ask"  # silent for enquire_link_s: an enquire_link is due
+    DEAD = "dead"  # and no sign within enquire_link_timeout_s
+
+
+class PulseWatch:
+    """Measures silence in reading time: the loop's time less what passed while we did not read, which is nobody's silence but ours."""
+
+    def __init__(self, loop_time_s: Callable[[], float], ask_after_s: float, dead_after_s: float) -> None:
+        self._loop_time_s = loop_time_s
+        self._ask_after_s = ask_after_s
+        self._dead_after_s = dead_after_s
+        self._paused_at_s: float | None = None
+        self._unread_s = 0.0  # how long reading was paused in all
+        self._heard_s = loop_time_s()
+        self._asked_s: float | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused_at_s is not None
+
+    def time_s(self) -> float:
+        """Reading time; it stands still while paused."""
+        return (self._loop_time_s() if self._paused_at_s is None else self._paused_at_s) - self._unread_s
+
+    def heard(self) -> None:
+        """A whole PDU came; half a PDU is no sign of life."""
+        self._heard_s, self._asked_s = self.time_s(), None
+
+    def feel(self) -> Pulse:
+        """The verdict now. ASK is said once; the caller then asks."""
+        now_s = self.time_s()
+        if self._asked_s is not None:
+            return Pulse.DEAD if now_s - self._asked_s >= self._dead_after_s else Pulse.ALIVE
+        if now_s - self._heard_s < self._ask_after_s:
+            return Pulse.ALIVE
+        self._asked_s = now_s
+        return Pulse.ASK
+
+    def pause(self) -> None:
+        if self._paused_at_s is None:
+            self._paused_at_s = self._loop_time_s()
+
+    def resume(self) -> None:
+        if self._paused_at_s is not None:
+            self._unread_s += self._loop_time_s() - self._paused_at_s
+            self._paused_at_s = None

@@ -1,0 +1,123 @@
+"""Reading delivery receipts in the dialects carriers write them in (SMPP 3.4 appendix B is a suggestion, and treated as one).
+
+Nothing here raises: a receipt that cannot be read becomes one whose state is None, so that it is stored, acknowledged, and
+never stops the ones behind it.
+"""
+
+import re
+from typing import Final
+
+from heliograph.carriers.link import Receipt, ReceiptState
+from heliograph.carriers.smpp import pdu
+
+RAW_OCTETS_MAX: Final = 1_024  # what is kept of a receipt for the operator to look at
+REF_CHARACTERS_MAX: Final = 64  # SMPP 3.4, 5.2.23: message_id has at most 65 octets with its NUL
+ERROR_CHARACTERS_MAX: Final = 32  # err: has 3 in the specification, and is free text at some carriers
+
+_UCS2: Final = 8
+_KEY: Final = re.compile(r"(?:^|[\s,;])(id|sub|dlvrd|submit[ _]?date|done[ _]?date|stat|err|text)\s?:", re.IGNORECASE)
+# The form nearly all carriers use, read in one step: a fifth of the time that looking for each field takes.
+_COMMON: Final = re.compile(r"id:(\S+) sub:\S* dlvrd:\S* submit date:\d* done date:\d* stat:(\S+) err:([^\s\0]+)(?: text:|$)", re.IGNORECASE)
+
+_STATES: Final = {
+    name: state
+    for state, names in {
+        ReceiptState.DELIVRD: "DELIVRD DELIVERED DELIVERD",
+        ReceiptState.EXPIRED: "EXPIRED EXPIRD",
+        ReceiptState.DELETED: "DELETED DELETD CANCELED CANCELLED",
+        ReceiptState.UNDELIV: "UNDELIV UNDELIVERED UNDELIVERABLE UNDELIVRD UNDLVRD",
+        ReceiptState.FAILED: "FAILED FAIL",
+        ReceiptState.REJECTD: "REJECTD REJECTED",
+        ReceiptState.UNKNOWN: "UNKNOWN UNKNOWNN",
+        ReceiptState.ACCEPTD: "ACCEPTD ACCEPTED",
+        ReceiptState.ENROUTE: "ENROUTE EN_ROUTE BUFFERED BUFFRED SCHEDULED",
+    }.items()
+    for name in names.split()
+}
+
+# message_state, SMPP 3.4 table 5-6 (0 SCHEDULED is version 5.0's)
+_MESSAGE_STATES: Final = {
+    0: ReceiptState.ENROUTE,
+    1: ReceiptState.ENROUTE,
+    2: ReceiptState.DELIVRD,
+    3: ReceiptState.EXPIRED,
+    4: ReceiptState.DELETED,
+    5: ReceiptState.UNDELIV,
+    6: ReceiptState.ACCEPTD,
+    7: ReceiptState.UNKNOWN,
+    8: ReceiptState.REJECTD,
+}
+
+
+def is_receipt(message: pdu.ShortMessage) -> bool:
+    """Whether a deliver_sm is about a message we sent, and not from a handset.
+
+    By its esm_class (SMPP 3.4, 5.2.12). Some centres leave that 0 and send receipted_message_id, which only receipts have.
+    """
+    kind = message.esm_class & pdu.ESM_TYPE
+    return kind in (pdu.ESM_RECEIPT, pdu.ESM_INTERMEDIATE) or (kind == 0 and pdu.RECEIPTED_MESSAGE_ID in message.tlvs)
+
+
+def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
+    """The receipt in a deliver_sm. TLVs are believed before the text, whose fields may be missing, long, or in any case."""
+    tlvs = message.tlvs
+    raw = message.short_message or tlvs.get(pdu.MESSAGE_PAYLOAD, b"")
+    fields = _fields(_text(message, raw))
+    ref = pdu.decode_string(tlvs.get(pdu.RECEIPTED_MESSAGE_ID, b"")).strip() or fields.get("id")
+    state = _MESSAGE_STATES.get(int.from_bytes(tlvs.get(pdu.MESSAGE_STATE, b"\xff"), "big")) or _STATES.get(fields.get("stat", "").upper())
+    if message.esm_class & pdu.ESM_TYPE == pdu.ESM_INTERMEDIATE and state is not None:
+        state = ReceiptState.ENROUTE  # an intermediate notification (SMPP 3.4, 2.11) ends nothing, whatever it names
+    error = fields.get("err") or _network_error(tlvs.get(pdu.NETWORK_ERROR_CODE, b""))
+    reference = tlvs.get(pdu.USER_MESSAGE_REFERENCE)
+    return Receipt(
+        ref[:REF_CHARACTERS_MAX] if ref else None,
+        state,
+        error[:ERROR_CHARACTERS_MAX] if error else None,
+        _digits(message.source_addr),
+        message.destination_addr or None,
+        int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None,
+        raw[:RAW_OCTETS_MAX],
+        token,
+    )
+
+
+def _text(message: pdu.ShortMessage, raw: bytes) -> str:
+    if message.esm_class & pdu.ESM_UDH and raw:
+        raw = raw[raw[0] + 1 :]
+    # "id:" in UCS-2 with a data_coding that denies it is common enough
+    if message.data_coding & 0x0F == _UCS2 or raw[:4] == b"\0i\0d":
+        return raw.decode("utf-16-be", "replace")
+    return raw.decode("latin-1")
+
+
+def _fields(text: str) -> dict[str, str]:
+    """`id`, `stat`, `err` … by lower-case name. The first of a name counts, and nothing after `text:`, which quotes the customer."""
+    common = _COMMON.match(text)
+    if common:
+        return {"id": common[1], "stat": common[2], "err": common[3]}
+    return _searched(text)
+
+
+def _searched(text: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    name, start = "", 0
+    for key in _KEY.finditer(text):
+        if name:
+            fields.setdefault(name, text[start : key.start()].strip(" \t\r\n\0"))
+        name, start = key[1].lower(), key.end()
+        if name == "text":
+            return fields
+    if name:
+        fields.setdefault(name, text[start:].strip(" \t\r\n\0"))
+    return fields
+
+
+def _network_error(value: bytes) -> str | None:
+    """network_error_code is one octet of network type and two of the code (SMPP 3.4, 5.3.2.31)."""
+    return str(int.from_bytes(value[1:], "big")) if len(value) == 3 else None
+
+
+def _digits(address: str) -> str | None:
+    if address.isascii() and address.isdigit():
+        return address
+    return "".join(c for c in address if c in "0123456789") or None

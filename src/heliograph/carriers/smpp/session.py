@@ -1,0 +1,305 @@
+"""One TCP session with a carrier: binds, writes submit_sm within a window, reports answers and receipts, notices a dead peer."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol, cast
+
+from heliograph.carriers.link import Answer, Receipt, Submission
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.framing import Framer
+from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcome_of
+from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
+from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
+from heliograph.carriers.smpp.settings import SmppSettings
+from heliograph.carriers.smpp.window import Window
+
+RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # per session; then nothing more is read until half are stored: memory stays flat
+_TICK_S: Final = 1.0  # how exactly time-outs are kept; finer where a setting is shorter than four of these
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a carrier's sessions have seen since the start, for metrics."""
+
+    mobile_originated: int = 0  # messages from handsets: acknowledged, and reported nowhere
+    malformed: int = 0  # PDUs that could not be read
+    unexpected: int = 0  # answers to nothing that was asked
+    half_open: int = 0  # connections that enquire_link found dead
+
+
+class Token(NamedTuple):
+    """Which deliver_sm a receipt came in."""
+
+    session: "Session"
+    sequence: int
+
+
+class SessionOwner(Protocol):
+    """Who gets a session's reports."""
+
+    def on_answers(self, answers: list[Answer]) -> None: ...
+    def on_receipts(self, receipts: list[Receipt]) -> None: ...
+
+
+class BindRefused(Exception):
+    """The carrier answered the bind with an error."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"bind refused with command_status 0x{status:08x}")
+        self.status = status
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one chunk of octets held, to be reported at once."""
+
+    answers: list[Answer] = field(default_factory=list)
+    receipts: list[Receipt] = field(default_factory=list)
+
+
+class Session(asyncio.Protocol):
+    """From connection to disconnection. Connect it, await `bound`, submit; `closed` is set at the end, after the last report."""
+
+    def __init__(self, settings: SmppSettings, bind_command: int, owner: SessionOwner, tally: Tally) -> None:
+        self._settings = settings
+        self._bind_command = bind_command
+        self._owner = owner
+        self._tally = tally
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._framer = Framer()
+        self._sequence = 0
+        self._window = Window(settings.window)
+        self._unacknowledged: set[int] = set()
+        self._is_bound = False
+        self._has_nacked = False
+        self._is_write_paused = False
+        self._watch = PulseWatch(self._loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)
+        self._tick_s = min(_TICK_S, settings.answer_timeout_s / 4, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
+        self._timers: list[asyncio.TimerHandle] = []
+        self.bound: asyncio.Future[None] = self._loop.create_future()
+        self.closed = asyncio.Event()
+        self.close_reason = ""
+        self.fault_status = 0  # the session fault (outcomes.SESSION_FAULTS) that ended it
+
+    # --- what the link asks for
+
+    @property
+    def outstanding(self) -> int:
+        return len(self._window.waiting)
+
+    def window_free(self) -> int:
+        """How many submissions may be written now."""
+        if not self._is_bound or self._is_write_paused:
+            return 0
+        return self._window.free()
+
+    def submit(self, submissions: Sequence[Submission]) -> None:
+        """Writes them in one go; the caller has asked `window_free`. Hot."""
+        deadline = self._watch.time_s() + self._settings.answer_timeout_s
+        pack, waiting, sequence = pdu.HEADER.pack, self._window.waiting, self._sequence
+        octets: list[bytes] = []
+        for submission in submissions:
+            sequence = sequence % pdu.SEQUENCE_MAX + 1
+            body = submission.data
+            octets.append(pack(pdu.HEADER_OCTETS + len(body), pdu.SUBMIT_SM, pdu.ESME_ROK, sequence))
+            octets.append(body)
+            waiting[sequence] = (submission, deadline)
+        self._sequence = sequence
+        self._write(b"".join(octets))
+        _log.debug("out submit_sm, %d of them up to sequence %d", len(submissions), sequence)
+
+    def acknowledge(self, sequences: Sequence[int]) -> None:
+        """Answers the deliver_sm of these sequence numbers; one that waits for no answer is passed over."""
+        waiting = [sequence for sequence in sequences if sequence in self._unacknowledged]
+        self._unacknowledged.difference_update(waiting)
+        self._write(b"".join([_deliver_sm_resp(sequence) for sequence in waiting]))
+        if self._watch.is_paused and len(self._unacknowledged) <= RECEIPTS_UNACKNOWLEDGED_MAX // 2 and self._transport is not None:
+            self._watch.resume()
+            self._transport.resume_reading()
+
+    def unbind(self) -> None:
+        """Asks the carrier to end the session. `closed` follows, after `unbind_timeout_s` at the latest."""
+        if self._transport is None:
+            return
+        if self._is_bound:
+            self._is_bound = False
+            self._request(pdu.UNBIND)
+        self._later(self._settings.unbind_timeout_s, self.abort, "no answer to unbind")
+
+    def abort(self, why: str) -> None:
+        """Drops the connection without another word."""
+        self._is_bound = False
+        self.close_reason = self.close_reason or why
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # as create_connection gives it; uvloop's is no subclass
+        settings = self._settings
+        self._request(self._bind_command, pdu.encode_bind(pdu.BindRequest(settings.system_id, settings.password, settings.system_type)))
+        self._later(self._tick_s, self._tick)
+
+    def connection_lost(self, fault: Exception | None) -> None:
+        self._is_bound = False
+        self._transport = None
+        for timer in self._timers:
+            timer.cancel()
+        self.close_reason = self.close_reason or (f"connection lost: {fault}" if fault else "the carrier closed the connection")
+        if not self.bound.done():
+            self.bound.set_exception(ConnectionError(self.close_reason))
+        unanswered = self._window.give_up()
+        if unanswered:
+            self._owner.on_answers(unanswered)
+        self.closed.set()
+
+    def pause_writing(self) -> None:
+        self._is_write_paused = True
+
+    def resume_writing(self) -> None:
+        self._is_write_paused = False
+
+    def data_received(self, data: bytes) -> None:
+        frames = self._framer.feed(data)
+        if frames:
+            self._watch.heard()
+        found = _Found()
+        for command, status, sequence, body in frames:
+            if command == pdu.SUBMIT_SM_RESP:
+                self._on_answer(status, sequence, body, found)
+            elif command == pdu.DELIVER_SM:
+                self._on_deliver_sm(sequence, body, found)
+            else:
+                self._on_control(command, status, sequence, found)
+        if _log.isEnabledFor(logging.DEBUG):
+            for command, status, sequence, body in frames:
+                _log.debug("in %s, status 0x%x, sequence %d, %d octets", pdu.command_name(command), status, sequence, len(body))
+        if found.answers:
+            self._owner.on_answers(found.answers)
+        if found.receipts:
+            self._owner.on_receipts(found.receipts)
+        if self._framer.broken is not None:
+            self._nack(self._framer.broken, 0)
+            self._close(f"framing lost: {self._framer.broken}")
+        elif self.fault_status and not self._window.waiting:
+            self._close(f"session fault 0x{self.fault_status:02x}")
+        elif len(self._unacknowledged) >= RECEIPTS_UNACKNOWLEDGED_MAX and self._transport is not None and not self._watch.is_paused:
+            self._watch.pause()
+            self._transport.pause_reading()
+
+    # --- one handler for each kind of PDU
+
+    def _on_answer(self, status: int, sequence: int, body: bytes, found: _Found) -> None:
+        outcome = outcome_of(status, self._settings.status_overrides)
+        answer = self._window.answer(sequence, outcome, pdu.decode_string(body) or None, status)
+        if answer is None:
+            self._tally.unexpected += 1
+            return
+        found.answers.append(answer)
+        if status in SESSION_FAULTS and not self.fault_status:
+            # Bind anew; but first hear what becomes of the rest of the window, most likely the same.
+            self.fault_status, self._is_bound = status, False
+            self._later(self._settings.unbind_timeout_s, self._close, f"session fault 0x{status:02x}")
+        elif status in OUR_FAULTS:
+            _log.error("%s: submit_sm answered with 0x%02x: it was encoded wrongly for this carrier", self._settings.name, status)
+
+    def _on_deliver_sm(self, sequence: int, body: bytes, found: _Found) -> None:
+        try:
+            message = pdu.decode_sm(body)
+        except pdu.PduError as malformed:
+            self._nack(malformed, sequence)
+            return
+        if is_receipt(message):
+            self._unacknowledged.add(sequence)
+            found.receipts.append(read_receipt(message, Token(self, sequence)))
+        else:
+            self._tally.mobile_originated += 1
+            self._write(_deliver_sm_resp(sequence))
+
+    def _on_control(self, command: int, status: int, sequence: int, found: _Found) -> None:
+        if command == pdu.ENQUIRE_LINK:
+            self._write(pdu.encode_pdu(pdu.ENQUIRE_LINK_RESP, pdu.ESME_ROK, sequence))
+        elif command == pdu.UNBIND:
+            self._write(pdu.encode_pdu(pdu.UNBIND_RESP, pdu.ESME_ROK, sequence))
+            self._close("the carrier unbound")
+        elif command == pdu.UNBIND_RESP:
+            self._close("unbound")
+        elif command == self._bind_command | pdu.RESPONSE or (command == pdu.GENERIC_NACK and not self.bound.done()):
+            self._on_bind_answer(status if command != pdu.GENERIC_NACK else _nack_status(status))
+        elif command == pdu.GENERIC_NACK:
+            self._on_answer(_nack_status(status), sequence, b"", found)
+        elif command & pdu.RESPONSE:
+            self._tally.unexpected += command != pdu.ENQUIRE_LINK_RESP
+        elif command != pdu.ALERT_NOTIFICATION:  # which has no response (SMPP 3.4, 4.12)
+            self._nack(pdu.PduError(pdu.ESME_RINVCMDID, f"command {pdu.command_name(command)}"), sequence)
+
+    def _on_bind_answer(self, status: int) -> None:
+        if self.bound.done():
+            self._tally.unexpected += 1
+        elif status == pdu.ESME_ROK:
+            self._is_bound = True
+            self.bound.set_result(None)
+        else:
+            refused = BindRefused(status)
+            self.bound.set_exception(refused)
+            self._close(str(refused))
+
+    # --- time
+
+    def _tick(self) -> None:
+        unanswered = self._window.expire(self._watch.time_s())
+        if unanswered:
+            self._owner.on_answers(unanswered)
+        pulse = self._watch.feel()
+        if pulse is Pulse.DEAD:
+            self._tally.half_open += 1
+            self.abort("half-open connection: no answer to enquire_link")
+        elif pulse is Pulse.ASK:
+            self._request(pdu.ENQUIRE_LINK)
+        self._timers = [timer for timer in self._timers if timer.when() > self._loop.time()]
+        self._later(self._tick_s, self._tick)
+
+    def _later(self, delay_s: float, call: Callable[..., None], *arguments: str) -> None:
+        self._timers.append(self._loop.call_later(delay_s, call, *arguments))
+
+    # --- writing
+
+    def _request(self, command: int, body: bytes = b"") -> None:
+        self._sequence = self._sequence % pdu.SEQUENCE_MAX + 1
+        self._write(pdu.encode_pdu(command, pdu.ESME_ROK, self._sequence, body))
+        _log.debug("out %s, sequence %d", pdu.command_name(command), self._sequence)
+
+    def _nack(self, malformed: pdu.PduError, sequence: int) -> None:
+        self._tally.malformed += 1
+        # one line in the log for a session, whatever a broken peer floods it with
+        level = logging.DEBUG if self._has_nacked else logging.WARNING
+        self._has_nacked = True
+        _log.log(level, "%s: malformed PDU: %s", self._settings.name, malformed)
+        self._write(pdu.encode_pdu(pdu.GENERIC_NACK, malformed.status, sequence))
+
+    def _write(self, octets: bytes) -> None:
+        if octets and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(octets)
+
+    def _close(self, why: str) -> None:
+        """Ends the connection after what is written; soon, whether the peer reads it or not."""
+        self._is_bound = False
+        self.close_reason = self.close_reason or why
+        if self._transport is not None:
+            self._transport.close()
+            self._later(self._settings.unbind_timeout_s, self.abort, why)
+
+
+def _nack_status(status: int) -> int:
+    """A generic_nack refuses, whatever its status says: 0 becomes RUNKNOWNERR."""
+    return status or 0xFF
+
+
+def _deliver_sm_resp(sequence: int) -> bytes:
+    return pdu.encode_pdu(pdu.DELIVER_SM_RESP, pdu.ESME_ROK, sequence, b"\0")

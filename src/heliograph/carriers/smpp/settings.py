@@ -1,0 +1,76 @@
+"""What an operator says about an SMPP carrier."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from heliograph.carriers.link import Outcome
+
+Alphabet = Literal["gsm", "latin1", "ascii"]
+LongMessages = Literal["udh", "payload", "sar"]
+ReceiptsWanted = Literal["all", "last", "none"]
+BindMode = Literal["trx", "tx+rx"]
+
+_CHOICES: Final = {
+    "alphabet": ("gsm", "latin1", "ascii"),
+    "long": ("udh", "payload", "sar"),
+    "receipts": ("all", "last", "none"),
+    "bind": ("trx", "tx+rx"),
+}
+BINDS_MAX: Final = 64  # carriers sell single figures
+WINDOW_MAX: Final = 10_000  # everything in a window is in doubt when its connection breaks
+
+
+@dataclass(frozen=True, slots=True)
+class SmppSettings:
+    """One carrier. Times in seconds. Raises ValueError, naming the setting, what was found and what is allowed."""
+
+    name: str
+    host: str
+    port: int
+    system_id: str
+    password: str = field(repr=False)
+    tls: bool = False
+    tls_ca_file: str | None = None  # PEM; None: the system's authorities
+    binds: int = 1  # sessions; with tx+rx: pairs of them
+    window: int = 10  # submit_sm without an answer, per bind
+    tps: float | None = None  # submit_sm a second for the whole carrier; None or 0: unlimited
+    bind: BindMode = "trx"
+    system_type: str = ""
+    source_ton_npi: tuple[int, int] | None = None  # None: by the sender's form
+    dest_ton_npi: tuple[int, int] = (1, 1)  # international, ISDN: recipients are E.164
+    alphabet: Alphabet = "gsm"
+    long: LongMessages = "udh"
+    receipts: ReceiptsWanted = "all"
+    answer_timeout_s: float = 30.0
+    enquire_link_s: float = 15.0  # after this much silence the link is tested
+    enquire_link_timeout_s: float = 10.0  # 15 + 10 and a tick: a half-open connection is found in 26 s, promised are 40
+    connect_timeout_s: float = 10.0
+    bind_timeout_s: float = 10.0
+    unbind_timeout_s: float = 2.0
+    backoff_min_s: float = 1.0
+    backoff_max_s: float = 60.0
+    status_overrides: Mapping[int, Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}: {getattr(self, name)!r} (allowed: {', '.join(allowed)})")
+        for name, most in (("port", 65_535), ("binds", BINDS_MAX), ("window", WINDOW_MAX)):
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"{name}: {getattr(self, name)} (allowed: 1..{most})")
+        if not self.host:
+            raise ValueError("host: empty (allowed: a host name or an address)")
+        if self.tps is not None and self.tps < 0:
+            raise ValueError(f"tps: {self.tps} (allowed: more than 0, or 0 for unlimited)")
+        for name in ("system_id", "password", "system_type"):
+            if not _is_octet_string(getattr(self, name)):
+                raise ValueError(f"{name}: (not shown; allowed: Latin-1 characters, no NUL)")
+        for name in ("source_ton_npi", "dest_ton_npi"):
+            pair = getattr(self, name)
+            if pair is not None and not all(0 <= number <= 255 for number in pair):
+                raise ValueError(f"{name}: {pair} (allowed: two numbers 0..255)")
+
+
+def _is_octet_string(text: str) -> bool:
+    return all(0 < ord(character) < 256 for character in text)

@@ -74,7 +74,7 @@ class Api:
         except ServiceError as error:
             status, body = error.status, rendered(error, request_id)
             headers += _error_headers(error)
-        except Exception as error:  # noqa: BLE001  whatever it was, the client gets a 500 without detail and the log gets it whole
+        except Exception as error:
             log.error("request_failed", request_id=request_id, route=route, error=type(error).__name__, exc_info=_without_values(error))
             failure = ServiceError("Something went wrong on our side; the request id finds it in our log.")
             status, body = 500, rendered(failure, request_id)
@@ -109,7 +109,8 @@ class Routes:
 
     def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
         """Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
-        methods, parameters = self._fixed.get(path), {}
+        methods = self._fixed.get(path)
+        parameters: dict[str, str] = {}
         if methods is None:
             methods, parameters = self._match(path.split("/"))
         endpoint = methods.get(method)

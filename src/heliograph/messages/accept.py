@@ -56,10 +56,12 @@ class Acceptor:
 
     async def _facts(self, request: SendRequest) -> AccountFacts:
         key = (request.account_id, request.sandbox)
-        return self._cache.peek("account", key) or await self._cache.get("account", key, load_facts)
+        facts: AccountFacts | None = self._cache.peek("account", key)
+        return facts if facts is not None else await self._cache.get("account", key, load_facts)
 
     async def _tariff(self) -> Tariff:
-        return self._cache.peek("tariff", 0) or await self._cache.get("tariff", 0, load_tariff)
+        tariff: Tariff | None = self._cache.peek("tariff", 0)
+        return tariff if tariff is not None else await self._cache.get("tariff", 0, load_tariff)
 
     async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
@@ -134,8 +136,8 @@ class Batch:
         return accept_sql.Columns(
             sends=_columns([_send_row(a, s) for a, s in zip(self.accepted, self._sends, strict=True)], 16),
             messages=self._message_columns(),
-            runs=_columns([(run.carrier_id, a.rank_us + run.first * FAIR_SPACING_US, ids.raw_of_number(a.request.number + 1 + run.first), run.count, place,
-                            run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
+            runs=_columns([(run.carrier_id, a.rank_us + run.first * FAIR_SPACING_US, ids.raw_of_number(a.request.number + 1 + run.first),
+                            run.messages, place, run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
             keys=_columns([(s.account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
                            for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
             entries=_columns(self._entries, 9),
@@ -147,8 +149,10 @@ class Batch:
             first, count = accepted.request.number + 1, len(accepted.recipients)
             columns[0].extend([f"{number:032x}" for number in range(first, first + count)])
             columns[1].extend([place] * count)
-            for column, values in zip(columns[2:], (accepted.recipients, accepted.countries, accepted.carriers, accepted.credits), strict=True):
-                column.extend(values)
+            columns[2].extend(accepted.recipients)
+            columns[3].extend(accepted.countries)
+            columns[4].extend(accepted.carriers)
+            columns[5].extend(accepted.credits)
         return columns
 
     def _wallet_row(self, account_id: str) -> tuple[Any, ...]:

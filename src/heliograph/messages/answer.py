@@ -67,7 +67,7 @@ def _places(accepted: list[str], exceptions: dict[str, list[Any]]) -> list[str |
     if exceptions is NO_EXCEPTIONS:
         return list(accepted)
     rejected = {index for index, _, _ in exceptions["rejected"]}
-    duplicates = {index: first for index, first in exceptions["duplicates"]}
+    duplicates = dict(exceptions["duplicates"])
     places: list[str | None] = []
     remaining = iter(accepted)
     for index in range(len(accepted) + len(rejected) + len(duplicates)):

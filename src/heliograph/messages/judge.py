@@ -85,7 +85,7 @@ class Run(NamedTuple):
     carrier_id: int
     prefix: str
     first: int  # 0: the send's first message
-    count: int
+    messages: int
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Form, shown
-from heliograph.text import SEGMENTS_MAX, Phone, count, country, parse_many
+from heliograph.text import SEGMENTS_MAX, Phone, count_segments, country, parse_phones
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
 TEXT_CHARACTERS_MAX: Final = 1_530  # ten GSM-7 segments of 153; every longer text has more than ten segments
@@ -55,10 +55,12 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     if isinstance(recipients, list):
         form.errors += _bad_elements(recipients)
     form.finish()
-    assert sender is not None and text is not None and recipients is not None
-    encoding, segments = count(text)
+    assert sender is not None
+    assert text is not None
+    assert recipients is not None
+    encoding, segments = count_segments(text)
     _check_segments(segments, max_segments)
-    return SendRequest(number, account_id, sandbox, sender, text, encoding, segments, recipients, parse_many(recipients, country_code), reference,
+    return SendRequest(number, account_id, sandbox, sender, text, encoding, segments, recipients, parse_phones(recipients, country_code), reference,
                        validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id)
 
 

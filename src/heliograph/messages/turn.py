@@ -8,7 +8,7 @@ a commit has it; a receipt is acknowledged only then.
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,9 +45,10 @@ class CarrierFacts:
 class Turn:
     """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch."""
 
-    def __init__(self, db: Database, carrier: CarrierFacts, worker: int) -> None:
+    def __init__(self, db: Database, carrier: CarrierFacts, worker: int, on_state: Callable[[LinkState, str], None]) -> None:
         self._db = db
-        self._carrier = carrier
+        self._on_state = on_state
+        self.carrier = carrier
         self._worker = worker
         self._answers: deque[Answer] = deque()
         self._receipts: deque[Receipt] = deque()
@@ -69,7 +70,8 @@ class Turn:
         self._wake.set()
 
     def changed(self, state: LinkState, detail: str) -> None:
-        log.info("carrier_state", carrier=self._carrier.name, state=state.value, detail=detail)
+        log.info("carrier_state", carrier=self.carrier.name, state=state.value, detail=detail)
+        self._on_state(state, detail)
         self._wake.set()
 
     # the loop
@@ -88,7 +90,7 @@ class Turn:
             try:
                 wait_s = await self.once()
             except Unavailable:
-                log.warning("turn_waits_for_database", carrier=self._carrier.name)
+                log.warning("turn_waits_for_database", carrier=self.carrier.name)
                 await asyncio.sleep(AFTER_FAULT_S)
                 wait_s = 0.0
 
@@ -144,7 +146,7 @@ class Turn:
         """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue."""
         rows = await tx.fetch(
             "SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = $1 AND worker = $2 AND state <> 'in_doubt'",
-            self._carrier.id, self._worker)
+            self.carrier.id, self._worker)
         lost = [row for row in rows if (row[0], row[1]) not in self._outstanding]
         self._buffer.clear()
         unspent = [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in lost]
@@ -163,18 +165,18 @@ class Turn:
         await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, now_ms) for answer in doubtful))
         ended = {(row[0], row[1]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
             tx, sorted({(answer.message_id, answer.part) for answer in settled}))}
-        refs = await receipts.upsert(tx, self._carrier.id, self._carrier.id_format, settled, arrived, now_ms)
+        refs = await receipts.upsert(tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms)
         locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
         changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
         for answer in settled:
             if answer.message_id in changes.messages:
-                needless = self._carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
+                needless = self.carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
                 settle_answer(changes, answer, ended.get((answer.message_id, answer.part)), receipt_needless=needless)
         for ref in refs:
             row = changes.messages.get(ref.message_id or "")
             if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
                 settle_receipt(row, ref.parts or 0, ReceiptState(ref.state), ref.error, now_ms)
-        await store_changes(tx, self._carrier.id, changes)
+        await store_changes(tx, self.carrier.id, changes)
 
     # what goes out
 
@@ -190,7 +192,7 @@ class Turn:
         attempts = await self._take_runs(tx, room, now_ms)
         fresh = self._prepare(await turn_sql.outgoing(tx, list(attempts)), attempts, now_ms)
         claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
-            (s.message_id, s.part, s.parts, self._carrier.id, self._worker, s.attempt, "submitting" if place < room else "claimed",
+            (s.message_id, s.part, s.parts, self.carrier.id, self._worker, s.attempt, "submitting" if place < room else "claimed",
              attempts[s.message_id][6], attempts[s.message_id][9], now_ms) for place, s in enumerate(fresh)])}
         now, later = fresh[:room], fresh[room:]
         return (writing + [s for s in now if (s.message_id, s.part) in claimed], [s for s in later if (s.message_id, s.part) in claimed])
@@ -199,7 +201,7 @@ class Turn:
         """The messages next in line, each with its row of the queue; a run that is not taken whole leaves its rest behind, further back."""
         taken: dict[str, Any] = {}
         runs, rests = [], []
-        for run in await turn_sql.next_runs(tx, self._carrier.id, now_ms, room):
+        for run in await turn_sql.next_runs(tx, self.carrier.id, now_ms, room):
             if room <= 0:
                 break
             carrier_id, rank_us, first_id, count, *others = run

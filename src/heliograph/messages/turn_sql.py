@@ -26,33 +26,39 @@ _REF_OF_ANSWER: Final = """
     SELECT * FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::smallint[], $5::bigint[])
     ON CONFLICT (carrier_id, ref) DO UPDATE SET message_id = excluded.message_id,
         parts = CASE WHEN r.message_id = excluded.message_id THEN r.parts | excluded.parts ELSE excluded.parts END,
-        receipt_state = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.receipt_state END,
-        receipt_error = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.receipt_error END,
-        recipient = CASE WHEN r.message_id IS NULL OR r.message_id = excluded.message_id THEN r.recipient END
+        receipt_state = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.receipt_state END,
+        receipt_error = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.receipt_error END,
+        recipient = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.recipient END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_ANSWER_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, message_id, parts, created_at_ms) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET message_id = excluded.message_id,
         parts = CASE WHEN carrier_refs.message_id = excluded.message_id THEN carrier_refs.parts | excluded.parts ELSE excluded.parts END,
-        receipt_state = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.receipt_state END,
-        receipt_error = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.receipt_error END,
-        recipient = CASE WHEN carrier_refs.message_id IS NULL OR carrier_refs.message_id = excluded.message_id THEN carrier_refs.recipient END
+        receipt_state = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.receipt_state END,
+        receipt_error = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.receipt_error END,
+        recipient = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.recipient END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
 _REF_OF_RECEIPT: Final = """
     INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
     SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
-        recipient = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.recipient ELSE excluded.recipient END,
-        receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.receipt_error ELSE excluded.receipt_error END,
-        receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN r.receipt_state ELSE excluded.receipt_state END
+        recipient = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN r.recipient ELSE excluded.recipient END,
+        receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN r.receipt_error ELSE excluded.receipt_error END,
+        receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN r.receipt_state ELSE excluded.receipt_state END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_RECEIPT_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
-        recipient = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.recipient ELSE excluded.recipient END,
-        receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
-        receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
+        recipient = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN carrier_refs.recipient ELSE excluded.recipient END,
+        receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
+        receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+            THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
 _MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,

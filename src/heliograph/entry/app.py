@@ -1,0 +1,99 @@
+"""The one ASGI application: the API below /api/v1, and beside it health, metrics and the documentation."""
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from heliograph.base import migrate
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database
+from heliograph.base.errors import ServiceError
+from heliograph.base.settings import Settings
+from heliograph.entry.http import Api, Headers, Receive, Scope, Send, respond
+from heliograph.keys import Endpoint, MemoryLimiter, RedisLimiter
+from heliograph.messages import Acceptor
+from heliograph.messages import endpoints as message_endpoints
+
+HTML: Final = (b"content-type", b"text/html; charset=utf-8")
+TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+NOT_FOUND: Final = b"There is nothing here. The API is below /api/v1; its description is at /docs.\n"
+
+
+class App:
+    """What one process answers over HTTP. `start` before the first request, `stop` after the last."""
+
+    def __init__(self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]) -> None:
+        self._settings = settings
+        self._db = db
+        self.cache = ConfigCache(db)
+        self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
+        self.api = Api(endpoints(db, self.cache, on_queued), self.cache, self.limiter)
+        self._poll: asyncio.Task[None] | None = None
+        self.postgresql = db.postgresql
+        self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics}
+
+    async def start(self) -> None:
+        await self.cache.refresh()
+        self._poll = asyncio.create_task(self.cache.poll())
+
+    async def stop(self) -> None:
+        if self._poll is not None:
+            self._poll.cancel()
+            await asyncio.gather(self._poll, return_exceptions=True)
+        if isinstance(self.limiter, RedisLimiter):
+            await self.limiter.close()
+        self.api.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        path: str = scope["path"]
+        if path.startswith("/api/v1/"):
+            await self.api(scope, receive, send)
+            return
+        page = self._pages.get(path)
+        if page is None:
+            await respond(send, 404, [TEXT], NOT_FOUND)
+        else:
+            await page(scope, send)
+
+    async def _health(self, scope: Scope, send: Send) -> None:
+        """The process is there."""
+        await respond(send, 200, [TEXT], b"ok\n")
+
+    async def _ready(self, scope: Scope, send: Send) -> None:
+        """The database answers and has this version's schema."""
+        try:
+            ready = await asyncio.to_thread(self._is_current)
+            await respond(send, 200 if ready else 503, [TEXT], b"ok\n" if ready else b"the database needs `heliograph migrate`\n")
+        except ServiceError:
+            await respond(send, 503, [TEXT], b"the database is not reachable\n")
+
+    def _is_current(self) -> bool:
+        with self._db.read() as tx:
+            return migrate.is_current(tx)
+
+    async def _metrics(self, scope: Scope, send: Send) -> None:
+        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
+        if not _may_read_metrics(self._settings.metrics_token, scope):
+            await respond(send, 403, [TEXT], b"metrics need the token of HELIOGRAPH_METRICS_TOKEN, or a loopback address\n")
+            return
+        await respond(send, 200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], await asyncio.to_thread(generate_latest))
+
+
+def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> list[Endpoint]:
+    """The one table of all endpoints: routing, guards, description and tests are made from it."""
+    return [*message_endpoints(Acceptor(db, cache, on_queued))]
+
+
+def _may_read_metrics(token: str | None, scope: Scope) -> bool:
+    if token:
+        headers: Headers = scope["headers"]
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        return hmac.compare_digest(given, b"Bearer " + token.encode())
+    client = scope.get("client")
+    return client is not None and ipaddress.ip_address(client[0]).is_loopback

@@ -1,0 +1,211 @@
+"""The carriers of one process: a Link and a Turn for each, kept in step with the configuration; and the sweeps beside them."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.engine import Connection
+
+from heliograph import messages
+from heliograph.base import clock, config
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.base.secrets import SecretUnreadable
+from heliograph.base.settings import Settings
+from heliograph.carriers import (
+    Carrier,
+    Link,
+    LinkState,
+    Routes,
+    SmppLink,
+    SmppSettings,
+    all_carriers,
+    connection_settings,
+    down_carriers,
+    load_routes,
+    record_state,
+    remember_id_format,
+)
+from heliograph.carriers.simulator import SimulatorLink
+from heliograph.messages.tables import workers
+
+WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
+SWEEP_S: Final = 1.0
+DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
+PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Running:
+    """A carrier at work. Its link is made anew when its connection's settings change, and only then."""
+
+    carrier: Carrier
+    connection: SmppSettings | None
+    turn: messages.Turn
+    link: Link
+    task: asyncio.Task[None]
+
+
+class Dispatch:
+    """All carriers of this process."""
+
+    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, worker: int) -> None:
+        self._db = db
+        self._cache = cache
+        self._settings = settings
+        self._worker = worker
+        self._running: dict[int, Running] = {}
+        self._epoch = -1
+        self._states: asyncio.Queue[tuple[int, LinkState, str]] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        await messages.take_over(self._db, self._worker, clock.now_ms())
+        await self._reconcile()
+        for loop in (self._watch, self._record_states, self._sweep):
+            self._tasks.append(asyncio.create_task(loop()))
+
+    def wake(self, carrier_ids: set[int]) -> None:
+        """Something was queued for these carriers."""
+        for carrier_id in carrier_ids:
+            if carrier_id in self._running:
+                self._running[carrier_id].turn.wake()
+
+    async def stop(self) -> None:
+        """Stops claiming, finishes the windows, unbinds, records the rest."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(self._stop(running) for running in self._running.values()))
+
+    async def _stop(self, running: Running) -> None:
+        running.turn.stop_claiming()
+        await running.link.close(DRAIN_S)
+        running.task.cancel()
+        await asyncio.gather(running.task, return_exceptions=True)
+        await running.turn.finish()
+
+    # carriers as configured
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if self._cache.epoch != self._epoch:
+                try:
+                    await self._reconcile()
+                except Unavailable:
+                    log.warning("carriers_wait_for_database")
+
+    async def _reconcile(self) -> None:
+        epoch = self._cache.epoch
+        wanted = {carrier.id: (carrier, connection) for carrier, connection in await asyncio.to_thread(self._load)}
+        for carrier_id, running in list(self._running.items()):
+            if carrier_id not in wanted or wanted[carrier_id][1] != running.connection:
+                del self._running[carrier_id]
+                await self._stop(running)
+        for carrier_id, (carrier, connection) in wanted.items():
+            if carrier_id in self._running:
+                self._running[carrier_id].carrier = carrier
+                self._running[carrier_id].turn.carrier = _facts(carrier)
+            else:
+                self._running[carrier_id] = await self._start(carrier, connection)
+        self._epoch = epoch
+
+    def _load(self) -> list[tuple[Carrier, SmppSettings | None]]:
+        with self._db.read() as tx:
+            found: list[tuple[Carrier, SmppSettings | None]] = []
+            for carrier in all_carriers(tx):
+                try:
+                    found.append((carrier, connection_settings(tx, carrier, self._settings.secret_key) if carrier.type == "smpp" else None))
+                except SecretUnreadable as error:
+                    log.error("carrier_password_unreadable", carrier=carrier.name, detail=str(error))
+            return found
+
+    async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> Running:
+        turn = messages.Turn(self._db, _facts(carrier), self._worker, self._reporter(carrier.id))
+        link: Link = SimulatorLink(turn) if connection is None else SmppLink(connection, turn)
+        turn.link = link
+        task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
+        await link.start()
+        return Running(carrier, connection, turn, link, task)
+
+    def _reporter(self, carrier_id: int) -> Callable[[LinkState, str], None]:
+        return lambda state, detail: self._states.put_nowait((carrier_id, state, detail))
+
+    async def _record_states(self) -> None:
+        """Carriers' states are kept in the database, for the operator and for routing."""
+        while True:
+            carrier_id, state, detail = await self._states.get()
+            try:
+                await asyncio.to_thread(self._record, carrier_id, state, detail)
+            except Unavailable:
+                log.warning("carrier_state_not_recorded", state=state.value)
+
+    def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
+        with self._db.write() as tx:
+            record_state(tx, carrier_id, state, detail, clock.now_ms())
+
+    # sweeps
+
+    async def _sweep(self) -> None:
+        down: frozenset[int] = frozenset()
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            try:
+                routes, now_down = await asyncio.to_thread(self._routing, down)
+                await self._sweep_once(routes, now_down)
+                down = now_down
+            except Unavailable:
+                log.warning("sweep_waits_for_database")
+
+    def _routing(self, known_down: frozenset[int]) -> tuple[Routes, frozenset[int]]:
+        with self._db.read() as tx:
+            routes, down = Routes(load_routes(tx)), down_carriers(tx, clock.now_ms())
+        if down != known_down:  # new messages must take the other carrier too
+            with self._db.write() as tx:
+                config.bump(tx)
+        return routes, down
+
+    async def _sweep_once(self, routes: Routes, down: frozenset[int]) -> None:
+        now_ms = clock.now_ms()
+        since_ms = now_ms - PARKED_LOOK_BACK_MS
+        await messages.fail_expired(self._db, now_ms)
+        if down and await messages.fail_over(self._db, routes, down):
+            self.wake(set(self._running))
+        for running in list(self._running.values()):
+            carrier = running.carrier
+            await messages.match_doubts(self._db, carrier.id, since_ms, now_ms)
+            await messages.settle_doubts(self._db, carrier.id, now_ms, resend=carrier.settings.get("in_doubt", "resend") == "resend")
+            if running.turn.carrier.id_format == "auto":
+                await self._learn(carrier, since_ms, now_ms)
+
+    async def _learn(self, carrier: Carrier, since_ms: int, now_ms: int) -> None:
+        id_format = await messages.learn_id_format(self._db, carrier.id, since_ms)
+        if id_format is None:
+            return
+        log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
+        await asyncio.to_thread(self._remember, carrier.id, id_format)
+        await messages.rematch(self._db, carrier.id, id_format, since_ms, now_ms)
+
+    def _remember(self, carrier_id: int, id_format: str) -> None:
+        with self._db.write() as tx:
+            remember_id_format(tx, carrier_id, id_format)
+
+
+def _facts(carrier: Carrier) -> messages.CarrierFacts:
+    set_format = carrier.settings.get("id_format", "auto")
+    return messages.CarrierFacts(carrier.id, carrier.name, carrier.settings.get("receipts", "all"),
+                                 (carrier.id_format or "auto") if set_format == "auto" else set_format)
+
+
+def register_worker(tx: Connection, kind: str, now_ms: int) -> int:
+    """The epoch of a process that starts now: higher than every earlier one's."""
+    epoch = int(tx.execute(sa.select(sa.func.coalesce(sa.func.max(workers.c.epoch), 0))).scalar_one()) + 1
+    tx.execute(workers.insert().values(epoch=epoch, kind=kind, started_at_ms=now_ms, beat=0))
+    return epoch

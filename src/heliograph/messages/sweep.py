@@ -1,0 +1,119 @@
+"""What no event brings about: validity that ends, doubts that last, work that a dead process held. Run every second, in small batches."""
+
+from typing import Any, Final
+
+from heliograph.base import ids
+from heliograph.base.db import Database, HotTx
+from heliograph.carriers import Routes
+from heliograph.messages import turn_sql
+from heliograph.messages.settle import Changes, MessageRow, Requeued, move
+from heliograph.messages.states import FAILED, QUEUED
+from heliograph.messages.store import store_changes
+
+BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
+RESEND_AFTER_MS: Final = 120_000  # in doubt for so long without a receipt: bulk is sent once more (contract section 6)
+
+_EXPIRED_RUNS: Final = """
+    SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
+    WHERE expires_at_ms <= $1 LIMIT $2"""
+_RUNS_OF: Final = """
+    SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
+    WHERE carrier_id = $1 ORDER BY rank_us LIMIT $2"""
+_DOUBTS: Final = """
+    SELECT i.message_id, i.part, i.carrier_id, i.prefix, i.attempt, i.expires_at_ms, s.type FROM inflight i
+    JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+    WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1 OR (i.carrier_id = $2 AND i.attempt = 1 AND i.since_ms <= $3 AND s.type <> 'otp'))
+    LIMIT $4"""
+
+
+async def fail_expired(db: Database, now_ms: int) -> int:
+    """Messages still queued when their validity ends: failed, `expired`, refunded. Answers how many."""
+    async with db.hot() as tx:
+        runs = await tx.fetch(_EXPIRED_RUNS + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), now_ms, BATCH_MAX)
+        numbers: list[int] = []
+        taken, rests = [], []
+        for carrier_id, rank_us, first_id, count, *others in runs:
+            some = min(count, BATCH_MAX - len(numbers))
+            if some == 0:
+                break
+            first = int(first_id, 16)
+            numbers += range(first, first + some)
+            taken.append((carrier_id, rank_us, first_id))
+            if some < count:
+                rests.append((carrier_id, rank_us, ids.raw_of_number(first + some), count - some, *others))
+        await turn_sql.TAKE_RUNS.rows(tx, taken)
+        await turn_sql.QUEUE.rows(tx, rests)
+        changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
+        for row in changes.messages.values():
+            move(row, FAILED, now_ms, "expired")
+        await store_changes(tx, 0, changes)
+    return len(numbers)
+
+
+async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: bool) -> int:
+    """Segments in doubt: at the end of validity the message has failed (`unknown`); before it, bulk is sent once more where the
+    carrier's setting says so. Answers how many were dealt with."""
+    async with db.hot() as tx:
+        since_ms = now_ms - RESEND_AFTER_MS if resend else -1
+        doubts = await tx.fetch(_DOUBTS, now_ms, carrier_id, since_ms, BATCH_MAX)
+        if not doubts:
+            return 0
+        await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1]) for doubt in doubts))
+        changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
+        requeued: dict[str, Requeued] = {}
+        for message_id, _, _, prefix, attempt, expires_at_ms, _ in doubts:
+            row = changes.messages[message_id]
+            if expires_at_ms <= now_ms:
+                move(row, FAILED, now_ms, "unknown")
+            elif row.status == QUEUED:
+                requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
+        changes.requeued += requeued.values()
+        await store_changes(tx, carrier_id, changes)
+    return len(doubts)
+
+
+async def fail_over(db: Database, routes: Routes, down: frozenset[int]) -> int:
+    """What waits for a carrier that has been down for 60 s goes to the next one of its route that is up. Answers how many runs moved."""
+    moved = 0
+    for carrier_id in sorted(down):
+        async with db.hot() as tx:
+            runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), carrier_id, BATCH_MAX)
+            targets = [(run, _next_carrier(routes, run[6], down)) for run in runs]
+            moving = [(run, target) for run, target in targets if target is not None]
+            await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run, _ in moving])
+            await turn_sql.QUEUE.rows(tx, [(target, *run[1:]) for run, target in moving])
+            moved += len(moving)
+    return moved
+
+
+def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | None:
+    route = routes.carriers_for(prefix)
+    return next((carrier for carrier in route.carrier_ids if carrier not in down), None) if route is not None else None
+
+
+async def take_over(db: Database, worker: int, now_ms: int) -> int:
+    """At the start of the one server: what another process held. Claimed but unwritten goes back to the queue; written becomes in doubt."""
+    taken = 0
+    async with db.hot() as tx:
+        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker <> $2 AND state = 'submitting'",
+                       now_ms, worker)
+        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker <> $1"
+                              " AND state = 'claimed'", worker)
+        await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1]) for row in rows))
+        for carrier_id in sorted({row[5] for row in rows}):
+            mine = {row[0]: row for row in rows if row[5] == carrier_id}
+            changes = await _locked(tx, set(mine), now_ms)
+            changes.requeued += [_back(changes.messages[message_id], row[2], row[3], now_ms, row[4]) for message_id, row in mine.items()
+                                 if changes.messages[message_id].status == QUEUED]
+            await store_changes(tx, carrier_id, changes)
+            taken += len(mine)
+    return taken
+
+
+def _back(row: MessageRow, prefix: str, attempt: int, now_ms: int, expires_at_ms: int) -> Requeued:
+    return Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, prefix, attempt, now_ms, expires_at_ms)
+
+
+async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
+    rows: list[Any] = await turn_sql.lock_messages(tx, message_ids)
+    return Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})

@@ -136,7 +136,7 @@ def drain(conditions: Conditions) -> list[Reading]:
     log, smsc_port = conditions.folder / "smsc.log", free_port()
     with helper("bench.sink", log=log) as sink, running(conditions, smsc_port) as gateway:
         sends = traffic.kannel_sends(gateway.folder, gateway.http_port, callback_port=sink["port"])
-        seen = load.run(sends, conditions.connections, conditions.drain_messages_s)
+        seen = load.run(sends, conditions.connections, conditions.fill_s)
         with helper("bench.smsc", "--receipts", "--track", "--port", str(smsc_port), log=log) as smsc:
             _wait_for_bind(smsc["control_port"])
             counted, submitted = _wait_until_quiet(sink["control_port"], smsc["control_port"])

@@ -22,7 +22,8 @@ class Conditions:
     folder: Path
     seconds: float  # of each load run
     warm_up_s: float
-    drain_messages_s: float  # how long the queue to be drained is filled
+    limit_s: float  # of each raw limit
+    fill_s: float  # how long the queue that is then drained is filled
     connections: int = 64
     bulk_connections: int = 4
     bulk_recipients: int = 10_000

@@ -7,6 +7,8 @@ NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcar
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	$(if $(UPGRADE),--upgrade)
 
+unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes that the tests start is there seconds sooner
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:

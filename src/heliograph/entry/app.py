@@ -17,6 +17,8 @@ from heliograph.entry.http import Api, Headers, Receive, Scope, Send, respond
 from heliograph.keys import Endpoint, MemoryLimiter, RedisLimiter
 from heliograph.messages import Acceptor
 from heliograph.messages import endpoints as message_endpoints
+from heliograph.senders import endpoints as sender_endpoints
+from heliograph.wallet import endpoints as wallet_endpoints
 
 HTML: Final = (b"content-type", b"text/html; charset=utf-8")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
@@ -87,7 +89,7 @@ class App:
 
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> list[Endpoint]:
     """The one table of all endpoints: routing, guards, description and tests are made from it."""
-    return [*message_endpoints(Acceptor(db, cache, on_queued))]
+    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued), cache, db)]
 
 
 def _may_read_metrics(token: str | None, scope: Scope) -> bool:

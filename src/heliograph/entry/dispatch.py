@@ -30,7 +30,7 @@ from heliograph.carriers import (
     record_state,
     remember_id_format,
 )
-from heliograph.carriers.simulator import SimulatorLink
+from heliograph.carriers.simulator import SimulatorLink, SimulatorSettings
 from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
@@ -129,7 +129,7 @@ class Dispatch:
 
     async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> Running:
         turn = messages.Turn(self._db, _facts(carrier), self._worker, self._reporter(carrier.id))
-        link: Link = SimulatorLink(turn) if connection is None else SmppLink(connection, turn)
+        link: Link = SimulatorLink(SimulatorSettings(), turn) if connection is None else SmppLink(connection, turn)
         turn.link = link
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         await link.start()

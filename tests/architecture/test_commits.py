@@ -18,8 +18,12 @@ MAY_OPEN_A_TRANSACTION = {
     "base/migrate.py": "a migration is a transaction, and runs before anything else does",
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",
+    "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
+    "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
+    "entry/serve.py": "a process that starts registers itself, before there is any request",
+    "entry/dispatch.py": "it notes what its carriers report: their state, their form of ids",
 }
-OPENERS_OF_OURS = ("write", "hot")  # methods of base.db.Database
+OPENERS_OF_OURS = ("write", "transact", "hot")  # methods of base.db.Database
 OPENERS_OF_DRIVERS = ("commit", "begin", "transaction")
 OUR_DATABASE = ("db", "_db", "database", "_database")
 

@@ -16,10 +16,9 @@ import asyncpg
 import structlog
 from sqlalchemy import exc
 
-from heliograph.base.db import is_conflict
+from heliograph.base.db import CONFLICT_TRIES, is_conflict
 from heliograph.base.errors import ServiceError, Unavailable
 
-CONFLICT_TRIES: Final = 5
 LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)  # then 503: all in all within the 2 s that a client may have to wait for one
 
 Item = TypeVar("Item")

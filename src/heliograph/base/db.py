@@ -1,6 +1,6 @@
 """The database: who opens a transaction, on SQLite and on PostgreSQL.
 
-`write()` and `read()` are synchronous SQLAlchemy Core transactions, the same statements on both databases. They stand in an
+`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, the same statements on both databases. They stand in an
 `api.py`, a command, a job or a batch, nowhere else; use cases take `tx` first and never commit.
 
 `hot()` is for the few statements that carry the load (accepting a batch, a carrier's turn): awaited in the event loop, as
@@ -36,6 +36,7 @@ POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
 CONNECT_TIMEOUT_S: Final = 1
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
 SYNC_CONNECTIONS_MAX: Final = 8
+CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
 
 T = TypeVar("T")
 
@@ -90,7 +91,8 @@ class _SqliteTx:
         if not columns[0]:
             return []
         if sql.lstrip().startswith("SELECT") or "RETURNING" in sql:
-            return await self._writer.run(lambda connection: [row for values in zip(*columns, strict=True) for row in connection.execute(sql, values)])
+            return await self._writer.run(
+                lambda connection: [row for values in zip(*columns, strict=True) for row in connection.execute(sql, values)])
         await self._writer.run(lambda connection: connection.executemany(sql, zip(*columns, strict=True)))
         return []
 
@@ -172,6 +174,17 @@ class Database:
                 connection.commit()
         finally:
             self._lock.release()
+
+    def transact(self, effect: Callable[[Connection], T]) -> T:
+        """What `effect(tx)` returns, from a transaction that is run again, whole, when it met what `is_conflict` names; then Unavailable."""
+        for _ in range(CONFLICT_TRIES):
+            try:
+                with self.write() as tx:
+                    return effect(tx)
+            except exc.DBAPIError as error:
+                if not is_conflict(error):
+                    raise
+        raise Unavailable("The database is busy.")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -1,16 +1,17 @@
 """API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
 
+from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
 from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, idempotency_key
-from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, of_account, revoke, text_id, well_formed
+from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, page, revoke, text_id, well_formed
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter, RedisLimiter
 from heliograph.keys.tiers import Tier, all_tiers, set_tier, tier_named
 
 __all__ = [
-    "ALL_PERMISSIONS", "Allowance", "Answer", "ApiKey", "BlockingHandler", "Call", "Endpoint", "Handler", "Issued", "Limiter",
-    "MemoryLimiter", "MissingKey", "Principal", "RedisLimiter", "Tier", "all_tiers", "authenticate", "bearer_key", "by_id", "digest",
-    "find", "idempotency_key", "issue", "make_key", "of_account", "parse_permissions", "revoke", "set_tier", "text_id", "tier_named",
-    "well_formed",
+    "ALL_PERMISSIONS", "CUSTOMER_ID_MAX", "Allowance", "Answer", "ApiKey", "BlockingHandler", "Call", "Endpoint", "Handler", "Issued",
+    "Limiter", "MemoryLimiter", "MissingKey", "Principal", "RedisLimiter", "Tier", "acting_for", "acting_for_cached", "all_tiers",
+    "authenticate", "bearer_key", "by_id", "digest", "find", "idempotency_key", "issue", "make_key", "page", "parse_permissions", "revoke",
+    "set_tier", "text_id", "tier_named", "well_formed",
 ]  # fmt: skip

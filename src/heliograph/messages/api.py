@@ -3,22 +3,81 @@
 import hashlib
 
 from heliograph.base import ids
-from heliograph.keys import Answer, Call, Endpoint
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import cursor_at, read_page, read_span
+from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, Handler, acting_for, acting_for_cached
+from heliograph.messages import read
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.answer import send_answer
-from heliograph.messages.request import read_send
+from heliograph.messages.request import REFERENCE_MAX, read_send
+from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.text import parse_phone
 
 SEND_PATH = "POST /sms/send"
 
 
-def endpoints(acceptor: Acceptor) -> list[Endpoint]:
+def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endpoint]:
+    def message(call: Call) -> Answer:
+        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, customer_id)
+            found = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
+        return Answer({"data": {**read.as_record(found), "timeline": read.timeline(found)}})
+
+    def reports(call: Call) -> Answer:
+        wanted = read_page(call.query)
+        campaign_id = call.query.text("campaignId", "campaign_id")
+        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        filters = _read_filters(call.query)
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, customer_id)
+            if campaign_id is not None:
+                raise NotFound("There is no such campaign.")
+            page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
+        next_cursor = None if page.next_before is None else cursor_at(page.next_before)
+        return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})
+
+    return [
+        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache)),
+        Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
+        Endpoint("GET", "/reports", "sms.read", handle_in_thread=reports),
+    ]
+
+
+def _sender(acceptor: Acceptor, cache: ConfigCache) -> Handler:
     async def send(call: Call) -> Answer:
         call.query.finish()
         request = read_send(call.json(), ids.new_number(), call.principal.account_id, sandbox=call.principal.sandbox)
+        if request.customer_id is not None:
+            request.account_id = await acting_for_cached(cache, call.principal, request.customer_id, changes=True)
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
         outcome = await acceptor.accept(request)
         body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
         return Answer({**body, "warnings": request.warnings} if request.warnings else body, replayed=outcome.replayed)
 
-    return [Endpoint("POST", "/sms/send", "sms.send", handle=send)]
+    return send
+
+
+def _read_filters(query: Query) -> read.Filters:
+    send_id = query.text("send_id")
+    return read.Filters(
+        send_id=None if send_id is None else ids.raw_of_text(read.SEND_PREFIX, send_id) or read.NO_SEND,
+        status=query.choice("status", STATUSES), type=query.choice("type", SEND_TYPES), recipient=_recipient(query),
+        reference=query.text("reference", most=REFERENCE_MAX), span=read_span(query))
+
+
+def _recipient(query: Query) -> int | None:
+    value = query.text("recipient")
+    if value is None:
+        return None
+    phone = parse_phone(value)
+    if phone is None:
+        query.errors.append(FieldError("recipient", f"must be a phone number in international digits such as 233201234567, not {shown(value)}"))
+        return None
+    return int(phone.digits)

@@ -1,7 +1,10 @@
 """Wallets, money, SMS credits, and the ledger that proves them."""
 
+from heliograph.wallet.api import endpoints
+from heliograph.wallet.history import history
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
 from heliograph.wallet.money import currency, exponent, to_minor, to_number, to_text
+from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy, hold_still, size, verify
 from heliograph.wallet.wallet import (
     Armed,
     Figures,
@@ -16,7 +19,8 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK_ID", "ISSUANCE_ID", "SALES_ID", "Armed", "Entry", "Figures", "Posted", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms",
-    "as_record", "currency", "exponent", "grant", "locked", "open_wallet", "post", "set_low_balance", "to_minor", "to_number", "to_text",
-    "topup", "wallet_of", "wallets_of",
+    "BANK_ID", "DISCREPANCIES_MAX", "ISSUANCE_ID", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted", "Thresholds", "Wallet",
+    "adjust_credits", "adjust_money", "alarms", "as_record", "currency", "endpoints", "exponent", "grant", "history", "hold_still",
+    "locked", "open_wallet", "post", "set_low_balance", "size", "to_minor", "to_number", "to_text", "topup", "verify", "wallet_of",
+    "wallets_of",
 ]  # fmt: skip

@@ -1,0 +1,74 @@
+"""Lists: newest first, paged by key (contract section 2), so that rows added meanwhile neither repeat nor vanish.
+
+Ids are made in order of time, so "newest first" is the primary key downward, and a page goes on below the last id of the one before.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import Query
+
+LIMIT_DEFAULT: Final = 50
+LIMIT_MAX: Final = 1_000
+_MS_MAX: Final = (1 << 48) - 1  # of a UUIDv7
+
+Row = TypeVar("Row")
+
+
+class PageWanted(NamedTuple):
+    """Which page of a list is asked for: at most `limit` records whose ids are below `before` (raw; None: from the newest)."""
+
+    limit: int
+    before: str | None
+
+
+class Span(NamedTuple):
+    """Times from `since_ms` up to, not including, `until_ms`; None: open."""
+
+    since_ms: int | None
+    until_ms: int | None
+
+
+ALWAYS: Final = Span(None, None)
+
+
+def read_page(query: Query, *, most: int = LIMIT_MAX) -> PageWanted:
+    """`limit` and `cursor`; what is wrong with them is added to the query's errors."""
+    limit = query.integer("limit", default=LIMIT_DEFAULT, least=1, most=most)
+    cursor = query.text("cursor")
+    before = None if cursor is None else _id_of(cursor)
+    if cursor is not None and before is None:
+        query.errors.append(FieldError("cursor", "must be the next_cursor of an earlier page"))
+    return PageWanted(limit, before)
+
+
+def read_span(query: Query) -> Span:
+    """`since` and `until`; what is wrong with them is added to the query's errors."""
+    return Span(query.moment_ms("since"), query.moment_ms("until"))
+
+
+def page_body(rows: Sequence[Row], wanted: PageWanted, id_of: Callable[[Row], str], record: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
+    """A list's answer. `rows` were asked for with one more than `wanted.limit`: that one tells whether there is a next page."""
+    shown = rows[: wanted.limit]
+    return {"data": [record(row) for row in shown], "next_cursor": cursor_at(id_of(shown[-1])) if len(rows) > wanted.limit else None}
+
+
+def cursor_at(raw_id: str) -> str:
+    """The cursor of the page below this id: opaque to clients."""
+    return base64.urlsafe_b64encode(bytes.fromhex(raw_id)).rstrip(b"=").decode()
+
+
+def _id_of(cursor: str) -> str | None:
+    try:
+        octets = base64.b64decode(cursor + "==", altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        return None
+    return octets.hex() if len(octets) == 16 and cursor_at(octets.hex()) == cursor else None
+
+
+def first_id_of(at_ms: int) -> str:
+    """The lowest id (raw) that can be made at a time: what bounds a range of time bounds a range of the primary key."""
+    return f"{min(max(at_ms, 0), _MS_MAX) << 80:032x}"

@@ -1,0 +1,83 @@
+"""Idempotency-Key for ordinary POSTs: what succeeded once is answered again, and not done again (contract section 2).
+
+The key's row is written in the transaction of the effect, before the effect: an equal request that comes meanwhile waits for that
+row, then replays. Whatever is not a 200 rolls the row back with the rest, and the key is free. Sends have their own way to the same
+table (messages/accept.py), where one batch looks up and stores many keys at once.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection
+
+from heliograph.base import clock
+from heliograph.base.db import is_conflict
+from heliograph.base.errors import Conflict
+from heliograph.base.json import encode
+from heliograph.keys import Answer, Call
+from heliograph.requests.tables import idempotency_keys
+
+KEPT_MS: Final = 72 * 3_600_000
+WAIT_S: Final = 10.0  # for an equal request that is being carried out
+
+_keys: Final = idempotency_keys.c
+
+
+class InProgress(Conflict):
+    """A request with this Idempotency-Key is being carried out."""
+
+    reason = "idempotency_in_progress"
+
+
+class _Stored(NamedTuple):
+    body_sha256: bytes
+    answer: str
+
+
+def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Connection], Answer]) -> Answer:
+    """The effect's answer, stored under the request's key; or the stored one, when the key has been used with the same body.
+
+    `path` is method and path, such as `POST /sender-ids`. Raises Conflict when the key was used with another body, InProgress when an
+    equal request takes longer than 10 s, and whatever `effect` raises."""
+    if call.idempotency_key is None:
+        return effect(tx)
+    now_ms = clock.now_ms()
+    place = {"account_id": call.principal.account_id, "sandbox": call.principal.sandbox, "path": path, "key": call.idempotency_key}
+    here = sa.and_(*(_keys[name] == value for name, value in place.items()))
+    body_sha256 = hashlib.sha256(call.body).digest()
+    tx.execute(idempotency_keys.delete().where(here, _keys.created_at_ms <= now_ms - KEPT_MS))
+    stored = _stored(tx, here) or _claim(tx, here, {**place, "body_sha256": body_sha256, "created_at_ms": now_ms})
+    if stored is not None:
+        if stored.body_sha256 != body_sha256:
+            raise Conflict
+        return Answer({}, replayed=True, raw=stored.answer.encode())
+    answer = effect(tx)
+    answer.raw = encode({"success": True, **answer.body})
+    tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
+    return answer
+
+
+def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:
+    row = tx.execute(sa.select(_keys.body_sha256, _keys.answer).where(here)).one_or_none()
+    return None if row is None else _Stored(bytes(row[0]), row[1])
+
+
+def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any]) -> _Stored | None:
+    """None: the key is this request's now. A row: an equal request had it, and is done. (On SQLite every writer is alone anyway.)"""
+    until_s = clock.monotonic_s() + WAIT_S
+    while True:
+        try:
+            with tx.begin_nested():  # so that losing the race, or waiting longer than a lock may take, leaves the transaction usable
+                tx.execute(idempotency_keys.insert().values(values))
+            return None
+        except exc.IntegrityError:
+            if (stored := _stored(tx, here)) is not None:
+                return stored
+        except exc.OperationalError as error:
+            if not is_conflict(error):
+                raise
+            if clock.monotonic_s() >= until_s:
+                raise InProgress(retry_after_s=1) from error

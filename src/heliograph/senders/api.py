@@ -1,0 +1,104 @@
+"""GET and POST /sender-ids."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import Form, shown
+from heliograph.base.lines import one_line
+from heliograph.base.paging import page_body, read_page
+from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for
+from heliograph.requests import replay_or_run
+from heliograph.senders.register import PURPOSE_MAX, register
+from heliograph.senders.rules import check
+from heliograph.senders.sender import as_record, page
+from heliograph.text import country
+
+REGISTER_PATH: Final = "POST /sender-ids"
+
+
+class Registration(NamedTuple):
+    """A body of POST /sender-ids that is right in form."""
+
+    sender: str
+    country_code: str | None
+    purpose: str | None
+    customer_id: str | None
+    set_default: bool
+    warnings: list[str]
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    def list_senders(call: Call) -> Answer:
+        wanted = read_page(call.query)
+        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, customer_id)
+            found = page(tx, limit=wanted.limit + 1, account_id=account_id, sandbox=call.principal.sandbox, before_id=wanted.before)
+            whose = _customer_id(tx, account_id)
+        return Answer(page_body(found, wanted, lambda sender: sender.id, lambda sender: as_record(sender, whose)))
+
+    def register_sender(call: Call) -> Answer:
+        call.query.finish()
+        wish = read_registration(call.json())
+
+        def effect(tx: Connection) -> Answer:
+            account_id = acting_for(tx, call.principal, wish.customer_id, changes=True)
+            sender = register(tx, account_id, wish.sender, sandbox=call.principal.sandbox, country_code=wish.country_code, purpose=wish.purpose,
+                              set_default=wish.set_default, now_ms=clock.now_ms())
+            body = {"data": as_record(sender, _customer_id(tx, account_id))}
+            return Answer({**body, "warnings": wish.warnings} if wish.warnings else body)
+
+        return db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
+
+    return [
+        Endpoint("GET", "/sender-ids", "sender_ids.read", handle_in_thread=list_senders),
+        Endpoint("POST", "/sender-ids", "sender_ids.write", handle_in_thread=register_sender),
+    ]
+
+
+def read_registration(body: dict[str, Any]) -> Registration:
+    """Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    sender = form.value("sender", "value", read=_text(check), required=True)
+    country_code = form.value("country_code", "countryCode", read=_text(_country))
+    purpose = form.value("purpose", read=_text(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    set_default = form.boolean("set_default")
+    form.finish()
+    assert sender is not None
+    return Registration(sender, country_code, purpose, customer_id, set_default, form.warnings())
+
+
+def _text(rule: Callable[[str], str]) -> Callable[[Any], str]:
+    """A field that is a string and keeps a rule of this capability."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be a string, not {shown(value)}")
+        try:
+            return rule(value)
+        except InvalidRequest as error:
+            raise ValueError(error.fields[0].message) from error
+
+    return read
+
+
+def _country(value: str) -> str:
+    found = country(value)
+    if found is None:
+        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
+    return found
+
+
+def _customer_id(tx: Connection, account_id: str) -> str | None:
+    """The text id of the account, when it is a Connect customer."""
+    account = accounts.by_id(tx, account_id)
+    return None if account.parent_id is None else accounts.text_id(account)
+

@@ -1,0 +1,42 @@
+"""GET /balance, /wallet/balance and /wallet/transactions."""
+
+from typing import Final
+
+from heliograph.base.db import Database
+from heliograph.base.paging import page_body, read_page, read_span
+from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for
+from heliograph.wallet.history import history
+from heliograph.wallet.ledger import as_record
+from heliograph.wallet.money import to_number
+from heliograph.wallet.tables import ENTRY_TYPES
+from heliograph.wallet.wallet import wallet_of
+
+TRANSACTIONS_LIMIT_MAX: Final = 100  # specification section 8, 3
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    def balance(call: Call) -> Answer:
+        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        call.query.finish()
+        with db.read() as tx:
+            wallet = wallet_of(tx, acting_for(tx, call.principal, customer_id))
+        money = {"balance": to_number(wallet.balance_minor, wallet.currency), "currency": wallet.currency}
+        return Answer({"wallet": money, "sms_credits": wallet.sms_credits, "sandbox": call.principal.sandbox})
+
+    def transactions(call: Call) -> Answer:
+        wanted = read_page(call.query, most=TRANSACTIONS_LIMIT_MAX)
+        span = read_span(call.query)
+        entry_type = call.query.choice("type", ENTRY_TYPES)
+        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, customer_id)
+            # the ledger holds what was paid; nothing is in sandbox (contract section 4)
+            entries = [] if call.principal.sandbox else history(tx, account_id, wanted, span, entry_type)
+        return Answer(page_body(entries, wanted, lambda entry: entry.id, as_record))
+
+    return [
+        Endpoint("GET", "/balance", "wallet.read", handle_in_thread=balance),
+        Endpoint("GET", "/wallet/balance", "wallet.read", handle_in_thread=balance),
+        Endpoint("GET", "/wallet/transactions", "wallet.read", handle_in_thread=transactions),
+    ]

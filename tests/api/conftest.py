@@ -1,0 +1,30 @@
+"""`api`: the whole API in this process, with its cast, on each of the two databases."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.cast import Actor
+from tests.api.service import Service, service_on
+
+
+@pytest.fixture
+def api(database_url: str, tmp_path: Path) -> Iterator[Service]:
+    with service_on(database_url, tmp_path) as service:
+        yield service
+
+
+@pytest.fixture
+def amina(api: Service) -> Actor:
+    return api.amina
+
+
+@pytest.fixture
+def bilal(api: Service) -> Actor:
+    return api.bilal
+
+
+@pytest.fixture
+def chidi(api: Service) -> Actor:
+    return api.chidi

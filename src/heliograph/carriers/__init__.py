@@ -12,6 +12,7 @@ from heliograph.carriers.manage import (
     drain_carrier,
     remove_carrier,
     set_carrier,
+    setting,
 )
 from heliograph.carriers.rates import Rate, Rates, load_rates, remove_rate, set_rate
 from heliograph.carriers.routes import Route, Routes, all_routes, load_routes, remove_route, set_route
@@ -21,7 +22,7 @@ from heliograph.carriers.tables import GENERAL
 
 __all__ = [
     "GENERAL", "SIMULATOR_ID", "Answer", "Carrier", "Inbox", "Link", "LinkState", "Outcome", "Outgoing", "Rate", "Rates", "Receipt",
-    "ReceiptState", "Route", "Routes", "SmppLink", "SmppSettings", "Submission", "add_carrier", "all_carriers", "all_routes", "carrier_named", "connection_settings",
-    "down_carriers", "drain_carrier", "load_rates", "load_routes", "record_state", "remember_id_format", "remove_carrier", "remove_rate", "remove_route", "set_carrier",
-    "set_rate", "set_route",
+    "ReceiptState", "Route", "Routes", "SmppLink", "SmppSettings", "Submission", "add_carrier", "all_carriers", "all_routes",
+    "carrier_named", "connection_settings", "down_carriers", "drain_carrier", "load_rates", "load_routes", "record_state",
+    "remember_id_format", "remove_carrier", "remove_rate", "remove_route", "set_carrier", "set_rate", "set_route", "setting",
 ]  # fmt: skip

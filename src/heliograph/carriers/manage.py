@@ -57,6 +57,12 @@ def _of_row(row: Sequence[Any]) -> Carrier:
     return carrier._replace(settings=json.loads(row[3]))
 
 
+def setting(carrier: Carrier, name: str) -> Any:
+    """What holds for an SMPP carrier: as set, else the default."""
+    defaults = {key: allowed[0] for key, allowed in _CHOICES.items()} | {field.name: field.default for field in fields(SmppSettings)}
+    return carrier.settings.get(name, defaults[name])
+
+
 def all_carriers(tx: Connection) -> list[Carrier]:
     """By name."""
     return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))]

@@ -123,9 +123,14 @@ def find(tx: Connection, text_id: str) -> ApiKey:
     return by_id(tx, raw)
 
 
-def of_account(tx: Connection, account_id: str) -> list[ApiKey]:
-    """All of an account's keys, revoked ones too, newest first."""
-    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).where(api_keys.c.account_id == account_id).order_by(api_keys.c.id.desc()))]
+def page(tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None) -> list[ApiKey]:
+    """At most `limit` keys, newest first, revoked ones too, those made before the one with the raw id `before_id`; without account: everybody's."""
+    query = sa.select(*_COLUMNS).order_by(api_keys.c.id.desc()).limit(limit)
+    if account_id is not None:
+        query = query.where(api_keys.c.account_id == account_id)
+    if before_id is not None:
+        query = query.where(api_keys.c.id < before_id)
+    return [_of_row(row) for row in tx.execute(query)]
 
 
 def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:

@@ -1,0 +1,52 @@
+"""The command `heliograph`: one file of this folder for each noun or thing to start, loaded when it is asked for.
+
+`heliograph --help` and every command's help import click and nothing else of weight; so each file imports what it works with
+inside its functions. A file is named like its command and holds it as `command`.
+"""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+# The order in which an operator meets them. A new command is a line here and a file beside this one.
+COMMANDS: Final = {
+    "migrate": "Bring the database to the current schema.",
+    "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
+    "key": "API keys: create, list, revoke.",
+    "credits": "SMS credits of an account: grant, adjust.",
+    "wallet": "Money of an account: topup, adjust.",
+    "sender": "Sender IDs: list, approve, reject, suspend, register.",
+    "carrier": "Carriers: add, set, list, drain, remove.",
+    "route": "Which carriers take which numbers: set, list, remove.",
+    "rate": "SMS credits per segment: set, list, remove.",
+    "tier": "Rate tiers of keys: set, list.",
+    "ledger": "The ledger: verify.",
+}
+
+
+class Commands(click.Group):
+    """The commands of COMMANDS; none is imported before it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+main = Commands(
+    "heliograph",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\n"
+         "Every command takes --data-dir, and works beside a running server. --json prints one JSON document.",
+    epilog="Exit status: 0; 2 for a mistake in the command line; 1 for a failure, with one line on standard error.",
+)
+main = click.version_option(package_name="heliograph", message="%(prog)s %(version)s")(main)

@@ -1,0 +1,142 @@
+"""`heliograph account …`."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.entry.cli.command import Noun, Session, examples
+from heliograph.entry.cli.output import show, show_list
+from heliograph.entry.cli.values import Money, OrWord, given, page_options
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.accounts import Account
+    from heliograph.wallet import Wallet
+
+command = Noun("account", help="Accounts: the tenants, each with its own keys, wallet and senders. ACC is an id or a unique name.")
+
+
+def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
+    from heliograph.accounts import text_id
+    from heliograph.base.clock import rfc3339
+    from heliograph.wallet import to_number
+
+    low_minor = wallet.low_balance_amount_minor
+    return {
+        "id": text_id(account), "name": account.name, "country_code": account.country_code, "status": account.status,
+        "wallet": {"balance": to_number(wallet.balance_minor, wallet.currency), "currency": wallet.currency}, "sms_credits": wallet.sms_credits,
+        "low_balance_credits": wallet.low_balance_credits, "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
+        "max_tier": account.max_tier, "countries": account.countries, "daily_credits": account.daily_credits, "time_zone": account.time_zone,
+        "created_at": rfc3339(account.created_at_ms),
+    }  # fmt: skip
+
+
+def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
+    from heliograph.wallet import wallet_of
+
+    return _record(account, wallet_of(tx, account.id))
+
+
+@command.command("create", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
+                                           "account create test --country KE --currency KES --balance 250.50 --json"))
+@click.argument("name")
+@click.option("--country", required=True, metavar="GH", help="Where it is, in two letters.")
+@click.option("--currency", required=True, metavar="GHS", help="Of its wallet, in three letters; for good.")
+@click.option("--credits", "opening_credits", type=click.IntRange(0), default=0, metavar="N", help="SMS credits to begin with.")
+@click.option("--balance", "opening_balance", type=Money(), default=Decimal(0), metavar="X", help="Money to begin with.")
+def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal) -> None:
+    """Create an account with its wallet."""
+    from heliograph import accounts, wallet
+    from heliograph.base import clock
+
+    now_ms = clock.now_ms()
+    with session.write() as tx:
+        account = accounts.create(tx, name, country, now_ms=now_ms)
+        wallet.open_wallet(tx, account.id, currency)
+        if opening_credits:
+            wallet.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
+        if opening_balance:
+            wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
+        record = _found(tx, account)
+    show(session, record)
+
+
+@command.command("list", epilog=examples("account list", "account list --limit 1000 --json"))
+@page_options
+def list_(session: Session, limit: int, before: str | None) -> None:
+    """List accounts, newest first."""
+    from heliograph import accounts, wallet
+
+    with session.read() as tx:
+        before_id = accounts.find(tx, before).id if before is not None else None
+        found = accounts.page(tx, limit=limit, before_id=before_id)
+        wallets = wallet.wallets_of(tx, [account.id for account in found])
+    records = [_record(account, wallets[account.id]) for account in found]
+    show_list(session, records, ("id", "name", "country_code", "status", "sms_credits", "wallet balance", "wallet currency"), limit=limit)
+
+
+@command.command("show", epilog=examples("account show 'Amina Foods'"))
+@click.argument("acc")
+def show_(session: Session, acc: str) -> None:
+    """Show one account with its wallet."""
+    from heliograph import accounts
+
+    with session.read() as tx:
+        record = _found(tx, accounts.find(tx, acc))
+    show(session, record)
+
+
+@command.command("suspend", epilog=examples("account suspend 'Amina Foods'"))
+@click.argument("acc")
+def suspend(session: Session, acc: str) -> None:
+    """Suspend an account and its customers: they can read, and change and send nothing."""
+    from heliograph import accounts
+
+    with session.write() as tx:
+        record = _found(tx, accounts.suspend(tx, accounts.find(tx, acc).id))
+    show(session, record)
+
+
+@command.command("resume", epilog=examples("account resume 'Amina Foods'"))
+@click.argument("acc")
+def resume(session: Session, acc: str) -> None:
+    """Take a suspension back."""
+    from heliograph import accounts
+
+    with session.write() as tx:
+        record = _found(tx, accounts.resume(tx, accounts.find(tx, acc).id))
+    show(session, record)
+
+
+@command.command("set", epilog=examples("account set 'Amina Foods' --max-tier enterprise --countries GH,NG",
+                                        "account set 'Amina Foods' --daily-credits none"))
+@click.argument("acc")
+@click.option("--max-tier", metavar="TIER", help="The highest tier that its users may give a key.")
+@click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="It may send to these only.")
+@click.option("--daily-credits", type=OrWord(click.IntRange(0), "none"), metavar="N|none", help="It may spend so many a day (UTC).")
+@click.option("--low-balance", type=OrWord(click.IntRange(0), "none"), metavar="N|none", help="wallet.low_balance fires below so many credits.")
+@click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none", help="wallet.low_balance fires below so much money.")
+@click.option("--time-zone", metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")
+def set_(session: Session, acc: str, **options: Any) -> None:
+    """Set what an account may do, and when it is warned."""
+    from heliograph import accounts, keys, wallet
+
+    changes = given(**options)
+    if not changes:
+        raise click.UsageError("Say what to set: give at least one option.")
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        if "max_tier" in changes:
+            keys.tier_named(tx, changes["max_tier"])
+        if changes.get("countries") is not None:
+            changes["countries"] = changes["countries"].split(",")
+        if "low_balance" in changes or "low_balance_amount" in changes:
+            known = wallet.wallet_of(tx, account.id)
+            amount = changes.pop("low_balance_amount") if "low_balance_amount" in changes else known.low_balance_amount_minor
+            if isinstance(amount, Decimal):
+                amount = wallet.to_minor(amount, known.currency, field="low_balance_amount")
+            wallet.set_low_balance(tx, account.id, wallet.Thresholds(changes.pop("low_balance", known.low_balance_credits), amount))
+        record = _found(tx, accounts.change(tx, account.id, **changes))
+    show(session, record)

@@ -1,0 +1,142 @@
+"""`heliograph carrier …`."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from heliograph.entry.cli.command import Noun, Session, examples
+from heliograph.entry.cli.output import show, show_list
+from heliograph.entry.cli.values import OrWord, given, read_password
+
+if TYPE_CHECKING:
+    from heliograph.carriers import Carrier
+
+command = Noun("carrier", help="Carriers: connections to mobile networks over SMPP 3.4. A route leads messages to one; `simulator` is built in.")
+
+# The settings that the options below set, with their defaults shown in JSON and help; what they mean and may be, carriers/ checks.
+_SHOWN: Final = ("host", "port", "system_id", "tls", "binds", "window", "tps", "bind", "system_type", "source_ton_npi", "dest_ton_npi", "alphabet",
+                 "long", "receipts", "id_format", "in_doubt")
+
+
+class TonNpi(click.ParamType[list[int]]):
+    """Type of number and numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+
+    name = "ton,npi"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if not re.fullmatch(r"[0-9]{1,3},[0-9]{1,3}", value, re.ASCII):
+            self.fail(f"{value!r} is not a type of number and a numbering plan, such as 5,0.", param, ctx)
+        return [int(number) for number in value.split(",")]
+
+
+_OPTIONS: Final = (
+    click.option("--port", type=click.IntRange(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
+    click.option("--system-id", metavar="S", help="The name to bind with."),
+    click.option("--password-file", metavar="FILE|-", help="Its first line is the password; - is standard input. Else it is asked for."),
+    click.option("--tls/--no-tls", default=None, help="TLS, with the certificate checked. Default: not."),
+    click.option("--binds", type=int, metavar="N", help="Sessions at once. Default: 1."),
+    click.option("--window", type=int, metavar="W", help="submit_sm without an answer, per bind. Default: 10."),
+    click.option("--tps", type=click.FloatRange(0), metavar="T", help="submit_sm a second, all binds together; 0: unlimited, the default."),
+    click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
+    click.option("--system-type", metavar="TEXT", help="As the carrier says. Default: empty."),
+    click.option("--source-ton-npi", type=OrWord(TonNpi(), "auto"), metavar="T,N|auto", help="Of senders. Default: auto, by the sender's form."),
+    click.option("--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."),
+    click.option("--alphabet", type=click.Choice(["gsm", "latin1", "ascii"]), help="What data_coding 0 means there. Default: gsm."),
+    click.option("--long", type=click.Choice(["udh", "payload", "sar"]), help="How texts of several segments go. Default: udh."),
+    click.option("--receipts", type=click.Choice(["all", "last", "none"]), help="Which segments ask for one. Default: all."),
+    click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]), help="How receipts print ids. Default: auto, learnt from evidence."),
+    click.option("--in-doubt", type=click.Choice(["resend", "never"]), help="Bulk messages whose answer never came. Default: resend."),
+)
+
+
+def _settings(callback: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        callback = option(callback)
+    return callback
+
+
+def _record(carrier: "Carrier") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339, rfc3339_or_none
+    from heliograph.carriers import setting
+
+    settings = {name: setting(carrier, name) for name in _SHOWN} if carrier.type == "smpp" else {}
+    return {
+        "name": carrier.name, "type": carrier.type, "state": carrier.state, "state_detail": carrier.state_detail,
+        "down_since": rfc3339_or_none(carrier.down_since_ms), "draining": carrier.draining, **settings, "learnt_id_format": carrier.id_format,
+        "created_at": rfc3339(carrier.created_at_ms),
+    }  # fmt: skip
+
+
+@command.command("add", epilog=examples("carrier add mtn --type smpp --host smpp.example.net --port 2775 --system-id amina --password-file mtn.txt",
+                                        "route set 233 mtn"))
+@click.argument("name")
+@click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True)
+@click.option("--host", required=True, metavar="H")
+@_settings
+def add(session: Session, name: str, kind: str, password_file: str | None, **options: Any) -> None:
+    """Add an SMPP carrier. A running server connects to it within a second."""
+    from heliograph.base import clock
+    from heliograph.carriers import add_carrier
+
+    settings = {name: value for name, value in given(**options).items() if value is not None}
+    if missing := [option for option in ("port", "system_id") if option not in settings]:
+        raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
+    password = read_password(password_file, of=f"{settings['system_id']} at {settings['host']}")
+    with session.write() as tx:
+        record = _record(add_carrier(tx, name, settings, password, secret_key=session.settings.secret_key, now_ms=clock.now_ms()))
+    show(session, record)
+
+
+@command.command("set", epilog=examples("carrier set mtn --tps 50 --window 20", "carrier set mtn --password-file new.password"))
+@click.argument("name")
+@click.option("--host", metavar="H")
+@_settings
+def set_(session: Session, name: str, password_file: str | None, **options: Any) -> None:
+    """Change settings of a carrier; a running server connects anew."""
+    from heliograph.carriers import set_carrier
+
+    settings = given(**options)
+    if not settings and password_file is None:
+        raise click.UsageError("Say what to set: give at least one option.")
+    password = read_password(password_file, of=name) if password_file is not None else None
+    with session.write() as tx:
+        record = _record(set_carrier(tx, name, settings, password, secret_key=session.settings.secret_key))
+    show(session, record)
+
+
+@command.command("list", epilog=examples("carrier list"))
+def list_(session: Session) -> None:
+    """List carriers, with the state of their connections."""
+    from heliograph.carriers import all_carriers
+
+    with session.read() as tx:
+        records = [_record(carrier) for carrier in all_carriers(tx)]
+    show_list(session, records, ("name", "type", "state", "state_detail", "draining"))
+
+
+@command.command("drain", epilog=examples("carrier drain mtn", "carrier drain mtn --stop"))
+@click.argument("name")
+@click.option("--stop", is_flag=True, help="Let it have new messages again.")
+def drain(session: Session, name: str, stop: bool) -> None:
+    """Give a carrier no new messages; what it has goes out."""
+    from heliograph.carriers import drain_carrier
+    from heliograph.messages.waiting import waiting_for_carrier
+
+    with session.write() as tx:
+        carrier = drain_carrier(tx, name, draining=not stop)
+        waiting = waiting_for_carrier(tx, carrier.id)
+    show(session, {**_record(carrier), "messages_waiting": waiting})
+
+
+@command.command("remove", epilog=examples("carrier remove mtn"))
+@click.argument("name")
+def remove(session: Session, name: str) -> None:
+    """Remove a carrier to which no route leads and for which no message waits."""
+    from heliograph.carriers import carrier_named, remove_carrier
+    from heliograph.messages.waiting import waiting_for_carrier
+
+    with session.write() as tx:
+        remove_carrier(tx, name, messages_waiting=waiting_for_carrier(tx, carrier_named(tx, name).id))
+    show(session, {"name": name, "removed": True})

@@ -1,0 +1,106 @@
+"""What all commands share: their options, how they fail, and the database they work on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.base.db import Database
+    from heliograph.base.settings import Settings
+
+
+class Failure(click.ClickException):
+    """The command could not do what it was told: one line on standard error, exit status 1."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"heliograph: {self.message}", err=True, file=file)
+
+
+class Session:
+    """One run of a command: the settings, and the database when it is first needed."""
+
+    def __init__(self, data_dir: str | None, as_json: bool) -> None:
+        self.data_dir = data_dir
+        self.as_json = as_json
+
+    @cached_property
+    def settings(self) -> "Settings":
+        from heliograph.base import settings
+
+        return settings.load(self.data_dir)
+
+    @cached_property
+    def _database(self) -> "Database":
+        from heliograph.base.db import Database
+        from heliograph.entry.cli.schema import require_schema
+
+        database = Database(self.settings.database_url)
+        click.get_current_context().call_on_close(database.close)
+        require_schema(database)
+        return database
+
+    @contextmanager
+    def write(self) -> Iterator["Connection"]:
+        """The command's transaction."""
+        with self._database.write() as tx:
+            yield tx
+
+    @contextmanager
+    def read(self) -> Iterator["Connection"]:
+        with self._database.read() as tx:
+            yield tx
+
+
+class Command(click.Command):
+    """A command with --data-dir and --json, whose callback gets a `session`; expected errors become a Failure."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.params += [
+            click.Option(["--data-dir"], metavar="DIR", envvar="HELIOGRAPH_DATA_DIR", show_envvar=True, help="Default: ./heliograph-data"),
+            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."),
+        ]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        ctx.params["session"] = Session(ctx.params.pop("data_dir"), ctx.params.pop("as_json"))
+        try:
+            return super().invoke(ctx)
+        except _expected() as error:
+            raise Failure(_told(error)) from error
+
+
+class Noun(click.Group):
+    """A group of commands about one thing."""
+
+    command_class = Command
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """The errors whose text is for the operator. Asked for only when there is one: naming them loads their modules."""
+    from sqlalchemy.exc import OperationalError
+
+    from heliograph.base.errors import ServiceError
+    from heliograph.base.secrets import SecretUnreadable
+    from heliograph.base.settings import SettingError
+
+    return ServiceError, SettingError, SecretUnreadable, OperationalError
+
+
+def _told(error: Exception) -> str:
+    from sqlalchemy.exc import OperationalError
+
+    if isinstance(error, OperationalError):  # base.db lets only those through that another try may not meet
+        return "The database is busy; nothing was changed. Try again."
+    return str(error)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: what one would type. The \\b keeps click from filling the lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  heliograph {line}" for line in lines)

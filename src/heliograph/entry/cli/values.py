@@ -1,0 +1,95 @@
+"""The kinds of values that options take, beyond click's own."""
+
+import re
+import sys
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+import click
+
+LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from there
+
+
+class Money(click.ParamType[Decimal]):
+    """A decimal number; how many decimals it may have is the wallet's currency's to say."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        try:
+            amount = Decimal(value)
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite():
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return amount
+
+
+NOTHING: Final = object()  # what OrWord makes of its word; None is an option that was not given
+
+
+class OrWord(click.ParamType[Any]):
+    """What another type takes, or a word for nothing at all (no cap, no threshold): it becomes NOTHING."""
+
+    def __init__(self, inner: click.ParamType[Any], word: str) -> None:
+        self.inner = inner
+        self.word = word
+        self.name = f"{inner.name}|{word}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return NOTHING if value == self.word else self.inner.convert(value, param, ctx)
+
+
+class Moment(click.ParamType[int]):
+    """A time in the future, as milliseconds since 1970: RFC 3339, a date (its first moment in UTC), or from now on in days or hours."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from heliograph.base import clock
+        from heliograph.base.forms import read_moment_ms
+
+        if ahead := re.fullmatch(r"([0-9]{1,6})([dh])", value, re.ASCII):
+            return clock.now_ms() + int(ahead[1]) * (86_400_000 if ahead[2] == "d" else 3_600_000)
+        try:
+            return read_moment_ms(f"{value}T00:00:00Z" if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII) else value)
+        except ValueError:
+            self.fail(f"{value!r} is not a time such as 2027-01-31, 2027-01-31T09:30:00Z, 90d or 12h.", param, ctx)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given, with None for NOTHING."""
+    return {name: None if value is NOTHING else value for name, value in options.items() if value is not None}
+
+
+def account_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--account ACC"""
+    return click.option("--account", required=True, metavar="ACC", help="Its id or unique name.")(command)
+
+
+def reference_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--reason and --reference of a ledger entry."""
+    command = click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)
+    return click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")(command)
+
+
+def page_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--limit and --before of a list."""
+    command = click.option("--before", metavar="ID", help="Only those made before this one.")(command)
+    return click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
+
+
+def read_password(file: str | None, *, of: str) -> str:
+    """A password from a file's first line (`-`: standard input), else asked for: never an argument, which every user of the machine sees."""
+    if file is None:
+        if not sys.stdin.isatty():
+            raise click.UsageError("Give --password-file FILE, or - for standard input.")
+        return str(click.prompt(f"Password of {of}", hide_input=True))
+    try:
+        with click.open_file(file, encoding="utf-8") as opened:
+            first_line: str = opened.readline()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise click.BadParameter(f"{file} cannot be read: {reason}", param_hint="--password-file") from error
+    return first_line.rstrip("\r\n")

@@ -12,7 +12,7 @@ from bench.processes import NotMeasured, answers_of
 from bench.traffic import Traffic
 
 GRACE_S = 30.0  # a load run that is not over this long after its time has hung
-_first = itertools.count(0, 100_000)  # runs follow each other with other running numbers, so that recipients rarely repeat
+_first = itertools.count(0, 1_000_000)  # each run begins with another running number, so that no two of a case share recipients
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,14 @@ def resident_mib(pid: int) -> float:
     return float(sum(process.memory_info().rss for process in family(pid))) / _MIB
 
 
+def peak_resident_mib(pid: int) -> float:
+    """The most resident memory a process and its descendants, each for itself, ever had, in MiB (VmHWM of proc(5); elsewhere what they have now)."""
+    if sys.platform != "linux":
+        return resident_mib(pid)
+    lines = [Path(f"/proc/{process.pid}/status").read_text() for process in family(pid)]
+    return sum(int(status.split("VmHWM:")[1].split()[0]) for status in lines) / 1_024
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time that a process and its descendants have used up to now."""
     return float(sum(sum(process.cpu_times()[:2]) for process in family(pid)))

@@ -24,6 +24,8 @@ class Conditions:
     warm_up_s: float
     limit_s: float  # of each raw limit
     fill_s: float  # how long the queue that is then drained is filled
+    accounts: int = 1_000  # each with one key
     connections: int = 64
     bulk_connections: int = 4
     bulk_recipients: int = 10_000
+    carrier_window: int = 100  # Kannel's max-pending-submits is the same

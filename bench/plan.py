@@ -1,0 +1,93 @@
+"""What is measured in which order. The cases of a round follow each other, and rounds repeat: machines drift, ratios of neighbours do not."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import psutil
+
+from bench import kannel, limits, ours
+from bench.databases import Databases, PostgresDatabases
+from bench.processes import NotMeasured
+from bench.reading import Conditions, Reading
+
+GROUPS = ("accept", "bulk", "drain", "start")
+BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measurement that gives one reading or more."""
+
+    group: str
+    name: str
+    take: Callable[[], list[Reading]]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that could not be measured."""
+
+    case: str
+    why: str
+
+
+@dataclass(slots=True)
+class Results:
+    """All that was seen."""
+
+    readings: list[Reading]
+    failures: list[Failure]
+    busy_percent: list[float]  # before each round, what others used of the machine
+
+
+def cases(conditions: Conditions, databases: Sequence[Databases], groups: Sequence[str]) -> list[Case]:
+    """One round: for each group the limits first, then Kannel, then ours on each database."""
+    return [case for case in _all_cases(conditions, databases) if case.group in groups]
+
+
+def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterator[Case]:
+    def of_ours(group: str, name: str, take: Callable[[Conditions, Databases], list[Reading]]) -> Iterator[Case]:
+        for kind in databases:
+            yield Case(group, f"ours: {name} on {kind.kind}", partial(take, conditions, kind))
+
+    with_kannel = kannel.installed()
+    yield from of_ours("start", "start", ours.start)
+    yield Case("accept", "limit: bare uvicorn", partial(limits.uvicorn, conditions))
+    if with_kannel:
+        yield Case("accept", "Kannel: accept", partial(kannel.accept, conditions))
+    yield from of_ours("accept", "accept", ours.accept)
+    for kind in databases:
+        if isinstance(kind, PostgresDatabases):
+            yield Case("bulk", "limit: PostgreSQL", partial(limits.postgresql, conditions, kind))
+        else:
+            yield Case("bulk", "limit: SQLite", partial(limits.sqlite, conditions))
+    yield from of_ours("bulk", "bulk", ours.bulk)
+    yield Case("drain", "limit: SMPP", partial(limits.smpp, conditions))
+    if with_kannel:
+        yield Case("drain", "Kannel: drain", partial(kannel.drain, conditions))
+    yield from of_ours("drain", "drain", ours.drain)
+    if with_kannel:
+        yield Case("drain", "Kannel: receipts", partial(kannel.receipts, conditions))
+    yield from of_ours("drain", "accept and deliver", ours.flow)
+
+
+def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None]) -> Results:
+    """Goes through the cases `rounds` times. A case that fails is noted and the others go on."""
+    results = Results([], [], [])
+    for number in range(rounds):
+        results.busy_percent.append(psutil.cpu_percent(interval=1))
+        for case in round_cases:
+            began = time.monotonic()
+            try:
+                taken = case.take()
+            except (NotMeasured, OSError, subprocess.SubprocessError) as error:
+                results.failures.append(Failure(case.name, str(error)))
+                say(f"round {number + 1}  {case.name}: NOT MEASURED: {error}")
+                continue
+            results.readings += taken
+            figures = ", ".join(f"{reading.value:,.4g}" + (f" ({reading.errors} ERRORS)" if reading.errors else "") for reading in taken)
+            say(f"round {number + 1}  {case.name}: {figures}  [{time.monotonic() - began:.0f} s]")
+    return results

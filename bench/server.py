@@ -1,0 +1,94 @@
+"""A real `heliograph serve` on a copy of the set-up database, and what that database says afterwards."""
+
+import secrets
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from bench import setup
+from bench.databases import Databases, Place
+from bench.processes import cpu_seconds, free_port, peak_resident_mib, resident_mib, started, wait_for_200
+from bench.reading import Conditions
+
+COMMAND = [str(Path(sys.executable).with_name("heliograph")), "serve"]
+READY_WITHIN_S = 30.0
+SECRET_KEY = secrets.token_hex(32)  # of all servers of this run: databases are copied
+
+_OUTCOME = """
+    SELECT count(*), count(*) FILTER (WHERE status = 'delivered'), count(*) FILTER (WHERE status = 'failed'), max(delivered_at_ms) FROM messages"""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server that answers."""
+
+    pid: int
+    port: int
+    ready_s: float  # from the start of the process to the first 200 of /readyz
+
+    def resident_mib(self) -> float:
+        return resident_mib(self.pid)
+
+    def peak_resident_mib(self) -> float:
+        return peak_resident_mib(self.pid)
+
+    def cpu_seconds(self) -> float:
+        return cpu_seconds(self.pid)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the messages."""
+
+    stored: int
+    delivered: int
+    failed: int
+    last_delivered_at_s: float
+
+
+@contextmanager
+def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
+    """A place with everything that a case needs; its carrier points where nothing listens, so that messages stay queued."""
+
+    def fill(place: Place) -> None:
+        setup.fill(place, count=conditions.accounts, window=conditions.carrier_window, port=free_port(), secret_key=SECRET_KEY)
+
+    with databases.new(fill) as place:
+        setup.point_carrier(place, free_port(), SECRET_KEY)
+        yield place
+
+
+@contextmanager
+def serving(place: Place) -> Iterator[Serving]:
+    """Runs `heliograph serve`; stopped by SIGTERM on leaving."""
+    port, log = free_port(), place.data_dir / "serve.log"
+    env = {
+        "HELIOGRAPH_DATA_DIR": str(place.data_dir),
+        "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+        "DATABASE_URL": place.url if place.kind == "postgresql" else "",
+        "REDIS_URL": "",
+        "PYTHONDONTWRITEBYTECODE": "",  # an installed program starts from compiled code
+    }
+    began = time.monotonic()
+    with started([*COMMAND, "--port", str(port)], log, env=env) as child:
+        wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
+        yield Serving(child.pid, port, time.monotonic() - began)
+
+
+def outcome(place: Place) -> Outcome:
+    """Counts the messages of a place."""
+    if place.kind == "postgresql":
+        with psycopg.connect(place.url) as postgres:
+            row = postgres.execute(_OUTCOME).fetchone()
+    else:
+        with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as sqlite:
+            row = sqlite.execute(_OUTCOME).fetchone()
+    assert row is not None
+    stored, delivered, failed, last_delivered_at_ms = row
+    return Outcome(stored, delivered, failed, (last_delivered_at_ms or 0) / 1_000)

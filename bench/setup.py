@@ -1,0 +1,56 @@
+"""What every case of ours starts from: accounts with a key, credits and an approved sender each, and a carrier that takes everything."""
+
+from pathlib import Path
+
+from bench.databases import Place
+from bench.traffic import SENDER
+from heliograph import accounts, keys, senders, wallet
+from heliograph.base import clock, migrate
+from heliograph.base.db import Database
+from heliograph.carriers import add_carrier, set_carrier, set_route
+
+CARRIER = "bench"
+TIER = "bench"
+REQUESTS_PER_MINUTE = 10_000_000  # counted like any other tier, and never reached
+CREDITS = 1_000_000_000
+KEYS_FILE = "keys.txt"
+
+
+def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -> None:
+    """Migrates an empty database and makes all that in one transaction; the keys go into the data directory, one a line."""
+    migrate.upgrade(place.url)
+    database = Database(place.url)
+    try:
+        with database.write() as tx:
+            now_ms = clock.now_ms()
+            keys.set_tier(tx, TIER, REQUESTS_PER_MINUTE)
+            settings = {"host": "127.0.0.1", "port": port, "system_id": "bench", "window": window}
+            add_carrier(tx, CARRIER, settings, "secret", secret_key=secret_key, now_ms=now_ms)
+            set_route(tx, "", [CARRIER])
+            made = []
+            for number in range(count):
+                account = accounts.create(tx, f"bench {number}", "GH", now_ms=now_ms)
+                wallet.open_wallet(tx, account.id, "GHS")
+                wallet.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
+                sender = senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms)
+                senders.approve(tx, sender.id, now_ms=now_ms)
+                issued = keys.issue(tx, account.id, name="bench", sandbox=False, tier=TIER, permissions=["all"], now_ms=now_ms)
+                made.append(issued.key)
+    finally:
+        database.close()
+    keys_file(place).write_text("\n".join(made) + "\n")
+
+
+def point_carrier(place: Place, port: int, secret_key: str) -> None:
+    """Lets the carrier connect to another port of loopback."""
+    database = Database(place.url)
+    try:
+        with database.write() as tx:
+            set_carrier(tx, CARRIER, {"port": port}, secret_key=secret_key)
+    finally:
+        database.close()
+
+
+def keys_file(place: Place) -> Path:
+    """The API keys, one a line."""
+    return place.data_dir / KEYS_FILE

@@ -3,11 +3,13 @@
 import asyncio
 import fcntl
 import os
-from collections.abc import Awaitable, Callable, Iterator
+import socket
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import Final, TypeAlias
 
+import sqlalchemy as sa
 import structlog
 import uvicorn
 import uvloop
@@ -19,83 +21,117 @@ from heliograph.entry.app import App
 from heliograph.entry.dispatch import Dispatch, register_worker
 
 LOCK_FILE: Final = "serve.lock"
+DATABASE_LOCK: Final = 0x48454C53
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
+KEEP_ALIVE_S: Final = 65  # longer than the 60 s after which common proxies close an idle connection themselves
 BACKLOG: Final = 2_048
+STARTING_POLL_S: Final = 0.005
+
+WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
 
 log = structlog.get_logger(__name__)
 
 
 class AlreadyServed(Exception):
-    """Another server holds this data directory."""
+    """Another server holds this data directory or database."""
 
 
-def run(settings: Settings, host: str, port: int, when_ready: Callable[[int], Awaitable[None]] | None = None) -> None:
-    """Serves until SIGTERM or SIGINT. `when_ready(port)` runs beside, once requests are answered.
+class AddressInUse(Exception):
+    """The address cannot be listened on."""
 
-    Raises AlreadyServed, SettingError."""
-    with _only_server(settings.data_dir):
+
+def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None = None) -> None:
+    """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it returns False the server stops.
+
+    Raises AlreadyServed, AddressInUse, SettingError."""
+    with _only_server(settings.data_dir), _listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
-        uvloop.run(_serve(settings, host, port, when_ready))
+        uvloop.run(_serve(settings, listener, when_ready))
 
 
 @contextmanager
 def _only_server(data_dir: Path) -> Iterator[None]:
     with open(data_dir / LOCK_FILE, "a+") as file:
-        _lock(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise AlreadyServed(f"Another server (process {holder}) uses the data directory {data_dir}.") from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
         yield
 
 
-def _lock(file: IO[str]) -> None:
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        raise AlreadyServed(f"Another server (process {holder}) uses the data directory {Path(file.name).parent}.") from error
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
+    except OSError as error:
+        raise AddressInUse(f"Cannot listen on {host} port {port}: {error.strerror}. Name another with --host or --port.") from error
+    with listener:
+        yield listener
 
 
-async def _serve(settings: Settings, host: str, port: int, when_ready: Callable[[int], Awaitable[None]] | None) -> None:
+async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
     db = Database(settings.database_url)
     try:
-        worker = await asyncio.to_thread(_register, db)
-        queued: list[Dispatch] = []
-        app = App(settings, db, lambda carrier_ids: queued[0].wake(carrier_ids))
-        await app.start()
-        dispatch = Dispatch(db, app.cache, settings, worker)
-        queued.append(dispatch)
-        await dispatch.start()
-        await _answer(app, host, port, when_ready)
-        await dispatch.stop()
-        await app.stop()
+        with _only_server_of(db):
+            worker = await asyncio.to_thread(_register, db)
+            app = App(settings, db, lambda carrier_ids: dispatch.wake(carrier_ids))
+            await app.start()
+            dispatch = Dispatch(db, app.cache, settings, worker)
+            await dispatch.start()
+            await _answer(app, listener, when_ready)
+            await dispatch.stop()
+            await app.stop()
     finally:
         await db.close_hot()
         db.close()
 
 
+@contextmanager
+def _only_server_of(db: Database) -> Iterator[None]:
+    """On PostgreSQL the data directory's lock says nothing about other machines: an advisory lock does, while this connection lives."""
+    if not db.postgresql:
+        yield
+        return
+    with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.execute(sa.text(f"SELECT pg_try_advisory_lock({DATABASE_LOCK})")).scalar_one():
+            raise AlreadyServed("Another server uses this database.")
+        yield
+
+
 def _register(db: Database) -> int:
     with db.read() as tx:
         if not migrate.is_current(tx):
-            raise SettingError("DATABASE_URL", "a database without this version's schema", "run `heliograph migrate` first")
+            raise SettingError("DATABASE_URL", "a database without this version's schema", "one that `heliograph migrate` has brought up to date")
     with db.write() as tx:
         return register_worker(tx, "serve", clock.now_ms())
 
 
-async def _answer(app: App, host: str, port: int, when_ready: Callable[[int], Awaitable[None]] | None) -> None:
+async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | None) -> None:
     server = uvicorn.Server(uvicorn.Config(
-        app, host=host, port=port, http="httptools", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False,
-        date_header=True, proxy_headers=False, backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=65))
-    serving = asyncio.create_task(server.serve())
+        app, http="httptools", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
+        backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=KEEP_ALIVE_S))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
-        await asyncio.sleep(0.005)
-    if server.started:
-        bound = server.servers[0].sockets[0].getsockname()[1]
-        log.info("serving", address=f"http://{host}:{bound}", database="sqlite" if not app.postgresql else "postgresql")
-        if when_ready is not None:
-            await when_ready(bound)
+        await asyncio.sleep(STARTING_POLL_S)
+    host, port, *_ = listener.getsockname()
+    log.info("serving", address=f"http://{host}:{port}", database="postgresql" if app.postgresql else "sqlite")
+    if when_ready is not None and not await _unless_stopped(when_ready(port), serving):
+        server.should_exit = True
     await serving
 
 
+async def _unless_stopped(ready: Coroutine[None, None, bool], serving: "asyncio.Task[None]") -> bool:
+    """What `when_ready` returns; False when the server was told to stop before it had."""
+    told = asyncio.create_task(ready)
+    await asyncio.wait({told, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if told.done():
+        return told.result()
+    told.cancel()
+    await asyncio.gather(told, return_exceptions=True)
+    return False

@@ -11,6 +11,8 @@ import click
 
 # The order in which an operator meets them. A new command is a line here and a file beside this one.
 COMMANDS: Final = {
+    "demo": "A server with a ready account, and a first text on its way.",
+    "serve": "Run everything in one process.",
     "migrate": "Bring the database to the current schema.",
     "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
     "key": "API keys: create, list, revoke.",

@@ -1,0 +1,36 @@
+"""`heliograph demo`."""
+
+import click
+
+from heliograph.entry.cli.command import Command, Failure, Session, examples
+
+DATA_DIR = "heliograph-demo"
+
+
+def _demo(session: Session, host: str, port: int, once: bool) -> None:
+    from dataclasses import replace
+
+    from heliograph.base import settings as all_settings
+    from heliograph.entry import demo, logs, serve
+
+    settings = all_settings.load(session.data_dir or DATA_DIR)
+    if not settings.database_url.startswith("sqlite"):
+        raise Failure("The demo runs on SQLite only: unset DATABASE_URL.")
+    logs.set_up(replace(settings, log_level="warning"))
+    try:
+        demo.run(settings, host, port, click.echo, once=once)
+    except (serve.AlreadyServed, serve.AddressInUse, demo.NotDelivered) as error:
+        raise Failure(str(error)) from error
+
+
+command = Command(
+    "demo", callback=_demo,
+    params=[
+        click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
+        click.Option(["--port"], default=8080, show_default=True, type=click.IntRange(0, 65_535), help="Port to listen on; 0: any free one."),
+        click.Option(["--once"], is_flag=True, help="End after the first delivery."),
+    ],
+    epilog=examples("demo", "demo --once --port 0"),
+    help="Run a server with a ready account, and watch a first text on its way. "
+         f"Its data directory is ./{DATA_DIR} unless --data-dir says otherwise. All its live texts go to the built-in simulator.",
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""`heliograph demo`: a server with a ready account, and a first text on its way to `delivered` before one's eyes."""
+
+import asyncio
+import json
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from heliograph import accounts, keys, senders, wallet
+from heliograph.base import clock, migrate
+from heliograph.base.db import Database
+from heliograph.base.settings import Settings
+from heliograph.carriers import all_routes, set_route
+from heliograph.entry import serve
+
+ACCOUNT: Final = "Demo Shop"
+SENDER: Final = "DEMO"
+CREDITS: Final = 1_000
+RECIPIENT: Final = "233201234567"
+TEXT: Final = "Hello from Heliograph!"
+DELIVERED_WITHIN_S: Final = 10
+REQUEST_TIMEOUT_S: Final = 5
+LOOK_EVERY_S: Final = 0.05
+
+
+class Ready(NamedTuple):
+    """What the demo's user needs."""
+
+    live_key: str
+    sandbox_key: str
+
+
+class NotDelivered(Exception):
+    """The demo's text did not arrive."""
+
+
+def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *, once: bool) -> None:
+    """Serves with a ready account. `once`: ends after the first delivery. Raises NotDelivered, and what `serve.run` raises."""
+    migrate.upgrade(settings.database_url)
+    ready = prepare(Database(settings.database_url), clock.now_ms())
+
+    async def first_text(bound: int) -> bool:
+        base_url = f"http://{host}:{bound}"
+        await asyncio.to_thread(_send_and_follow, base_url, ready, say)
+        say(_farewell(base_url, ready, once))
+        return not once
+
+    serve.run(settings, host, port, first_text)
+
+
+def prepare(db: Database, now_ms: int) -> Ready:
+    """The demo's account with credits, an approved sender, a route to the simulator; and new keys at each start, for they are shown once."""
+    with db.write() as tx:
+        there = [account for account in accounts.page(tx, limit=100) if account.name == ACCOUNT]
+        account = there[0] if there else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
+        if not there:
+            wallet.open_wallet(tx, account.id, "GHS")
+            wallet.grant(tx, account.id, CREDITS, "A present for the demo", "demo", now_ms=now_ms)
+            senders.approve(tx, senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms).id, now_ms=now_ms)
+        for key in keys.page(tx, limit=100, account_id=account.id):
+            if key.revoked_at_ms is None:
+                keys.revoke(tx, key.id, now_ms=now_ms)
+        if not all_routes(tx):
+            set_route(tx, "", ["simulator"])
+        made = [keys.issue(tx, account.id, name="demo", sandbox=sandbox, tier="enterprise", permissions=keys.ALL_PERMISSIONS, now_ms=now_ms).key
+                for sandbox in (False, True)]
+    db.close()
+    return Ready(*made)
+
+
+def _send_and_follow(base_url: str, ready: Ready, say: Callable[[str], None]) -> None:
+    say(f"\nSending {TEXT!r} from {SENDER} to {RECIPIENT} …")
+    sent = _request(f"{base_url}/api/v1/sms/send", ready.live_key, {"sender": SENDER, "message": TEXT, "recipients": [RECIPIENT]})["data"]
+    say(f"  accepted   {sent['message_id']}, {sent['segments']} segment, {sent['credits_used']} credit used, {sent['credits_remaining']} left")
+    shown: set[str] = set()
+    deadline_s = clock.monotonic_s() + DELIVERED_WITHIN_S
+    while clock.monotonic_s() < deadline_s:
+        message = _request(f"{base_url}/api/v1/messages/{sent['message_id']}", ready.live_key)["data"]
+        for step in message["timeline"]:
+            if step["status"] not in shown:
+                shown.add(step["status"])
+                say(f"  {step['status']:<10} {step['at']}")
+        if message["status"] == "delivered":
+            return
+        time.sleep(LOOK_EVERY_S)
+    raise NotDelivered(f"The demo's text was not delivered within {DELIVERED_WITHIN_S} s; it is {message['status']}.")
+
+
+def _request(url: str, key: str, body: dict[str, Any] | None = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})  # noqa: S310  our own address
+    with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_S) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def _farewell(base_url: str, ready: Ready, once: bool) -> str:
+    curl = (f"curl {base_url}/api/v1/sms/send \\\n    -H 'Authorization: Bearer {ready.live_key}' \\\n    -H 'Content-Type: application/json' \\\n"
+            f"    -d '{{\"sender\": \"{SENDER}\", \"message\": \"My first text\", \"recipients\": [\"{RECIPIENT}\"]}}'")
+    return f"""
+  API          {base_url}/api/v1      its description: {base_url}/docs
+  live key     {ready.live_key}
+  sandbox key  {ready.sandbox_key}
+
+Live texts of this demo go to the built-in simulator: nothing leaves this machine. Send one yourself:
+
+  {curl}
+{'' if once else chr(10) + 'Ctrl-C stops the demo.'}"""

@@ -66,7 +66,7 @@ class Acceptor:
     async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         async with self._db.hot() as tx:
-            locked = await accept_sql.lock_wallets(tx, sorted({request.account_id for request in requests}))
+            locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
             if locked and locked[0][-1] != self._cache.epoch:
                 await self._cache.refresh()
                 tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
@@ -79,8 +79,13 @@ class Acceptor:
         return outcomes
 
 
+def _to_lock(requests: Sequence[SendRequest]) -> list[str]:
+    """Who pays, and whose Idempotency-Keys are used: a partner's for two of its customers at once must wait for each other."""
+    return sorted({r.account_id for r in requests} | {r.key_account_id for r in requests if r.idempotency_key is not None})
+
+
 async def _known_keys(tx: HotTx, requests: Sequence[SendRequest]) -> dict[tuple[str, bool, str], tuple[bytes, Send]]:
-    asked = [(r.account_id, r.sandbox, r.path, r.idempotency_key) for r in requests if r.idempotency_key is not None and not r.dry_run]
+    asked = [(r.key_account_id, r.sandbox, r.path, r.idempotency_key) for r in requests if r.idempotency_key is not None and not r.dry_run]
     return {(row[0], bool(row[1]), row[2]): (bytes(row[3]), Send(*row[4:])) for row in await accept_sql.find_keys(tx, asked)}
 
 
@@ -101,13 +106,14 @@ class Batch:
         self._rows = {row[0]: row for row in locked}
         self._sends: list[Send] = []
         self._entries: list[tuple[Any, ...]] = []
+        self._first_entry = ids.new_number(self.now_ms)  # a run: the ledger lists a batch's entries in the order in which they were decided
 
     def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff) -> Outcome | ServiceError:
         """Replays a known key, finds what was stored already, or judges."""
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:
             return Outcome(self._stored[send_id])
-        key = (request.account_id, request.sandbox, request.idempotency_key or "")
+        key = (request.key_account_id, request.sandbox, request.idempotency_key or "")
         if key[2] and not request.dry_run and key in self._known:
             body_sha256, send = self._known[key]
             return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
@@ -127,7 +133,7 @@ class Batch:
         self._sends.append(send)
         if accepted.credits_used:
             row = self._rows[send.account_id]
-            self._entries.append((ids.raw_of_number(ids.new_number(self.now_ms)), send.account_id, row[6], -accepted.credits_used, row[5],
+            self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), send.account_id, row[6], -accepted.credits_used, row[5],
                                   accepted.credits_remaining, f"SMS to {send.message_count} recipient{'s' * (send.message_count > 1)}",
                                   ids.text_of_raw("snd", send.id), self.now_ms))
 
@@ -138,7 +144,7 @@ class Batch:
             messages=self._message_columns(),
             runs=_columns([(run.carrier_id, a.rank_us + run.first * FAIR_SPACING_US, ids.raw_of_number(a.request.number + 1 + run.first),
                             run.messages, place, run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
-            keys=_columns([(s.account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
+            keys=_columns([(a.request.key_account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
                            for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
             entries=_columns(self._entries, 9),
             wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 6))

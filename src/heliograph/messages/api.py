@@ -1,6 +1,8 @@
 """POST /sms/send, GET /messages/{id}, GET /reports."""
 
+import asyncio
 import hashlib
+from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.cache import ConfigCache
@@ -14,9 +16,10 @@ from heliograph.messages.accept import Acceptor
 from heliograph.messages.answer import send_answer
 from heliograph.messages.request import REFERENCE_MAX, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.requests import refuse_used_key
 from heliograph.text import parse_phone
 
-SEND_PATH = "POST /sms/send"
+SEND_PATH: Final = "POST /sms/send"
 
 
 def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endpoint]:
@@ -43,18 +46,29 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})
 
     return [
-        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache)),
+        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db)),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
         Endpoint("GET", "/reports", "sms.read", handle_in_thread=reports),
     ]
 
 
-def _sender(acceptor: Acceptor, cache: ConfigCache) -> Handler:
+def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
+    async def acting(call: Call, customer_id: str) -> str:
+        try:
+            return await acting_for_cached(cache, call.principal, customer_id, changes=True)
+        except NotFound:
+            await asyncio.to_thread(refuse_other_use, call)
+            raise
+
+    def refuse_other_use(call: Call) -> None:
+        with db.read() as tx:
+            refuse_used_key(tx, call, SEND_PATH)
+
     async def send(call: Call) -> Answer:
         call.query.finish()
         request = read_send(call.json(), ids.new_number(), call.principal.account_id, sandbox=call.principal.sandbox)
         if request.customer_id is not None:
-            request.account_id = await acting_for_cached(cache, call.principal, request.customer_id, changes=True)
+            request.account_id = await acting(call, request.customer_id)
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
         outcome = await acceptor.accept(request)

@@ -21,7 +21,8 @@ class SendRequest:
     """A send as its client asked for it. `phones[i]` belongs to `recipients[i]`; None: no valid number."""
 
     number: int  # the send's id, fixed here: the same one if its transaction has to be run again
-    account_id: str
+    account_id: str  # whose send it is: the key's, or its customer's
+    key_account_id: str  # the key's: Idempotency-Keys are counted by it
     sandbox: bool
     sender: str
     text: str
@@ -60,7 +61,8 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     assert recipients is not None
     encoding, segments = count_segments(text)
     _check_segments(segments, max_segments)
-    return SendRequest(number, account_id, sandbox, sender, text, encoding, segments, recipients, parse_phones(recipients, country_code), reference,
+    phones = parse_phones(recipients, country_code)
+    return SendRequest(number, account_id, account_id, sandbox, sender, text, encoding, segments, recipients, phones, reference,
                        validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id)
 
 

@@ -58,12 +58,13 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         by_send[row.account_id, row.send_id].append(credits)
     wallets = {row[0]: row for row in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
     held = {account_id: row[1] for account_id, row in wallets.items()}
-    entries = []
+    entries: list[tuple[object, ...]] = []
+    first_entry = ids.new_number(now_ms)  # a run: the ledger lists the entries in the order of their figures
     for (account_id, send_id), paid_back in sorted(by_send.items()):
         held[account_id] += sum(paid_back)
         wallet = wallets[account_id]
         count = len(paid_back)
-        entries.append((ids.raw_of_number(ids.new_number(now_ms)), account_id, SALES_ID, wallet[6], sum(paid_back), wallet[5], held[account_id],
+        entries.append((ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, wallet[6], sum(paid_back), wallet[5], held[account_id],
                         f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", ids.text_of_raw("snd", send_id), now_ms))
     rows = [(account_id, credits, bool(wallets[account_id][8]) or credits >= (wallets[account_id][7] or 0)) for account_id, credits in held.items()]
     await tx.over(_REFUND if tx.postgresql else _REFUND_SQLITE, *map(list, zip(*rows, strict=True)))

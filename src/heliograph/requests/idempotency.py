@@ -45,8 +45,8 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
     if call.idempotency_key is None:
         return effect(tx)
     now_ms = clock.now_ms()
-    place = {"account_id": call.principal.account_id, "sandbox": call.principal.sandbox, "path": path, "key": call.idempotency_key}
-    here = sa.and_(*(_keys[name] == value for name, value in place.items()))
+    place = _place(call, path)
+    here = _at(place)
     body_sha256 = hashlib.sha256(call.body).digest()
     tx.execute(idempotency_keys.delete().where(here, _keys.created_at_ms <= now_ms - KEPT_MS))
     stored = _stored(tx, here) or _claim(tx, here, {**place, "body_sha256": body_sha256, "created_at_ms": now_ms})
@@ -58,6 +58,23 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
     answer.raw = encode({"success": True, **answer.body})
     tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
     return answer
+
+
+def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
+    """Raises Conflict when the request's key was used with another body: that is judged before what a body names is looked for."""
+    if call.idempotency_key is None:
+        return
+    stored = _stored(tx, sa.and_(_at(_place(call, path)), _keys.created_at_ms > clock.now_ms() - KEPT_MS))
+    if stored is not None and stored.body_sha256 != hashlib.sha256(call.body).digest():
+        raise Conflict
+
+
+def _place(call: Call, path: str) -> dict[str, Any]:
+    return {"account_id": call.principal.account_id, "sandbox": call.principal.sandbox, "path": path, "key": call.idempotency_key}
+
+
+def _at(place: dict[str, Any]) -> sa.ColumnElement[bool]:
+    return sa.and_(*(_keys[name] == value for name, value in place.items()))
 
 
 def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:

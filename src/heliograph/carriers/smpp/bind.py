@@ -10,8 +10,9 @@ from typing import Final
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS
-from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner, Tally
+from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner
 from heliograph.carriers.smpp.settings import SmppSettings
+from heliograph.carriers.smpp.tally import Tally
 
 _log = logging.getLogger(__name__)
 _random: Final = SystemRandom()

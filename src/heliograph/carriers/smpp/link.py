@@ -11,8 +11,9 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.carriers.smpp.pace import Pace
-from heliograph.carriers.smpp.session import Session, Tally, Token
+from heliograph.carriers.smpp.session import Session, Token
 from heliograph.carriers.smpp.settings import SmppSettings
+from heliograph.carriers.smpp.tally import Tally
 
 _COMMANDS: Final = {"trx": (pdu.BIND_TRANSCEIVER,), "tx+rx": (pdu.BIND_TRANSMITTER, pdu.BIND_RECEIVER)}
 

@@ -1,9 +1,9 @@
 """How fast a carrier is sent to: its agreed rate, and less while it answers that this is too much.
 
-Throttling. A second in which a throttle answer came ends with a slower pace: at first half of what was sent in it, then 30 %
-less for each such second, but not less than what the carrier accepted in it, nor than the floor. Each second without one
-makes it a quarter faster, until it is back at the agreed rate, or, where none is agreed, at twice what was too much.
-Converging takes seconds and not one step, for a full queue at the carrier refuses a share of any rate.
+Throttling. A second in which a throttle answer came ends with a slower pace: what the carrier accepted in it, if it refused
+most; else a fifth less than what was answered, for a full queue at the carrier refuses a share of any pace, and slowing down does
+not help then. Each second without one makes it a quarter faster, until it is back at the agreed rate or, where none is
+agreed, at twice what was too much. It is never slower than the floor.
 """
 
 from collections import deque
@@ -14,8 +14,8 @@ UNLIMITED: Final = 1 << 30
 BURST_S: Final = 0.25  # of the rate may go at once: what a carrier's turn claims ahead (architecture section 3)
 
 _STEP_S: Final = 1.0
-_FIRST_CUT: Final = 0.5
-_FURTHER_CUT: Final = 0.7
+_MOST_REFUSED_SHARE: Final = 0.4  # less than this share accepted
+_CUT: Final = 0.8
 _RECOVERY: Final = 1.25
 _FLOOR_SHARE: Final = 0.1  # of the agreed rate
 _FLOOR_TPS: Final = 20.0  # where no rate is agreed; a carrier that takes less needs its --tps set
@@ -33,7 +33,7 @@ class Pace:
         self._sent: deque[tuple[float, int]] = deque()  # (when, how many) within the last second
         self._sent_sum = 0
         self._step_began_s = now_s
-        self._step_sent = self._step_accepted = self._step_throttled = 0
+        self._step_accepted = self._step_throttled = 0
 
     @property
     def tps(self) -> float | None:
@@ -65,7 +65,6 @@ class Pace:
 
     def sent(self, count: int, now_s: float) -> None:
         self._step(now_s)
-        self._step_sent += count
         if self.tps is not None:
             self._tokens -= count
             self._sent.append((now_s, count))
@@ -95,16 +94,15 @@ class Pace:
             pace = self._slowed * _RECOVERY ** min(passed_s / _STEP_S, 60)  # 60 steps are a factor of 650,000
             self._slowed = None if pace >= (self._agreed or self._lifted_at) else pace
         self._step_began_s = now_s
-        self._step_sent = self._step_accepted = self._step_throttled = 0
+        self._step_accepted = self._step_throttled = 0
 
     def _slow_down(self) -> None:
+        accepted, answers = self._step_accepted, self._step_accepted + self._step_throttled
         if self._slowed is None:
-            pace = self._step_sent * _FIRST_CUT
-            self._lifted_at = max(2.0 * self._step_sent, 2 * _FLOOR_TPS)
+            self._lifted_at = max(2.0 * answers, 2 * _FLOOR_TPS)
             self._tokens = 0.0
+        pace = float(accepted) if accepted < _MOST_REFUSED_SHARE * answers else max(accepted, _CUT * answers)
+        if self._agreed is None:
+            self._slowed = max(pace, _FLOOR_TPS)
         else:
-            pace = max(self._slowed * _FURTHER_CUT, self._step_accepted)
-        floor = self._agreed * _FLOOR_SHARE if self._agreed else _FLOOR_TPS
-        self._slowed = max(pace, floor)
-        if self._agreed:
-            self._slowed = min(self._slowed, self._agreed)
+            self._slowed = min(max(pace, self._agreed * _FLOOR_SHARE), self._agreed)

@@ -13,22 +13,14 @@ from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcom
 from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
 from heliograph.carriers.smpp.settings import SmppSettings
+from heliograph.carriers.smpp.tally import Tally
 from heliograph.carriers.smpp.window import Window
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # per session; then nothing more is read until half are stored: memory stays flat
+UNSENT_OCTETS_MAX: Final = 32 * 1024 * 1024  # per session: more than the largest window of the longest messages
 _TICK_S: Final = 1.0  # how exactly time-outs are kept; finer where a setting is shorter than four of these
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a carrier's sessions have seen since the start, for metrics."""
-
-    mobile_originated: int = 0  # messages from handsets: acknowledged, and reported nowhere
-    malformed: int = 0  # PDUs that could not be read
-    unexpected: int = 0  # answers to nothing that was asked
-    half_open: int = 0  # connections that enquire_link found dead
 
 
 class Token(NamedTuple):
@@ -223,6 +215,8 @@ class Session(asyncio.Protocol):
             self._write(_deliver_sm_resp(sequence))
 
     def _on_control(self, command: int, status: int, sequence: int, found: _Found) -> None:
+        if command == pdu.GENERIC_NACK:
+            status = status or pdu.ESME_RUNKNOWNERR  # it refuses, whatever its status says
         if command == pdu.ENQUIRE_LINK:
             self._write(pdu.encode_pdu(pdu.ENQUIRE_LINK_RESP, pdu.ESME_ROK, sequence))
         elif command == pdu.UNBIND:
@@ -231,9 +225,9 @@ class Session(asyncio.Protocol):
         elif command == pdu.UNBIND_RESP:
             self._close("unbound")
         elif command == self._bind_command | pdu.RESPONSE or (command == pdu.GENERIC_NACK and not self.bound.done()):
-            self._on_bind_answer(status if command != pdu.GENERIC_NACK else _nack_status(status))
+            self._on_bind_answer(status)
         elif command == pdu.GENERIC_NACK:
-            self._on_answer(_nack_status(status), sequence, b"", found)
+            self._on_answer(status, sequence, b"", found)
         elif command & pdu.RESPONSE:
             self._tally.unexpected += command != pdu.ENQUIRE_LINK_RESP
         elif command != pdu.ALERT_NOTIFICATION:  # which has no response (SMPP 3.4, 4.12)
@@ -286,6 +280,8 @@ class Session(asyncio.Protocol):
     def _write(self, octets: bytes) -> None:
         if octets and self._transport is not None and not self._transport.is_closing():
             self._transport.write(octets)
+            if self._is_write_paused and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX:
+                self.abort("the carrier sends, and reads nothing")
 
     def _close(self, why: str) -> None:
         """Ends the connection after what is written; soon, whether the peer reads it or not."""
@@ -294,11 +290,6 @@ class Session(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
             self._later(self._settings.unbind_timeout_s, self.abort, why)
-
-
-def _nack_status(status: int) -> int:
-    """A generic_nack refuses, whatever its status says: 0 becomes RUNKNOWNERR."""
-    return status or 0xFF
 
 
 def _deliver_sm_resp(sequence: int) -> bytes:

@@ -1,0 +1,147 @@
+"""Binding, unbinding, reconnecting, and noticing a peer that is no longer there."""
+
+import asyncio
+
+import pytest
+
+from heliograph.carriers.link import LinkState, Outcome
+from heliograph.carriers.smpp import SmppLink
+from tests.wire.recorder import Recorder, bound, opened, prepared, submit_all
+from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
+
+
+async def test_a_link_binds_as_it_is_told(smsc: Smsc) -> None:
+    async with bound(smsc.settings(system_type="OTP", binds=2)) as (_, inbox):
+        await inbox.until(lambda: inbox.states[-1][1] == "2 of 2 binds")
+    log = await smsc.log()
+    expected = {"command": "bind_transceiver", "system_id": "amina", "system_type": "OTP", "interface_version": 0x34, "status": 0}
+    assert log["binds"] == [expected] * 2
+    assert log["unbinds"] == 2
+
+
+async def test_sending_and_receiving_binds_work_as_one(smsc: Smsc) -> None:
+    await smsc.behave(receipts=[STANDARD_RECEIPT])
+    async with bound(smsc.settings(bind="tx+rx", binds=2)) as (link, inbox):
+        await inbox.until(lambda: inbox.states[-1][1] == "4 of 4 binds")
+        assert link.room() == 20  # two windows, those of the transmitters
+        await submit_all(link, inbox, prepared(link, 20))
+        await inbox.until_received(20)
+        log = await smsc.until("acknowledged", 20)
+    assert sorted(bind["command"] for bind in log["binds"]) == ["bind_receiver"] * 2 + ["bind_transmitter"] * 2
+    assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
+
+
+async def test_a_transmitter_alone_is_not_bound(smsc: Smsc) -> None:
+    await smsc.behave(bind_statuses=[0, 0x0F])
+    async with opened(smsc.settings(bind="tx+rx", backoff_min_s=30, backoff_max_s=30)) as (link, inbox):
+        await inbox.until_state(LinkState.REFUSED)
+        await smsc.until("binds", 2)
+        assert link.room() == 0
+    assert LinkState.BOUND not in [state for state, _ in inbox.states]
+
+
+async def test_a_wrong_password_is_visible_and_tried_again_slowly(smsc: Smsc) -> None:
+    await smsc.behave(password="another")
+    async with opened(smsc.settings(backoff_min_s=0.01, backoff_max_s=0.5)) as (link, inbox):
+        assert "0x0000000e" in await inbox.until_state(LinkState.REFUSED)
+        assert (link.state, link.room()) == (LinkState.REFUSED, 0)
+        first_s = asyncio.get_running_loop().time()
+        await smsc.until("binds", 2)
+        assert asyncio.get_running_loop().time() - first_s >= 0.2  # not 0.01: half of the longest pause at least
+        await smsc.behave(password="secret")
+        await inbox.until_state(LinkState.BOUND)
+    assert [state for state, _ in inbox.states].count(LinkState.REFUSED) == 1  # and none but BOUND ended it
+
+
+async def test_already_bound_is_visible_until_a_bind_succeeds(smsc: Smsc) -> None:
+    await smsc.behave(bind_statuses=[0x05, 0x0D])
+    async with opened(smsc.settings()) as (_, inbox):
+        await inbox.until_state(LinkState.BOUND)
+    assert [state for state, _ in inbox.states] == [
+        LinkState.CONNECTING,
+        LinkState.REFUSED,
+        LinkState.REFUSED,
+        LinkState.BOUND,
+        LinkState.CLOSED,
+    ]
+
+
+async def test_a_lost_connection_is_made_again(smsc: Smsc) -> None:
+    async with bound(smsc.settings()) as (link, inbox):
+        for times in range(1, 4):
+            await smsc.tell("drop")
+            await smsc.until("closed", times)
+            await inbox.until(lambda times=times: [state for state, _ in inbox.states].count(LinkState.BOUND) == times + 1)  # type: ignore[misc]
+        await submit_all(link, inbox, prepared(link, 1))
+    assert inbox.outcomes() == [Outcome.ACCEPTED]
+
+
+async def test_a_carrier_that_is_not_there_is_tried_until_it_is(smsc: Smsc) -> None:
+    pauses = smsc.settings(port=1, host="127.0.0.1")
+    async with opened(pauses) as (link, inbox):
+        await inbox.until(lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) >= 4)
+        assert (link.state, link.room()) == (LinkState.BACKING_OFF, 0)
+
+
+async def test_the_carrier_may_unbind(smsc: Smsc) -> None:
+    async with bound(smsc.settings()) as (link, inbox):
+        await smsc.tell("unbind")
+        await smsc.until("unbind_answers", 1)
+        await smsc.until("binds", 2)
+        await inbox.until_state(LinkState.BOUND)
+        await submit_all(link, inbox, prepared(link, 1))
+
+
+async def test_the_carrier_may_enquire(smsc: Smsc) -> None:
+    async with bound(smsc.settings()):
+        await smsc.tell("enquire")
+        await smsc.until("enquiry_answers", 1)
+
+
+async def test_a_silent_link_is_tested_and_a_dead_one_is_left(smsc: Smsc) -> None:
+    async with bound(smsc.settings(enquire_link_s=0.1, enquire_link_timeout_s=0.2)) as (link, inbox):
+        await smsc.until("enquiries", 3)
+        assert link.tally.half_open == 0
+        await smsc.behave(deaf=True)
+        link.submit(prepared(link, 2))
+        await inbox.until_answered(2)
+        assert "half-open" in await inbox.until_state(LinkState.BACKING_OFF)
+        await smsc.behave(deaf=False)
+        await inbox.until_state(LinkState.BOUND)
+    assert inbox.outcomes() == [Outcome.UNANSWERED] * 2
+    assert link.tally.half_open == 1
+
+
+async def test_closing_waits_for_answers_and_unbinds(smsc: Smsc) -> None:
+    await smsc.behave(delay_ms=200)
+    async with bound(smsc.settings()) as (link, inbox):
+        link.submit(prepared(link, 10))
+        await link.close(drain_s=5)
+        assert inbox.outcomes() == [Outcome.ACCEPTED] * 10
+        assert (link.room(), link.state) == (0, LinkState.CLOSED)
+    log = await smsc.until("closed", 1)
+    assert (log["unbinds"], len(log["binds"])) == (1, 1)
+
+
+async def test_closing_waits_no_longer_than_told(smsc: Smsc) -> None:
+    await smsc.behave(mute=True)
+    async with bound(smsc.settings()) as (link, inbox):
+        link.submit(prepared(link, 10))
+        began_s = asyncio.get_running_loop().time()
+        await link.close(drain_s=0.1)
+        assert asyncio.get_running_loop().time() - began_s < 1
+        assert inbox.outcomes() == [Outcome.UNANSWERED] * 10
+    assert (await smsc.log())["unbinds"] == 1
+
+
+@pytest.mark.parametrize("behaviour", [{"deaf": True}, {"bind_statuses": [0x0E] * 9}], ids=["deaf", "refusing"])
+async def test_closing_ends_whatever_the_carrier_does(smsc: Smsc, behaviour: dict[str, object]) -> None:
+    await smsc.behave(**behaviour)
+    inbox = Recorder()
+    link = SmppLink(smsc.settings(unbind_timeout_s=0.1), inbox)
+    await link.start()
+    await smsc.until("binds", 1)
+    async with asyncio.timeout(2):
+        await link.close(drain_s=0)
+    assert link.state is LinkState.CLOSED
+    await smsc.until("closed", 1)

@@ -82,6 +82,7 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",)),
         Figure(f"ours.flow.{kind}", "accept and deliver at once: delivered", "messages/s", ("kannel.receipts",)),
+        Figure(f"ours.cold.{kind}", "one-recipient sends in the first second after a start, all keys new", "messages/s"),
         Figure(f"ours.idle_p50.{kind}", "one send on an idle server, median", "ms"),
         Figure(f"ours.idle_p99.{kind}", "one send on an idle server, 99th percentile", "ms"),
         Figure(f"ours.start.{kind}", "serve, from start to ready", "s", aims=(Aim(at_most=1.5),)),

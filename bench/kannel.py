@@ -5,6 +5,7 @@ bearerbox keeps its queue in the spool store, one file a message, never fsynced;
 
 import contextlib
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from bench.control import ask
 from bench.processes import NotMeasured, free_port, helper, started, wait_for_port
 from bench.reading import Conditions, Reading
 
+PROGRAMS = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"  # Debian's are where an ordinary user's PATH does not lead
 READY_WITHIN_S = 15.0
 QUIET_S = 3.0  # no callback for so long: the queue is empty, or stuck
 QUEUE_MAX = 1_000_000  # never refuse for a full queue: its disk is what is measured
@@ -80,7 +82,17 @@ class Gateway:
 
 def installed() -> bool:
     """Whether Debian's `kannel` package, or another with the same programs, is here."""
-    return all(shutil.which(program, path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin") for program in ("bearerbox", "smsbox"))
+    return all(shutil.which(program, path=PROGRAMS) for program in ("bearerbox", "smsbox"))
+
+
+def version() -> str:
+    """Such as `1.4.5`."""
+    said = subprocess.run([_program("bearerbox"), "--version"], capture_output=True, text=True, check=False).stdout
+    return said.partition("version `")[2].partition("'")[0] or "unknown"
+
+
+def _program(name: str) -> str:
+    return shutil.which(name, path=PROGRAMS) or name
 
 
 @contextlib.contextmanager
@@ -93,9 +105,9 @@ def running(conditions: Conditions, smsc_port: int) -> Iterator[Gateway]:
         configuration = folder / "kannel.conf"
         configuration.write_text(_CONFIGURATION.format(folder=folder, smsc_port=smsc_port, queue_max=QUEUE_MAX, **ports))
         log = folder / "output.log"
-        with started(["bearerbox", "-v", "4", str(configuration)], log) as bearerbox:
+        with started([_program("bearerbox"), "-v", "4", str(configuration)], log) as bearerbox:
             wait_for_port(bearerbox, ports["smsbox_port"], READY_WITHIN_S, log)
-            with started(["smsbox", "-v", "4", str(configuration)], log) as smsbox:
+            with started([_program("smsbox"), "-v", "4", str(configuration)], log) as smsbox:
                 wait_for_port(smsbox, ports["http_port"], READY_WITHIN_S, log)
                 yield Gateway(ports["http_port"], folder)
 

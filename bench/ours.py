@@ -1,6 +1,7 @@
 """Heliograph itself, as it is installed: `heliograph serve` with 1,000 accounts and keys, limiter, idempotency and headers on."""
 
 import time
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench import load, setup, traffic
@@ -11,6 +12,7 @@ from bench.reading import Conditions, Reading
 from bench.server import SECRET_KEY, Serving, outcome, serving, set_up
 
 IDLE_S = 2.0
+WARM_RUNS_MAX = 15  # of a second each, until every key has been used twice
 DRAINED_WITHIN_S = 90.0
 POLL_S = 0.2  # asks the SMSC, not the server that is measured
 
@@ -23,16 +25,17 @@ def start(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One-recipient sends over 64 connections while the carrier is away, so that all stay queued; before that, one at a time on an idle server."""
+    """One-recipient sends over 64 connections while the carrier is away, so that all stay queued; and one at a time on an idle server."""
     kind = databases.kind
     with set_up(conditions, databases) as place, serving(place) as server:
         sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        warm = _warm(conditions, sends)
         idle = load.run(sends, 1, IDLE_S)
-        warm = load.run(sends, conditions.connections, conditions.warm_up_s)
         seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
-        lost = max(0, idle.answered + warm.answered + seen.answered - outcome(place).stored)
+        lost = max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)
         return [
-            Reading(f"ours.accept.{kind}", seen.per_s, seen.errors + warm.errors + lost, {**detail, "lost": lost}),
+            Reading(f"ours.cold.{kind}", warm.first_s_answered, warm.errors),
+            Reading(f"ours.accept.{kind}", seen.per_s, seen.errors + lost, {**detail, "lost": lost}),
             Reading(f"ours.idle_p50.{kind}", idle.p50_ms, idle.errors),
             Reading(f"ours.idle_p99.{kind}", idle.p99_ms, idle.errors),
             _memory(kind, server),
@@ -56,14 +59,16 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
     with set_up(conditions, databases) as place:
         with serving(place) as server:
             sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+            warm = _warm(conditions, sends)
             filled = load.run(sends, conditions.connections, conditions.fill_s)
         with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with serving(place) as server:
                 used = server.cpu_seconds()
-                per_s, errors, detail = _delivered(place, smsc["control_port"], filled.answered)
-                detail["cpu_s"] = server.cpu_seconds() - used
-                return [Reading(f"ours.drain.{kind}", per_s, errors + filled.errors, detail), _memory(kind, server)]
+                done = _until_delivered(place, smsc["control_port"])
+                detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
+                errors = warm.errors + filled.errors + done.errors_of(warm.answered + filled.answered)
+                return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
 
 
 def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
@@ -73,13 +78,34 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
         setup.point_carrier(place, smsc["port"], SECRET_KEY)
         with serving(place) as server:
             sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+            warm = _warm(conditions, sends)
+            before = _until_delivered(place, smsc["control_port"])
+            ask(smsc["control_port"], "/reset")
             seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
-            per_s, errors, rest = _delivered(place, smsc["control_port"], seen.answered)
+            done = _until_delivered(place, smsc["control_port"], before.stored)
+            errors = seen.errors + warm.errors + before.errors_of(warm.answered) + done.errors_of(seen.answered)
             return [
                 Reading(f"ours.flow_accept.{kind}", seen.per_s, seen.errors, detail),
-                Reading(f"ours.flow.{kind}", per_s, errors + seen.errors, rest),
+                Reading(f"ours.flow.{kind}", done.per_s, errors, asdict(done)),
                 _memory(kind, server),
             ]
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """What warming up sent. The first second is the coldest: every key is new to the server."""
+
+    answered: int
+    errors: int
+    first_s_answered: int
+
+
+def _warm(conditions: Conditions, sends: traffic.Traffic) -> Warm:
+    """Sends until every key has been used twice."""
+    runs: list[load.Load] = []
+    while not runs or (sum(run.answered for run in runs) < 2 * conditions.accounts and len(runs) < WARM_RUNS_MAX):
+        runs.append(load.run(sends, conditions.connections, 1.0))
+    return Warm(sum(run.answered for run in runs), sum(run.errors for run in runs), runs[0].answered)
 
 
 def _measured(server: Serving, sends: traffic.Traffic, connections: int, seconds: float) -> tuple[load.Load, dict[str, Any]]:
@@ -93,20 +119,33 @@ def _memory(kind: str, server: Serving) -> Reading:
     return Reading(f"ours.memory.{kind}", server.peak_resident_mib())
 
 
-def _delivered(place: Place, control_port: int, answered: int) -> tuple[float, int, dict[str, Any]]:
-    """Waits until every stored message is delivered: messages a second from the first submit_sm to the last `delivered`, errors, detail.
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of the messages since the last count, as the database and the SMSC tell."""
 
-    Lost, failed, undelivered and twice submitted messages are errors. Raises NotMeasured when nothing was delivered."""
+    per_s: float  # from the first submit_sm to the last `delivered`
+    stored: int
+    delivered: int
+    failed: int
+    smsc: dict[str, Any]
+
+    def errors_of(self, answered: int) -> int:
+        """Messages that were answered and are not stored, stored and not delivered, or submitted twice."""
+        return max(0, answered - self.stored) + (self.stored - self.delivered) + int(self.smsc["duplicates"])
+
+
+def _until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
+    """Waits until every stored message is delivered, or the time is over; the first `before` of them were delivered already.
+
+    Raises NotMeasured when nothing was delivered."""
     deadline = time.monotonic() + DRAINED_WITHIN_S
-    expected = outcome(place).stored  # the load is over: no more will come
+    expected = outcome(place).stored - before  # the load is over: no more will come
     counted = ask(control_port)
     while counted["receipts_answered"] < expected and time.monotonic() < deadline:
         time.sleep(POLL_S)
         counted = ask(control_port)
     seen = outcome(place)
-    if not seen.delivered:
+    if seen.delivered <= before:
         raise NotMeasured(f"no message was delivered within {DRAINED_WITHIN_S:g} s: {seen}, SMSC {counted}")
-    per_s = seen.delivered / (seen.last_delivered_at_s - counted["first_submit_at"])
-    lost = max(0, answered - seen.stored)
-    errors = lost + seen.stored - seen.delivered + counted["duplicates"]
-    return per_s, errors, {"stored": seen.stored, "delivered": seen.delivered, "failed": seen.failed, "lost": lost, "smsc": counted}
+    per_s = (seen.delivered - before) / (seen.last_delivered_at_s - counted["first_submit_at"])
+    return Done(per_s, seen.stored - before, seen.delivered - before, seen.failed, counted)

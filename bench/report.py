@@ -1,7 +1,6 @@
 """The results as tables for people and as JSON for programs."""
 
 import platform
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -67,15 +66,8 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "load_generator": load.generator(),
-        "kannel": _kannel_version(),
+        "kannel": kannel.version() if kannel.installed() else "not installed",
     }
-
-
-def _kannel_version() -> str:
-    if not kannel.installed():
-        return "not installed"
-    said = subprocess.run(["bearerbox", "--version"], capture_output=True, text=True, check=False).stdout
-    return said.partition("version `")[2].partition("'")[0] or "unknown"
 
 
 def _rows(figures: Sequence[Figure], readings: Sequence[Reading], found: dict[str, float]) -> Iterator[str]:

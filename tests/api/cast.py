@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from heliograph import accounts, keys, senders, wallet
+from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock
 from heliograph.base.db import Database
 
@@ -37,7 +37,7 @@ class Actor:
             senders.approve(tx, record.id, now_ms=clock.now_ms())
 
     def suspend(self) -> None:
-        """By the operator. Until the next poll of the configuration an answer may still be the old one, as contract section 3 allows."""
+        """By the operator, beside the API."""
         with self.db.write() as tx:
             accounts.suspend(tx, self.account_id)
 
@@ -50,9 +50,10 @@ class Cast:
 
 
 def make_cast(db: Database) -> Cast:
-    """amina with 1,000 credits, 50 GHS and the approved sender AMINA; bilal, her customer, with 100 credits; chidi with 100 of his own."""
+    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA; bilal, her customer, with 100 credits; chidi with 100 of his own."""
     with db.write() as tx:
         keys.set_tier(tx, *TIER)
+        carriers.set_route(tx, "", ["simulator"])
     amina = make_actor(db, "amina", credits=1_000, money="50.00")
     amina.sender("AMINA")
     bilal = make_actor(db, "bilal", credits=100, money="5.00", parent_id=amina.account_id)

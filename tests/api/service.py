@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
@@ -80,6 +81,15 @@ class Service:
             return list(await asyncio.gather(*requests))
 
         return self.run(gather())
+
+    def move_clock(self, by_ms: int) -> None:
+        """Time goes on, and nothing that was remembered of the configuration is believed any more."""
+        clock.move(by_ms)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Sees now what was changed beside the API, rather than within 0.3 s."""
+        self.run(self.app.cache.refresh())
 
     def send(self, who: Actor | str, to: list[str], *, message: str = "hello", sender: str = "AMINA", **more: Any) -> dict[str, Any]:
         """A send that is accepted; its `data`."""

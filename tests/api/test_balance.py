@@ -41,4 +41,5 @@ def test_acting_for_a_customer_takes_its_own_permission(api: Service, amina: Act
 
 def test_a_suspended_account_still_reads_its_balance(api: Service, amina: Actor) -> None:
     amina.suspend()
+    api.refresh()
     assert api.get(amina, "/balance").status == 200

@@ -21,13 +21,21 @@ _LENGTH: Final = 26
 RUN_MAX: Final = 1 << 20  # ids in one run; the low bits left free below a new base, so that a run never overflows into the version bits
 
 
+_last_ms = -1
+_count = 0
+
+
 def new_number(at_ms: int | None = None) -> int:
-    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, variant, 74 random bits, the lowest 20 of them zero-led for runs."""
+    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 that count up within one millisecond (section 6.2, method 1),
+    variant, 61 random bits. So this process's ids are in the order in which they were made, and lists by id are newest first."""
+    global _last_ms, _count
     ms = clock.now_ms() if at_ms is None else at_ms
-    random = int.from_bytes(os.urandom(10), "big")
-    rand_a = random & 0xFFF
-    rand_b = (random >> 12) & ((1 << 61) - 1)  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
-    return (ms << 80) | (0x7 << 76) | (rand_a << 64) | (0b10 << 62) | rand_b
+    if ms == _last_ms:
+        _count = min(_count + 1, 0xFFF)
+    else:
+        _last_ms, _count = ms, 0
+    rand_b = int.from_bytes(os.urandom(8), "big") >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    return (ms << 80) | (0x7 << 76) | (_count << 64) | (0b10 << 62) | rand_b
 
 
 def new(prefix: str) -> str:

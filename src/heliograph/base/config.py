@@ -23,4 +23,4 @@ def bump(tx: Connection) -> None:
 
 
 def epoch(tx: Connection) -> int:
-    return tx.execute(sa.select(config.c.epoch)).scalar_one()
+    return int(tx.execute(sa.select(config.c.epoch)).scalar_one())

@@ -72,10 +72,11 @@ class _PostgresTx:
         self._connection = connection
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        return await self._connection.fetch(sql, *args)
+        rows: list[Any] = await self._connection.fetch(sql, *args)
+        return rows
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        return await self._connection.fetch(sql, *columns) if columns[0] else []
+        return await self.fetch(sql, *columns) if columns[0] else []
 
 
 class _SqliteTx:

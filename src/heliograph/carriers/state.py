@@ -13,7 +13,8 @@ _DETAIL_MAX = 255
 def record_state(tx: Connection, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
     """Keeps a link's state; `down_since_ms` stays at the moment it went down until it is bound again."""
     down = None if state is LinkState.BOUND else sa.func.coalesce(carriers.c.down_since_ms, now_ms)
-    tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id).values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=down))
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id)
+               .values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=down))
 
 
 def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph import messages
-from heliograph.base import clock, config
+from heliograph.base import clock, config, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -35,6 +35,7 @@ from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
 SWEEP_S: Final = 1.0
+DEPTH_EVERY_SWEEPS: Final = 5  # counting a million runs takes 0.1 s
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
 
@@ -155,14 +156,26 @@ class Dispatch:
 
     async def _sweep(self) -> None:
         down: frozenset[int] = frozenset()
+        sweeps = 0
         while True:
             await asyncio.sleep(SWEEP_S)
+            sweeps += 1
             try:
+                if sweeps % DEPTH_EVERY_SWEEPS == 1:
+                    await self._measure()
                 routes, now_down = await asyncio.to_thread(self._routing, down)
                 await self._sweep_once(routes, now_down)
                 down = now_down
             except Unavailable:
                 log.warning("sweep_waits_for_database")
+
+    async def _measure(self) -> None:
+        depths = await messages.queue_depths(self._db, clock.now_ms())
+        for running in self._running.values():
+            waiting, age_s = depths.get(running.carrier.id, (0, 0.0))
+            metrics.QUEUE_DEPTH.labels(running.carrier.name).set(waiting)
+            metrics.QUEUE_AGE.labels(running.carrier.name).set(age_s)
+            metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
 
     def _routing(self, known_down: frozenset[int]) -> tuple[Routes, frozenset[int]]:
         with self._db.read() as tx:

@@ -13,12 +13,11 @@ from urllib.parse import parse_qsl
 
 import structlog
 
-from heliograph.base import ids
+from heliograph.base import ids, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
 from heliograph.base.forms import Query
 from heliograph.base.json import encode
-from heliograph.entry import metrics
 from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, authenticate, idempotency_key
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)

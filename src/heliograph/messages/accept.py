@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.base import clock, ids
+from heliograph.base import clock, ids, metrics
 from heliograph.base.batching import Batcher
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database, HotTx
@@ -64,6 +64,7 @@ class Acceptor:
         return tariff if tariff is not None else await self._cache.get("tariff", 0, load_tariff)
 
     async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
+        started_s = clock.monotonic_s()
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         async with self._db.hot() as tx:
             locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
@@ -74,7 +75,9 @@ class Acceptor:
             outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
             if batch.accepted:
                 await accept_sql.store(tx, batch.columns(), SALES_ID)
+        metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
+            batch.count()
             self._on_queued({run.carrier_id for accepted in batch.accepted for run in accepted.runs})
         return outcomes
 
@@ -136,6 +139,11 @@ class Batch:
             self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), send.account_id, row[6], -accepted.credits_used, row[5],
                                   accepted.credits_remaining, f"SMS to {send.message_count} recipient{'s' * (send.message_count > 1)}",
                                   ids.text_of_raw("snd", send.id), self.now_ms))
+
+    def count(self) -> None:
+        """What was stored, for /metrics."""
+        for send in self._sends:
+            metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
 
     def columns(self) -> accept_sql.Columns:
         """All accepted sends, laid out for one statement."""

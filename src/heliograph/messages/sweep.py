@@ -91,6 +91,13 @@ def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | No
     return next((carrier for carrier in route.carrier_ids if carrier not in down), None) if route is not None else None
 
 
+async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]]:
+    """By carrier: how many messages wait, and how long the next one in line has, in seconds."""
+    async with db.hot() as tx:
+        rows = await tx.fetch("SELECT carrier_id, sum(count), min(rank_us) FROM queue GROUP BY carrier_id")
+    return {row[0]: (int(row[1]), max(0.0, now_ms / 1_000 - row[2] / 1_000_000)) for row in rows}
+
+
 async def take_over(db: Database, worker: int, now_ms: int) -> int:
     """At the start of the one server: what another process held. Claimed but unwritten goes back to the queue; written becomes in doubt."""
     taken = 0

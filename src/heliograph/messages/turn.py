@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import structlog
 
-from heliograph.base import clock, ids
+from heliograph.base import clock, ids, metrics
 from heliograph.base.db import Database, HotTx
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
@@ -121,6 +121,7 @@ class Turn:
         room = min(link.room(), CLAIM_MAX) if self._claiming else 0
         if not (answers or arrived or self._uncertain or room > 0):
             return POLL_S
+        started_s = clock.monotonic_s()
         try:
             async with self._db.hot() as tx:
                 now_ms = clock.now_ms()
@@ -138,9 +139,19 @@ class Turn:
         self._outstanding.update((submission.message_id, submission.part) for submission in writing)
         link.submit(writing)
         link.acknowledge(arrived)
+        self._count(answers, arrived, len(writing), clock.monotonic_s() - started_s)
         if self._answers or self._receipts:
             return 0.0
         return BUSY_POLL_S if writing or kept else POLL_S
+
+    def _count(self, answers: list[Answer], arrived: list[Receipt], submitted: int, seconds: float) -> None:
+        name = self.carrier.name
+        metrics.transaction("turn", len(answers) + len(arrived) + submitted, seconds)
+        metrics.submitted(name, submitted, len(self._outstanding))
+        for answer in answers:
+            metrics.answered(name, answer.outcome.value)
+        for receipt in arrived:
+            metrics.received(name, receipt.state.value if receipt.state is not None else "unreadable")
 
     async def _take_back(self, tx: HotTx, now_ms: int) -> None:
         """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue."""

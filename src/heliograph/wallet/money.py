@@ -13,7 +13,8 @@ _WITH_THREE: Final = "BHD IQD JOD KWD LYD OMR TND"
 _WITH_FOUR: Final = "CLF UYW"
 _EXPONENTS: Final = {code: places for codes, places in ((_WITHOUT_DECIMALS, 0), (_WITH_THREE, 3), (_WITH_FOUR, 4)) for code in codes.split()}
 
-MINOR_MAX: Final = 10**15 - 1  # 15 digits: what a JSON number (a double) carries exactly, wherever the decimal point stands
+MINOR_DIGITS: Final = 15  # what a JSON number (a double) carries exactly, wherever the decimal point stands
+MINOR_MAX: Final = 10**MINOR_DIGITS - 1
 
 
 def currency(code: str) -> str:
@@ -47,15 +48,19 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
         raise refused(field, f"must be a number, not {shown(amount)}") from error
     if not exact.is_finite():
         raise refused(field, f"must be a number, not {shown(str(amount))}")
-    # by the digits, not by scaling: a Decimal such as 1E+999999 must cost nothing to refuse
-    if exact.adjusted() + exponent(currency) > 15:
+    # by its digits: Decimal's own arithmetic rounds to 28 of them, and 1E+999999 must cost nothing to refuse
+    sign, digits, last_place = exact.as_tuple()
+    significant = "".join(map(str, digits)).rstrip("0")
+    if not significant:
+        return 0
+    places = exponent(currency)
+    zeros = int(last_place) + len(digits) - len(significant) + places  # after the significant digits, in minor units
+    if zeros < 0:
+        raise refused(field, f"has more decimals than the {places} of {currency}: {shown(str(amount))}")
+    if exact.adjusted() + places >= MINOR_DIGITS:
         raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
-    minor = exact.scaleb(exponent(currency))
-    if minor != minor.to_integral_value():
-        raise refused(field, f"has more decimals than the {exponent(currency)} of {currency}: {shown(str(amount))}")
-    if abs(minor) > MINOR_MAX:
-        raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
-    return int(minor)
+    minor = int(significant + "0" * zeros)
+    return -minor if sign else minor
 
 
 def to_number(minor: int, currency: str) -> int | float:

@@ -1,0 +1,90 @@
+"""Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up costs more than counting."""
+
+from functools import cache
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})  # others would be labels without end
+
+REQUESTS: Final = Counter("heliograph_requests_total", "HTTP requests answered", ["method", "route", "status"])
+REQUEST_SECONDS: Final = Histogram("heliograph_request_seconds", "From the head of a request to its answer", ["route"], buckets=_SECONDS)
+ACCEPTED: Final = Counter("heliograph_messages_accepted_total", "Messages stored and queued", ["mode"])
+BATCH_SIZE: Final = Histogram("heliograph_batch_size", "Requests, or answers and receipts, in one transaction", ["path"], buckets=_SIZES)
+TRANSACTION_SECONDS: Final = Histogram("heliograph_transaction_seconds", "Transactions of the hot paths, commit included", ["path"], buckets=_SECONDS)
+SUBMITTED: Final = Counter("heliograph_submissions_total", "submit_sm handed to the wire", ["carrier"])
+ANSWERED: Final = Counter("heliograph_answers_total", "Answers to submit_sm", ["carrier", "outcome"])
+RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["carrier", "state"])
+WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"])
+BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
+QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
+QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the message next in line has waited", ["carrier"])
+
+
+@cache
+def _request(method: str, route: str, status: int) -> Counter:
+    return REQUESTS.labels(method if method in _METHODS else "other", route, str(status))
+
+
+@cache
+def _request_seconds(route: str) -> Histogram:
+    return REQUEST_SECONDS.labels(route)
+
+
+def request_answered(method: str, route: str, status: int, seconds: float) -> None:
+    """Counts one answer. `route` is a path of the endpoint table, never what a client wrote."""
+    _request(method, route, status).inc()
+    _request_seconds(route).observe(seconds)
+
+
+@cache
+def _accepted(sandbox: bool) -> Counter:
+    return ACCEPTED.labels("sandbox" if sandbox else "live")
+
+
+def accepted(messages: int, *, sandbox: bool) -> None:
+    _accepted(sandbox).inc(messages)
+
+
+@cache
+def _transaction(path: str) -> tuple[Histogram, Histogram]:
+    return BATCH_SIZE.labels(path), TRANSACTION_SECONDS.labels(path)
+
+
+def transaction(path: str, size: int, seconds: float) -> None:
+    """One transaction of a hot path (`accept` or `turn`) that carried `size` items."""
+    sizes, durations = _transaction(path)
+    sizes.observe(size)
+    durations.observe(seconds)
+
+
+@cache
+def _submitted(carrier: str) -> tuple[Counter, Gauge]:
+    return SUBMITTED.labels(carrier), WINDOW.labels(carrier)
+
+
+def submitted(carrier: str, count: int, outstanding: int) -> None:
+    """`count` more were written; `outstanding` are on the wire now."""
+    counter, window = _submitted(carrier)
+    counter.inc(count)
+    window.set(outstanding)
+
+
+@cache
+def _answered(carrier: str, outcome: str) -> Counter:
+    return ANSWERED.labels(carrier, outcome)
+
+
+def answered(carrier: str, outcome: str) -> None:
+    _answered(carrier, outcome).inc()
+
+
+@cache
+def _received(carrier: str, state: str) -> Counter:
+    return RECEIPTS.labels(carrier, state)
+
+
+def received(carrier: str, state: str) -> None:
+    _received(carrier, state).inc()

@@ -1,0 +1,46 @@
+"""Factories for the tests of use cases: plain functions."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+from heliograph import accounts, wallet
+from heliograph.base import config
+from heliograph.base.db import Database
+
+NOW_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+
+T = TypeVar("T")
+
+
+def account(db: Database, name: str = "amina", *, credits: int = 0, balance: int = 0, parent_id: str | None = None) -> accounts.Account:
+    """An account in Ghana, with a wallet in GHS that holds this much."""
+    with db.write() as tx:
+        made = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=NOW_MS)
+        wallet.open_wallet(tx, made.id, "GHS")
+        if credits:
+            wallet.grant(tx, made.id, credits, "to begin with", now_ms=NOW_MS)
+        if balance:
+            wallet.topup(tx, made.id, balance, "to begin with", now_ms=NOW_MS)
+    return made
+
+
+def epoch(db: Database) -> int:
+    with db.read() as tx:
+        return config.epoch(tx)
+
+
+def at_once(count: int, work: Callable[[int], T]) -> list[T | Exception]:
+    """What `work(k)` gave in each of `count` threads that start together: its result, or the exception."""
+    start = Barrier(count)
+
+    def run(k: int) -> T | Exception:
+        start.wait()
+        try:
+            return work(k)
+        except Exception as error:  # noqa: BLE001  it is the result
+            return error
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(run, range(count)))

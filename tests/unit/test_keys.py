@@ -1,0 +1,64 @@
+"""Keys as texts: made, told from mistyped ones, and what may stand in their permissions."""
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.keys import ALL_PERMISSIONS, digest, make_key, parse_permissions, well_formed
+
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+KEY = make_key(sandbox=False)
+
+
+def test_a_key_names_its_mode_and_ends_in_the_checksum_of_what_stands_before() -> None:
+    for sandbox, prefix in ((False, "sk_live_"), (True, "sk_test_")):
+        key = make_key(sandbox)
+        assert key.startswith(prefix)
+        assert len(key) == 46
+        value = 0
+        for character in key[-6:]:
+            value = value * 62 + BASE62.index(character)
+        assert value == zlib.crc32(key[:-6].encode())
+        assert well_formed(key)
+
+
+def test_no_two_keys_are_equal_and_each_has_its_own_digest() -> None:
+    keys = {make_key(sandbox=True) for _ in range(1_000)}
+    assert len(keys) == len({digest(key) for key in keys}) == 1_000
+    assert all(len(digest(key)) == 32 for key in keys)
+
+
+@given(st.integers(0, len(KEY) - 1), st.characters())
+def test_a_key_with_one_wrong_character_is_not_well_formed(place: int, character: str) -> None:
+    mistyped = KEY[:place] + character + KEY[place + 1 :]
+    assert well_formed(mistyped) is (mistyped == KEY)
+
+
+@given(st.integers(8, len(KEY) - 2))
+def test_a_key_with_two_neighbours_swapped_is_not_well_formed(place: int) -> None:
+    swapped = KEY[:place] + KEY[place + 1] + KEY[place] + KEY[place + 2 :]
+    assert well_formed(swapped) is (swapped == KEY)
+
+
+@given(st.text(max_size=60))
+def test_other_texts_are_not_well_formed(text: str) -> None:
+    assert not well_formed(text)
+
+
+@given(st.sets(st.sampled_from(ALL_PERMISSIONS), min_size=1).flatmap(lambda names: st.permutations(sorted(names))))
+def test_permissions_are_read_in_any_order_and_kept_in_the_specifications(names: list[str]) -> None:
+    assert parse_permissions(" , ".join(names)) == tuple(name for name in ALL_PERMISSIONS if name in names)
+
+
+def test_all_means_the_nine() -> None:
+    assert parse_permissions("all") == ALL_PERMISSIONS
+    assert len(ALL_PERMISSIONS) == 9
+
+
+@pytest.mark.parametrize("text", ["", "sms.send,", "sms.sent", "all,sms.send", "SMS.SEND"])
+def test_a_permission_that_is_none_is_refused_with_those_there_are(text: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"permissions must be all, or some of sms\.send, .*sender_ids\.write; not '"):
+        parse_permissions(text)

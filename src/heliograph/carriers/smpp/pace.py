@@ -59,14 +59,18 @@ class Pace:
             return UNLIMITED
         self._tokens = min(self._burst(rate), self._tokens + (now_s - self._filled_s) * rate)
         self._filled_s = now_s
-        self._forget(now_s)
-        # the bucket alone would let 1.25 times the rate into one second after a rest, and carriers count by the second
-        return max(0, min(int(self._tokens + 1e-9), ceil(rate) - self._sent_sum))
+        allowance = int(self._tokens + 1e-9)
+        if self._agreed is not None:
+            # the bucket alone would let 1.25 times the rate into one second after a rest, and carriers count by the second
+            self._forget(now_s)
+            allowance = min(allowance, ceil(self._agreed) - self._sent_sum)
+        return max(0, allowance)
 
     def sent(self, count: int, now_s: float) -> None:
         self._step(now_s)
         if self.tps is not None:
             self._tokens -= count
+        if self._agreed is not None:
             self._sent.append((now_s, count))
             self._sent_sum += count
 

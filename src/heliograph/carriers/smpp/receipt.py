@@ -64,7 +64,7 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
     raw = message.short_message or tlvs.get(pdu.MESSAGE_PAYLOAD, b"")
     fields = _fields(_text(message, raw))
     ref = pdu.decode_string(tlvs.get(pdu.RECEIPTED_MESSAGE_ID, b"")).strip() or fields.get("id")
-    state = _MESSAGE_STATES.get(int.from_bytes(tlvs.get(pdu.MESSAGE_STATE, b"\xff"), "big")) or _STATES.get(fields.get("stat", "").upper())
+    state = _MESSAGE_STATES.get(int.from_bytes(tlvs.get(pdu.MESSAGE_STATE) or b"\xff", "big")) or _STATES.get(fields.get("stat", "").upper())
     if message.esm_class & pdu.ESM_TYPE == pdu.ESM_INTERMEDIATE and state is not None:
         state = ReceiptState.ENROUTE  # an intermediate notification (SMPP 3.4, 2.11) ends nothing, whatever it names
     error = fields.get("err") or _network_error(tlvs.get(pdu.NETWORK_ERROR_CODE, b""))

@@ -37,7 +37,7 @@ def test_a_sender_is_submitted_then_approved_and_then_usable(db: Database) -> No
     }  # fmt: skip
     with db.read() as tx:
         assert senders.find(tx, senders.text_id(approved)) == approved
-        assert senders.approved_senders(tx, amina.id, sandbox=False) == senders.approved_senders(tx, amina.id, sandbox=True) == {"amina": "AMINA"}
+        assert senders.approved_senders(tx, {amina.id}) == {(amina.id, mode): {"amina": "AMINA"} for mode in (False, True)}
 
 
 def test_a_sandbox_sender_is_approved_at_once_and_for_sandbox_only(db: Database) -> None:
@@ -45,8 +45,7 @@ def test_a_sandbox_sender_is_approved_at_once_and_for_sandbox_only(db: Database)
     assert register(db, amina.id, sandbox=True).status == "approved"
     decide(db, register(db, chidi.id), "approved")
     with db.read() as tx:
-        assert senders.approved_senders(tx, amina.id, sandbox=True) == {"amina": "AMINA"}
-        assert senders.approved_senders(tx, amina.id, sandbox=False) == {}
+        assert senders.approved_senders(tx, {amina.id}) == {(amina.id, True): {"amina": "AMINA"}}
 
 
 def test_the_same_sender_in_any_case_is_the_existing_record_also_for_many_at_once(db: Database) -> None:

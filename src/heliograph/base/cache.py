@@ -1,8 +1,14 @@
-"""What a process remembers of the configuration, and for how long: until the epoch moves, never longer than 0.9 s unchecked."""
+"""What a process remembers of the configuration, and for how long: until the epoch moves, never longer than 0.9 s unchecked.
+
+When the epoch has moved, all that is remembered is read anew in one query a kind, not forgotten: a change of one key must not
+make the next thousand requests wait for a look-up each. What is asked for and not remembered is loaded together with whatever
+else is missing at that moment.
+"""
 
 import asyncio
-from collections.abc import Callable, Hashable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 import structlog
 from sqlalchemy.engine import Connection
@@ -13,62 +19,101 @@ from heliograph.base.errors import Unavailable
 
 POLL_S: Final = 0.3
 STALE_S: Final = 0.9  # past this a change may have been missed: every answer is 503 until the database is seen again
-ENTRIES_MAX: Final = 200_000  # of each kind; then that kind starts anew
+ENTRIES_MAX: Final = 20_000  # of each kind, read anew in half a second; past it that kind starts anew
+KEYS_PER_QUERY: Final = 500
 
-K = TypeVar("K", bound=Hashable)
+K = TypeVar("K")
 V = TypeVar("V")
-_MISSING: Final = object()
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
+class Kind(Generic[K, V]):
+    """One sort of thing to remember. `load(tx, keys)` gives the values of those keys that exist, at most KEYS_PER_QUERY at once."""
+
+    name: str
+    load: Callable[[Connection, Sequence[K]], dict[K, V]]
+
+
 class ConfigCache:
-    """Values loaded from the configuration's tables, by kind and key, all dropped when `config.epoch` moves."""
+    """Values of the configuration's tables, by kind and key, as of one epoch."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._kinds: dict[str, dict[Any, Any]] = {}
+        self._kinds: dict[Kind[Any, Any], dict[Any, Any]] = {}
+        self._missing: dict[tuple[Kind[Any, Any], Any], asyncio.Future[Any]] = {}
+        self._loading: asyncio.Task[None] | None = None
+        self._refreshing = asyncio.Lock()
         self.epoch = -1
         self._seen_s = float("-inf")
 
-    def peek(self, kind: str, key: Hashable) -> Any:
+    def peek(self, kind: Kind[K, V], key: K) -> V | None:
         """The remembered value; None when it must be loaded. Raises Unavailable when what is remembered may be out of date."""
-        self.check()
-        return self._kinds.get(kind, {}).get(key)
-
-    def check(self) -> None:
         if clock.monotonic_s() - self._seen_s > STALE_S:
             raise Unavailable("The database is not reachable.")
+        entries = self._kinds.get(kind)
+        return entries.get(key) if entries is not None else None
 
-    async def get(self, kind: str, key: K, load: Callable[[Connection, K], V]) -> V:
-        """The value, loaded in a thread if it is not remembered. Absence (a None) is loaded anew each time."""
+    async def get(self, kind: Kind[K, V], key: K) -> V | None:
+        """The value, loaded if it is not remembered; None when there is none (that is not remembered)."""
         if clock.monotonic_s() - self._seen_s > STALE_S:
             await self.refresh()
-        found = self._kinds.get(kind, {}).get(key, _MISSING)
-        if found is not _MISSING:
-            return found  # type: ignore[no-any-return]
-        epoch, value = await asyncio.to_thread(self._load, key, load)
-        self._moved_to(epoch)
-        if value is not None and epoch == self.epoch:
-            entries = self._kinds.setdefault(kind, {})
-            if len(entries) >= ENTRIES_MAX:
-                entries.clear()
-            entries[key] = value
+        found = self.peek(kind, key)
+        if found is not None:
+            return found
+        waiting = self._missing.get((kind, key))
+        if waiting is None:
+            waiting = self._missing[kind, key] = asyncio.get_running_loop().create_future()
+            if self._loading is None:
+                self._loading = asyncio.create_task(self._load_missing())
+        value: V | None = await asyncio.shield(waiting)
         return value
 
-    def _load(self, key: K, load: Callable[[Connection, K], V]) -> tuple[int, V]:
-        with self._db.read() as tx:
-            return config.epoch(tx), load(tx, key)
+    async def _load_missing(self) -> None:
+        try:
+            while self._missing:
+                asked, self._missing = self._missing, {}
+                try:
+                    epoch, loaded = await asyncio.to_thread(self._load, list(asked))
+                except Exception as error:  # noqa: BLE001  whoever waits gets it
+                    for waiting in asked.values():
+                        waiting.set_exception(error)
+                        waiting.exception()  # its waiter may have gone: then nobody else reads it
+                    continue
+                for (kind, key), waiting in asked.items():
+                    value = loaded.get(kind, {}).get(key)
+                    if value is not None and epoch == self.epoch:
+                        self._remember(kind, key, value)
+                    waiting.set_result(value)
+        finally:
+            self._loading = None
 
-    def _moved_to(self, epoch: int) -> None:
-        if epoch > self.epoch:  # a slow reader may bring an older one: it is then simply not remembered
-            self._kinds.clear()
-            self.epoch = epoch
+    def _remember(self, kind: Kind[K, V], key: K, value: V) -> None:
+        entries = self._kinds.setdefault(kind, {})
+        if len(entries) >= ENTRIES_MAX:
+            entries.clear()
+        entries[key] = value
+
+    def _load(self, asked: list[tuple[Kind[Any, Any], Any]]) -> tuple[int, dict[Kind[Any, Any], dict[Any, Any]]]:
+        by_kind: dict[Kind[Any, Any], list[Any]] = {}
+        for kind, key in asked:
+            by_kind.setdefault(kind, []).append(key)
+        with self._db.read() as tx:
+            epoch = config.epoch(tx)  # first: what is read after it is at least as new
+            loaded: dict[Kind[Any, Any], dict[Any, Any]] = {kind: {} for kind in by_kind}
+            for kind, keys in by_kind.items():
+                for start in range(0, len(keys), KEYS_PER_QUERY):
+                    loaded[kind] |= kind.load(tx, keys[start : start + KEYS_PER_QUERY])
+            return epoch, loaded
 
     async def refresh(self) -> None:
-        """Reads the epoch now; raises Unavailable when the database cannot be read."""
-        asked_s = clock.monotonic_s()
-        self._moved_to(await asyncio.to_thread(self._read_epoch))
-        self._seen_s = asked_s
+        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read."""
+        async with self._refreshing:
+            asked_s = clock.monotonic_s()
+            if await asyncio.to_thread(self._read_epoch) != self.epoch:
+                remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
+                self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
+            self._seen_s = asked_s
 
     def _read_epoch(self) -> int:
         with self._db.read() as tx:

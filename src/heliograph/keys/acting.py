@@ -1,5 +1,6 @@
 """Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints means that customer (contract section 3)."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -7,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
-from heliograph.base.cache import ConfigCache
+from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.keys.authenticate import Principal
 from heliograph.keys.permissions import CONNECT_CUSTOMERS
@@ -38,7 +39,7 @@ async def acting_for_cached(cache: ConfigCache, principal: Principal, customer_i
         return principal.account_id
     _permit(principal)
     key = (principal.account_id, customer_id)
-    return _checked(cache.peek("customer", key) or await cache.get("customer", key, _load), changes)
+    return _checked(await cache.get(CUSTOMERS, key), changes)
 
 
 def _permit(principal: Principal) -> None:
@@ -63,3 +64,10 @@ def _load(tx: Connection, key: tuple[str, str]) -> _Customer | None:
     row = tx.execute(sa.select(accounts.c.id, accounts.c.status != "active")
                      .where(accounts.c.id == raw, accounts.c.parent_id == partner_id)).one_or_none()
     return None if row is None else _Customer(row[0], bool(row[1]))
+
+
+def _load_many(tx: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], _Customer]:
+    return {key: customer for key in keys if (customer := _load(tx, key)) is not None}
+
+
+CUSTOMERS: Final = Kind("customer", _load_many)  # by partner's raw id and customer's id

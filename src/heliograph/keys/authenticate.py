@@ -1,6 +1,7 @@
 """From an Authorization header to who is calling: SHA-256 of the key, looked up in the cached configuration."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
-from heliograph.base.cache import ConfigCache
+from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.errors import Unauthorized
 from heliograph.keys.issue import well_formed
 from heliograph.keys.tables import api_keys, tiers
@@ -56,22 +57,24 @@ def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
 async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -> Principal:
     """Raises Unauthorized for a missing, malformed, unknown, revoked or expired key (one reason: a stranger learns nothing)."""
     digest = hashlib.sha256(bearer_key(headers).encode()).digest()
-    principal: Principal | None = cache.peek("key", digest) or await cache.get("key", digest, load_principal)
+    principal = cache.peek(PRINCIPALS, digest)
+    if principal is None:
+        principal = await cache.get(PRINCIPALS, digest)
     if principal is None or (principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()):
         raise Unauthorized
     return principal
 
 
-def load_principal(tx: Connection, digest: bytes) -> Principal | None:
+def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     parent = accounts.alias("parent")
-    row = tx.execute(
-        sa.select(api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute, api_keys.c.expires_at_ms,
-                  api_keys.c.prefix, sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active"))
+    suspended = sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active")
+    rows = tx.execute(
+        sa.select(api_keys.c.sha256, api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute,
+                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended)
         .join(accounts, accounts.c.id == api_keys.c.account_id).join(tiers, tiers.c.name == api_keys.c.tier)
         .outerjoin(parent, parent.c.id == accounts.c.parent_id)
-        .where(api_keys.c.sha256 == digest, api_keys.c.revoked_at_ms.is_(None))
-    ).one_or_none()
-    if row is None:
-        return None
-    key_id, account_id, sandbox, permissions, per_minute, expires_at_ms, prefix, suspended = row
-    return Principal(key_id, account_id, sandbox, frozenset(permissions.split(",")), per_minute, expires_at_ms, prefix, bool(suspended))
+        .where(api_keys.c.sha256.in_(digests), api_keys.c.revoked_at_ms.is_(None)))
+    return {bytes(row[0]): Principal(row[1], row[2], row[3], frozenset(row[4].split(",")), row[5], row[6], row[7], bool(row[8])) for row in rows}
+
+
+PRINCIPALS: Final = Kind("key", _load)  # by the SHA-256 of the key

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.batching import Batcher
-from heliograph.base.cache import ConfigCache
+from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.db import Database, HotTx
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
@@ -56,12 +56,18 @@ class Acceptor:
 
     async def _facts(self, request: SendRequest) -> AccountFacts:
         key = (request.account_id, request.sandbox)
-        facts: AccountFacts | None = self._cache.peek("account", key)
-        return facts if facts is not None else await self._cache.get("account", key, load_facts)
+        facts = self._cache.peek(FACTS, key)
+        if facts is None:
+            facts = await self._cache.get(FACTS, key)
+        assert facts is not None  # accounts are never deleted
+        return facts
 
     async def _tariff(self) -> Tariff:
-        tariff: Tariff | None = self._cache.peek("tariff", 0)
-        return tariff if tariff is not None else await self._cache.get("tariff", 0, load_tariff)
+        tariff = self._cache.peek(TARIFF, 0)
+        if tariff is None:
+            tariff = await self._cache.get(TARIFF, 0)
+        assert tariff is not None
+        return tariff
 
     async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
         started_s = clock.monotonic_s()
@@ -194,14 +200,16 @@ def _send_row(accepted: Accepted, send: Send) -> tuple[Any, ...]:
             send.exceptions, send.created_at_ms)
 
 
-def load_facts(tx: Connection, key: tuple[str, bool]) -> AccountFacts:
-    account_id, sandbox = key
-    countries, daily_credits = tx.execute(sa.select(accounts.c.countries, accounts.c.daily_credits).where(accounts.c.id == account_id)).one()
-    return AccountFacts(approved_senders(tx, account_id, sandbox=sandbox), frozenset(countries.split(",")) if countries is not None else None,
-                        daily_credits)
+def _load_facts(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], AccountFacts]:
+    rows = tx.execute(sa.select(accounts.c.id, accounts.c.countries, accounts.c.daily_credits).where(accounts.c.id.in_({key[0] for key in keys})))
+    limits = {account_id: (frozenset(countries.split(",")) if countries is not None else None, daily) for account_id, countries, daily in rows}
+    senders = approved_senders(tx, {key[0] for key in keys})
+    return {key: AccountFacts(senders.get(key, {}), *limits[key[0]]) for key in keys if key[0] in limits}
 
 
-def load_tariff(tx: Connection, _: int) -> Tariff:
-    return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
+def _load_tariff(tx: Connection, keys: Sequence[int]) -> dict[int, Tariff]:
+    return {0: Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))}
 
 
+FACTS: Final = Kind("account", _load_facts)  # by raw id and mode
+TARIFF: Final = Kind("tariff", _load_tariff)  # the one there is, by 0

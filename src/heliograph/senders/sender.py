@@ -1,5 +1,6 @@
 """What a sender ID is, and how ones are found."""
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -76,10 +77,15 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     return [Sender(*row) for row in tx.execute(query)]
 
 
-def approved_senders(tx: Connection, account_id: str, *, sandbox: bool) -> dict[str, str]:
-    """What a send may name in this mode: the sender in lower case → as it was approved, and goes out."""
-    found = sorted(usable(tx, account_id, sandbox=sandbox), key=lambda sender: sender.sandbox)  # this mode's spelling over the other's
-    return {folded(sender.sender): sender.sender for sender in found}
+def approved_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], dict[str, str]]:
+    """What sends may name, by account and mode: the sender in lower case → as it was approved, and goes out."""
+    query = sa.select(*COLUMNS).where(senders.c.account_id.in_(account_ids), senders.c.status == "approved").order_by(senders.c.sandbox, senders.c.id)
+    found: dict[tuple[str, bool], dict[str, str]] = {}
+    for sender in (Sender(*row) for row in tx.execute(query)):
+        # a live one serves both modes; its own mode's spelling, which comes later here, stands over the other's
+        for sandbox in (True,) if sender.sandbox else (False, True):
+            found.setdefault((sender.account_id, sandbox), {})[folded(sender.sender)] = sender.sender
+    return found
 
 
 def default_sender(tx: Connection, account_id: str, *, sandbox: bool) -> Sender | None:

@@ -9,6 +9,8 @@ Three forms of one id, each where it is cheapest:
 """
 
 import os
+import struct
+from collections.abc import Iterator
 from typing import Final
 
 from heliograph.base import clock
@@ -19,7 +21,6 @@ _VALUE: Final = {c: i for i, c in enumerate(_ALPHABET)}
 _LENGTH: Final = 26
 
 RUN_MAX: Final = 1 << 20  # ids in one run; the low bits left free below a new base, so that a run never overflows into the version bits
-
 
 _last_ms = -1
 _count = 0
@@ -34,8 +35,28 @@ def new_number(at_ms: int | None = None) -> int:
         _count = min(_count + 1, 0xFFF)
     else:
         _last_ms, _count = ms, 0
-    rand_b = int.from_bytes(os.urandom(8), "big") >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    rand_b = _random_64_bits() >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
     return (ms << 80) | (0x7 << 76) | (_count << 64) | (0b10 << 62) | rand_b
+
+
+_randomness: Iterator[int] = iter(())
+
+
+def _random_64_bits() -> int:
+    """From the system's random source, fetched 4 KiB at a time: a system call for each id costs more than all the rest of it."""
+    global _randomness
+    for bits in _randomness:
+        return bits
+    _randomness = iter(struct.unpack("512Q", os.urandom(4_096)))
+    return next(_randomness)
+
+
+def _forget_randomness() -> None:
+    global _randomness
+    _randomness = iter(())
+
+
+os.register_at_fork(after_in_child=_forget_randomness)  # two processes must not draw the same
 
 
 def new(prefix: str) -> str:

@@ -34,7 +34,8 @@ def send(db: Database, account_id: str, paid: Sequence[Paid], *, at_ms: int, san
             message_count=len(paid), expires_at_ms=at_ms, credits_required=cost, credits_used=cost, credits_remaining=0, created_at_ms=at_ms))
         tx.execute(messages.insert(), [
             {"id": ids.raw_of_number(number + 1 + k), "send_id": send_id, "account_id": account_id, "sandbox": sandbox, "carrier_id": 1,
-             "segments": 1, "status": "failed" if refunded else "sent", "error_code": "unknown" if refunded else None, "credits": credits, "refunded": refunded}
+             "segments": 1, "status": "failed" if refunded else "sent", "error_code": "unknown" if refunded else None, "credits": credits,
+             "refunded": refunded}
             for k, (credits, refunded) in enumerate(paid)])
         reference = ids.text_of_raw("snd", send_id)
         if cost:

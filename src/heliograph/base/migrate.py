@@ -28,6 +28,8 @@ def upgrade(url: str) -> None:
                 connection.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
                 connection.commit()
+            else:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # likewise; and a migration that breaks off leaves nothing behind
             config = _config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")

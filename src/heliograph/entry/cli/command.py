@@ -94,11 +94,15 @@ def _expected() -> tuple[type[Exception], ...]:
 
 
 def _told(error: Exception) -> str:
-    from sqlalchemy.exc import OperationalError
+    from sqlalchemy.exc import DBAPIError
 
-    if isinstance(error, OperationalError):  # base.db lets only those through that another try may not meet
+    from heliograph.base.db import is_conflict
+
+    if not isinstance(error, DBAPIError):
+        return str(error)
+    if is_conflict(error):
         return "The database is busy; nothing was changed. Try again."
-    return str(error)
+    return f"The database refused: {str(error.orig).splitlines()[0]}"  # without SQLAlchemy's second line, which holds the statement and its values
 
 
 def examples(*lines: str) -> str:

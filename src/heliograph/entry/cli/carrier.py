@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.entry.cli.command import Noun, Session, examples
+from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import OrWord, given, read_password
 
@@ -140,3 +140,23 @@ def remove(session: Session, name: str) -> None:
     with session.write() as tx:
         remove_carrier(tx, name, messages_waiting=waiting_for_carrier(tx, carrier_named(tx, name).id))
     show(session, {"name": name, "removed": True})
+
+
+@command.command("test", epilog=examples("carrier test mtn"))
+@click.argument("name")
+def test(session: Session, name: str) -> None:
+    """Bind to an SMPP carrier with its settings, and unbind again. Exit status 1 if it does not let us in."""
+    import asyncio
+
+    from heliograph.carriers import LinkState, carrier_named, connection_settings
+    from heliograph.entry.doctor import try_to_bind
+
+    with session.read() as tx:
+        carrier = carrier_named(tx, name)
+        if carrier.type != "smpp":
+            raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
+        connection = connection_settings(tx, carrier, session.settings.secret_key)
+    state, detail = asyncio.run(try_to_bind(connection))
+    if state is not LinkState.BOUND:
+        raise Failure(f"{name} at {connection.host}:{connection.port} cannot be bound: {detail}")
+    show(session, {"name": name, "state": state.value, "detail": detail})

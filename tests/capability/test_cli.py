@@ -1,0 +1,301 @@
+"""The operator's commands, run as they are typed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+import sqlalchemy as sa
+from alembic.script import ScriptDirectory
+from click.testing import CliRunner
+
+from heliograph import keys, wallet
+from heliograph.base import migrate
+from heliograph.base.db import Database
+from heliograph.entry.cli import COMMANDS, main
+from heliograph.entry.cli.schema import newest_version
+from heliograph.keys.tables import api_keys
+from heliograph.messages.tables import queue
+from heliograph.wallet.tables import wallets
+
+SECRET_KEY = "s" * 32
+
+
+class Said(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(database_url: str, tmp_path: Path) -> Run:
+    """`run("account", "list")`: as from a shell, on the test's database."""
+
+    def command(*args: object, stdin: str | None = None) -> Said:
+        env = {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
+        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin, env=env)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Said(result.exit_code, result.stdout, result.stderr)
+
+    return command
+
+
+@pytest.fixture
+def amina(run: Run) -> str:
+    """The id of an account with 1,000 credits and 50 GHS."""
+    made = run("account", "create", "Amina Foods", "--country", "gh", "--currency", "ghs", "--credits", 1000, "--balance", "50", "--json")
+    return str(made.json["id"])
+
+
+def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: str) -> None:
+    shown = run("account", "show", "Amina Foods", "--json").json
+    assert shown == {
+        "id": amina, "name": "Amina Foods", "country_code": "GH", "status": "active", "wallet": {"balance": 50, "currency": "GHS"},
+        "sms_credits": 1000, "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None, "daily_credits": None, "time_zone": "UTC",
+        "created_at": shown["created_at"],
+    }  # fmt: skip
+    changed = run("account", "set", amina, "--max-tier", "enterprise", "--countries", "gh,ng", "--daily-credits", 500, "--low-balance", 20,
+                  "--low-balance-amount", "7.50", "--time-zone", "Africa/Accra", "--json").json
+    assert changed == {**shown, "max_tier": "enterprise", "countries": ["GH", "NG"], "daily_credits": 500, "low_balance_credits": 20,
+                       "low_balance_amount": 7.5, "time_zone": "Africa/Accra"}
+    run("account", "set", amina, "--max-tier", "standard", "--countries", "all", "--daily-credits", "none", "--low-balance-amount", "none")
+    assert run("account", "suspend", amina, "--json").json["status"] == "suspended"
+    assert run("account", "resume", amina, "--json").json == {**shown, "low_balance_credits": 20, "time_zone": "Africa/Accra"}
+
+
+def test_lists_go_on_where_they_ended(run: Run) -> None:
+    for name in ("amina", "bilal", "chidi"):
+        run("account", "create", name, "--country", "GH", "--currency", "GHS")
+    first = run("account", "list", "--limit", 2, "--json").json
+    rest = run("account", "list", "--limit", 2, "--before", first[-1]["id"], "--json").json
+    assert sorted(account["name"] for account in first + rest) == ["amina", "bilal", "chidi"]
+    printed = run("account", "list", "--limit", 2)
+    assert printed.out.split("\n")[0].split() == "ID NAME COUNTRY CODE STATUS SMS CREDITS WALLET BALANCE WALLET CURRENCY".split()
+    assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
+
+
+def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:
+    made = run("key", "create", "--account", amina, "--mode", "sandbox", "--tier", "enterprise", "--permissions", "sms.send,sms.read",
+               "--expires", "90d", "--json").json
+    assert made["key"].startswith("sk_test_")
+    assert (made["account_id"], made["tier"], made["permissions"], made["sandbox"]) == (amina, "enterprise", ["sms.send", "sms.read"], True)
+    database = Database(database_url)
+    with database.read() as tx:
+        assert bytes(tx.execute(sa.select(api_keys.c.sha256)).scalar_one()) == keys.digest(made["key"])
+    database.close()
+    listed = run("key", "list", "--account", "Amina Foods", "--json")
+    assert [key["id"] for key in listed.json] == [made["id"]]
+    assert made["key"] not in listed.out
+    assert run("key", "revoke", made["id"], "--json").json["revoked_at"] is not None
+
+
+def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str) -> None:
+    granted = run("credits", "grant", "--account", amina, "--credits", 500, "--reason", "Invoice 17", "--reference", "inv-17", "--json").json
+    assert granted == {
+        "id": granted["id"], "account_id": amina, "type": "credit_grant", "amount": 0, "currency": "GHS", "credits": 500, "balance_after": 50,
+        "credits_after": 1500, "description": "Invoice 17", "reference": "inv-17", "created_at": granted["created_at"], "applied": True,
+    }  # fmt: skip
+    again = run("credits", "grant", "--account", amina, "--credits", 500, "--reason", "Invoice 17", "--reference", "inv-17", "--json").json
+    assert again == {**granted, "applied": False}
+    assert run("credits", "adjust", "--account", amina, "--credits", -100, "--reason", "twice", "--json").json["credits_after"] == 1400
+    assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
+    assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
+    assert run("ledger", "verify", "--json").json == {"proven": True, "wallets": 1, "ledger_entries": 6, "discrepancies": []}
+
+
+def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
+    sender = run("sender", "register", "AMINA", "--account", amina, "--country", "gh", "--purpose", "orders", "--default", "--json").json
+    assert (sender["status"], sender["account_id"], sender["default"], sender["customer_id"]) == ("submitted", amina, True, None)
+    assert [found["id"] for found in run("sender", "list", "--status", "submitted", "--json").json] == [sender["id"]]
+    assert run("sender", "reject", sender["id"], "--reason", "a letter, please", "--json").json["rejection_reason"] == "a letter, please"
+    assert run("sender", "register", "amina", "--account", amina, "--approve", "--json").json["status"] == "approved"
+    assert run("sender", "suspend", sender["id"], "--reason", "complaints", "--json").json["status"] == "suspended"
+    assert run("sender", "approve", sender["id"], "--json").json["status"] == "approved"
+    assert run("sender", "reject", sender["id"], "--reason", "no").err == (
+        "heliograph: The sender amina is approved; only one that is submitted can be rejected.\n")
+
+
+def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(run: Run, database_url: str) -> None:
+    added = run("carrier", "add", "mtn", "--type", "smpp", "--host", "smpp.example.net", "--port", 2775, "--system-id", "amina",
+                "--password-file", "-", "--tps", 50, "--source-ton-npi", "5,0", "--json", stdin="p4ssw0rd\n")
+    assert "p4ssw0rd" not in added.out + added.err
+    assert {name: added.json[name] for name in ("name", "host", "tps", "window", "source_ton_npi", "alphabet", "in_doubt", "draining")} == {
+        "name": "mtn", "host": "smpp.example.net", "tps": 50.0, "window": 10, "source_ton_npi": [5, 0], "alphabet": "gsm", "in_doubt": "resend",
+        "draining": False}
+    changed = run("carrier", "set", "mtn", "--tls", "--window", 5, "--source-ton-npi", "auto", "--json").json
+    assert (changed["tls"], changed["window"], changed["source_ton_npi"]) == (True, 5, None)
+    assert run("route", "set", "233", "mtn,simulator", "--json").json == {"prefix": "233", "carriers": ["mtn", "simulator"]}
+    assert run("route", "set", "", "simulator").status == 0
+    assert [route["prefix"] for route in run("route", "list", "--json").json] == ["", "233"]
+    assert "still has routes: 233" in run("carrier", "remove", "mtn").err
+    run("route", "remove", "233")
+    database = Database(database_url)
+    with database.write() as tx:
+        carrier_id = tx.execute(sa.text("SELECT id FROM carriers WHERE name = 'mtn'")).scalar_one()
+        tx.execute(queue.insert().values(carrier_id=carrier_id, rank_us=1, first_id="f" * 32, count=3, send_id="e" * 32, segments=1, prefix="",
+                                         attempt=1, not_before_ms=0, expires_at_ms=0))
+    assert run("carrier", "drain", "mtn", "--json").json["messages_waiting"] == 3
+    assert run("carrier", "remove", "mtn").err == "heliograph: The carrier mtn still has 3 messages. Let it drain first.\n"
+    with database.write() as tx:
+        tx.execute(queue.delete())
+    database.close()
+    assert run("carrier", "remove", "mtn", "--json").json == {"name": "mtn", "removed": True}
+    assert [carrier["name"] for carrier in run("carrier", "list", "--json").json] == ["simulator"]
+
+
+def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> None:
+    assert run("rate", "set", "gh", 2, "--json").json == {"destination": "GH", "credits": 2, "account_id": None}
+    assert run("rate", "set", "23324", "none", "--account", amina, "--json").json == {"destination": "23324", "credits": None, "account_id": amina}
+    assert len(run("rate", "list", "--json").json) == 2
+    assert run("rate", "list", "--account", amina, "--json").json == [{"destination": "23324", "credits": None, "account_id": amina}]
+    assert run("rate", "remove", "23324", "--account", amina).status == 0
+    assert run("tier", "set", "bulk", 5000, "--json").json == {"name": "bulk", "per_minute": 5000}
+    assert run("tier", "list", "--json").json[-1] == {"name": "bulk", "per_minute": 5000}
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["account", "show", "nobody"], "There is no account with the id or name 'nobody'."),
+    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "country_code must be a country of ISO 3166-1"),
+    (["account", "set", "Amina Foods", "--max-tier", "gold"], "tier must be one of free, standard, enterprise"),
+    (["credits", "adjust", "--account", "Amina Foods", "--credits", "-1001", "--reason", "x"], "The wallet holds 1000 SMS credits; this takes 1001."),
+    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], "has more decimals than the 2 of GHS"),
+    (["key", "revoke", "key_nonsense"], "There is no key with the id 'key_nonsense'."),
+    (["sender", "register", "NO!", "--account", "Amina Foods"], "sender must have 3 to 11 of"),
+    (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
+    (["carrier", "set", "mtn", "--tls"], "There is no carrier 'mtn'."),
+    (["rate", "remove", "GH"], "There is no such rate for 'GH'."),
+])
+def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
+    said = run(*args)
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("heliograph: ")
+    assert told in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [
+    ["nonsense"], ["account", "create", "x"], ["account", "set", "Amina Foods"], ["key", "create", "--account", "x", "--mode", "both"],
+    ["credits", "grant", "--account", "x", "--credits", "0", "--reason", "x"],
+    ["wallet", "topup", "--account", "x", "--amount", "NaN", "--reason", "x"],
+    ["carrier", "add", "mtn", "--host", "h", "--port", "2775", "--system-id", "s"], ["carrier", "add", "mtn", "--host", "h", "--port", "2775"],
+    ["carrier", "set", "mtn", "--password-file", "/nowhere"], ["carrier", "set", "mtn"], ["rate", "set", "GH", "-1"],
+    ["key", "create", "--account", "x", "--mode", "live", "--permissions", "all", "--expires", "soon"],
+])
+def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str]) -> None:
+    said = run(*args)
+    assert said.status == 2, said
+    assert "Usage: " in said.err
+
+
+def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, database_url: str) -> None:
+    database = Database(database_url)
+    with database.write() as tx:
+        tx.execute(wallets.update().values(sms_credits=7))
+    database.close()
+    for args in (["--json"], []):
+        said = run("ledger", "verify", *args)
+        assert said.status == 1
+        assert said.err.startswith(f"heliograph: The ledger is not proven: account {amina}: the wallet holds 7 credits")
+        assert amina in said.out
+
+
+def test_an_account_is_not_half_created(run: Run) -> None:
+    assert run("account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001").status == 1
+    assert run("account", "list", "--json").json == []
+
+
+def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_postgresql(run: Run, database_url: str) -> None:
+    database = Database(database_url)
+
+    def set_version(version: str) -> None:
+        with database.write() as tx:
+            tx.execute(sa.text("UPDATE alembic_version SET version_num = :version"), {"version": version})
+
+    with database.read() as tx:
+        assert migrate.is_current(tx)
+    assert newest_version() == ScriptDirectory.from_config(migrate._config()).get_current_head()
+    if database.postgresql:
+        with database.write() as tx:
+            tx.execute(sa.text("ALTER TABLE alembic_version RENAME TO away"))
+        refused = run("tier", "list")
+        with database.write() as tx:
+            tx.execute(sa.text("ALTER TABLE away RENAME TO alembic_version"))
+        assert (refused.status, refused.err) == (
+            1, "heliograph: The database does not have the schema that this version needs; run `heliograph migrate`.\n")
+    set_version("9999")
+    assert "Use the newer version" in run("tier", "list").err
+    set_version(newest_version())
+    assert run("migrate", "--json").json == {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()}
+    database.close()
+
+
+def test_every_command_has_the_common_options_and_an_example() -> None:
+    for command in _commands(main, click.Context(main)):
+        assert {"data_dir", "as_json"} <= {parameter.name for parameter in command.params}, command.name
+        assert command.help, command.name
+        assert f" {command.name}" in (command.epilog or ""), command.name
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[click.Command]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, context)
+        else:
+            yield command
+
+
+def test_help_loads_nothing_that_works() -> None:
+    """So that it is there at once; the list of commands does not even load the commands."""
+    nouns = [name for name in COMMANDS if name in ("account", "key", "carrier")]
+    code = f"""
+import sys
+from click.testing import CliRunner
+from heliograph.entry.cli import main
+def loaded(*names):
+    return [name for name in sys.modules if name.split(".")[0] in names or name.startswith(names)]
+assert CliRunner().invoke(main, ["--help"]).exit_code == 0
+assert not loaded("heliograph.entry.cli."), loaded("heliograph.entry.cli.")
+for noun in {nouns}:
+    assert CliRunner().invoke(main, [noun, "create" if noun != "carrier" else "add", "--help"]).exit_code == 0
+assert not loaded("sqlalchemy", "asyncpg", "alembic", "cryptography", "redis", "structlog", "heliograph.base"), sorted(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_several_real_processes_begin_on_one_empty_directory(tmp_path: Path) -> None:
+    executable = Path(sys.executable).parent / "heliograph"
+    env = {"PATH": os.environ["PATH"], "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
+
+    def create(k: int) -> str:
+        done = subprocess.run([executable, "account", "create", f"amina {k}", "--country", "GH", "--currency", "GHS", "--credits", "5", "--json"],
+                              capture_output=True, text=True, env=env, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return str(json.loads(done.stdout)["id"])
+
+    with ThreadPoolExecutor(3) as threads:
+        made = set(threads.map(create, range(3)))
+    database = Database(f"sqlite:///{tmp_path}/data/heliograph.db")
+    with database.read() as tx:
+        assert wallet.verify(tx) == []
+        assert wallet.size(tx) == {"wallets": 3, "ledger_entries": 3}
+    database.close()
+    assert len(made) == 3
+    assert (tmp_path / "data" / "secret.key").stat().st_mode & 0o777 == 0o600

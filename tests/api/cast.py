@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from sqlalchemy.engine import Connection
+
 from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock
 from heliograph.base.db import Database
@@ -30,11 +32,10 @@ class Actor:
             self._keys[wanted] = issued.key
         return self._keys[wanted]
 
-    def sender(self, name: str, *, sandbox: bool = False) -> None:
+    def sender(self, name: str) -> None:
         """An approved sender of hers."""
         with self.db.write() as tx:
-            record = senders.register(tx, self.account_id, name, sandbox=sandbox, now_ms=clock.now_ms())
-            senders.approve(tx, record.id, now_ms=clock.now_ms())
+            approve_sender(tx, self.account_id, name)
 
     def suspend(self) -> None:
         """By the operator, beside the API."""
@@ -50,24 +51,26 @@ class Cast:
 
 
 def make_cast(db: Database) -> Cast:
-    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA; bilal, her customer, with 100 credits; chidi with 100 of his own."""
-    with db.write() as tx:
+    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA; bilal, her customer, and chidi with 100 credits each."""
+    with db.write() as tx:  # one transaction, for every test waits for its fsync
         keys.set_tier(tx, *TIER)
         carriers.set_route(tx, "", ["simulator"])
-    amina = make_actor(db, "amina", credits=1_000, money="50.00")
-    amina.sender("AMINA")
-    bilal = make_actor(db, "bilal", credits=100, money="5.00", parent_id=amina.account_id)
-    chidi = make_actor(db, "chidi", credits=100, money="7.50")
-    return Cast(amina, bilal, chidi)
+        amina = _account(tx, "amina", credits=1_000, money="50.00")
+        approve_sender(tx, amina.id, "AMINA")
+        bilal = _account(tx, "bilal", credits=100, money="5.00", parent_id=amina.id)
+        chidi = _account(tx, "chidi", credits=100, money="7.50")
+    return Cast(*(Actor(db, account.name, account.id, accounts.text_id(account)) for account in (amina, bilal, chidi)))
 
 
-def make_actor(db: Database, name: str, *, credits: int = 0, money: str = "0", parent_id: str | None = None) -> Actor:
+def _account(tx: Connection, name: str, *, credits: int, money: str, parent_id: str | None = None) -> accounts.Account:
     now_ms = clock.now_ms()
-    with db.write() as tx:
-        account = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=now_ms)
-        wallet.open_wallet(tx, account.id, "GHS")
-        if credits:
-            wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
-        if money != "0":
-            wallet.topup(tx, account.id, money, "to begin with", now_ms=now_ms)
-    return Actor(db, name, account.id, accounts.text_id(account))
+    account = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=now_ms)
+    wallet.open_wallet(tx, account.id, "GHS")
+    wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
+    wallet.topup(tx, account.id, money, "to begin with", now_ms=now_ms)
+    return account
+
+
+def approve_sender(tx: Connection, account_id: str, name: str) -> None:
+    record = senders.register(tx, account_id, name, sandbox=False, now_ms=clock.now_ms())
+    senders.approve(tx, record.id, now_ms=clock.now_ms())

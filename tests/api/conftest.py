@@ -16,6 +16,13 @@ def api(database_url: str, tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.fixture
+def postgresql_api(postgresql_url: str, tmp_path: Path) -> Iterator[Service]:
+    """For what can only happen where several processes share a database."""
+    with service_on(postgresql_url, tmp_path) as service:
+        yield service
+
+
+@pytest.fixture
 def amina(api: Service) -> Actor:
     return api.amina
 

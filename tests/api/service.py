@@ -52,7 +52,7 @@ class Service:
         self.app = app
         self.amina, self.bilal, self.chidi = cast.amina, cast.bilal, cast.chidi
         self.run = run
-        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://heliograph.test")
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://heliograph.test")
 
     def get(self, who: Actor | str | None, path: str, **query: Any) -> Reply:
         return self.request("GET", who, path, params=query)
@@ -72,7 +72,7 @@ class Service:
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
         target = f"/api/v1{path}" if path.startswith("/") else path
-        return Reply(await self._client.request(method, target, headers=headers, **more))
+        return Reply(await self.client.request(method, target, headers=headers, **more))
 
     def at_once(self, *requests: Coroutine[Any, Any, Reply]) -> list[Reply]:
         """The replies to requests (of `requested`) that are under way together."""

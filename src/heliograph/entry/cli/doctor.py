@@ -1,0 +1,27 @@
+"""`heliograph doctor`."""
+
+import json
+
+import click
+
+from heliograph.entry.cli.command import Command, Session, examples
+
+
+def _doctor(session: Session) -> None:
+    from heliograph.entry.doctor import examine
+
+    findings = list(examine(session.settings))
+    if session.as_json:
+        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        width = max(len(finding.check) for finding in findings)
+        for finding in findings:
+            click.echo(f"{finding.verdict:8} {finding.check:{width}}  {finding.found}")
+            if finding.remedy is not None:
+                click.echo(f"{'':8} {'':{width}}  → {finding.remedy}")
+    if any(finding.verdict == "failure" for finding in findings):
+        click.get_current_context().exit(1)
+
+
+command = Command("doctor", callback=_doctor, epilog=examples("doctor"),
+                  help="Check settings, disk, Redis, database, clock, carriers and routes; say what to do. Exit status 1 if something has failed.")

@@ -1,0 +1,148 @@
+"""`heliograph doctor`: what is wrong with this installation, or soon will be, and what to do about it."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple
+
+import sqlalchemy as sa
+from redis import Redis
+from redis.exceptions import RedisError
+
+from heliograph.base import clock, migrate
+from heliograph.base.db import Database
+from heliograph.base.errors import ServiceError
+from heliograph.base.secrets import SecretUnreadable
+from heliograph.base.settings import Settings
+from heliograph.carriers import SIMULATOR_ID, Carrier, Link, LinkState, SmppLink, SmppSettings, all_carriers, all_routes, connection_settings
+
+CLOCK_MS_MAX: Final = 2_000  # apart from the database's: receipts and validity are told in it
+DISK_BYTES_MIN: Final = 1 << 30
+REDIS_TIMEOUT_S: Final = 2
+BIND_TIMEOUT_S: Final = 15.0
+
+Verdict = Literal["ok", "warning", "failure"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at. `remedy` says what to do when it is not ok."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    remedy: str | None = None
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Looks at everything, one thing after the other; never changes anything."""
+    yield Finding("settings", "ok", f"data directory {settings.data_dir}")
+    yield _disk(settings)
+    yield from _redis(settings)
+    db = Database(settings.database_url)
+    try:
+        yield from _database(db, settings)
+    except ServiceError as error:
+        yield Finding("database", "failure", str(error), "check DATABASE_URL, and that the database runs")
+    finally:
+        db.close()
+
+
+def _disk(settings: Settings) -> Finding:
+    free = shutil.disk_usage(settings.data_dir).free
+    found = f"{free / (1 << 30):.1f} GiB free for the data directory"
+    return Finding("disk", "ok", found) if free >= DISK_BYTES_MIN else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+
+
+def _redis(settings: Settings) -> Iterator[Finding]:
+    if settings.redis_url is None:
+        yield Finding("redis", "ok", "not used: one process counts its rate limits by itself")
+        return
+    try:
+        with Redis.from_url(settings.redis_url, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S) as redis:
+            redis.ping()
+        yield Finding("redis", "ok", "answers")
+    except (RedisError, OSError) as error:
+        yield Finding("redis", "warning", f"does not answer ({type(error).__name__})",
+                      "check REDIS_URL; until then each process counts rate limits alone")
+
+
+def _database(db: Database, settings: Settings) -> Iterator[Finding]:
+    with db.read() as tx:
+        kind = "postgresql" if db.postgresql else "sqlite"
+        if not migrate.is_current(tx):
+            yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
+            return
+        yield Finding("database", "ok", f"{kind}, schema up to date")
+        if db.postgresql:
+            apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
+            found = f"{apart_ms} ms apart from the database's"
+            yield Finding("clock", "ok", found) if apart_ms <= CLOCK_MS_MAX else Finding("clock", "failure", found, "synchronise both with NTP")
+        carriers = all_carriers(tx)
+        yield from _carriers(carriers, lambda carrier: connection_settings(tx, carrier, settings.secret_key))
+        yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
+
+
+def _carriers(carriers: list[Carrier], connect: Callable[[Carrier], object]) -> Iterator[Finding]:
+    for carrier in carriers:
+        check = f"carrier {carrier.name}"
+        if carrier.type == "smpp":
+            try:
+                connect(carrier)
+            except SecretUnreadable as error:
+                yield Finding(check, "failure", str(error), f"set it again: heliograph carrier set {carrier.name} --password-file FILE")
+                continue
+        if carrier.state == LinkState.BOUND.value:
+            yield Finding(check, "ok", "bound")
+        else:
+            detail = f": {carrier.state_detail}" if carrier.state_detail else ""
+            yield Finding(check, "warning", f"{carrier.state}{detail}", f"is a server running? try: heliograph carrier test {carrier.name}")
+
+
+def _routes(carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]) -> Iterator[Finding]:
+    if not routes:
+        yield Finding("routes", "warning", "none: live texts are refused with no_route", 'heliograph route set "" CARRIER')
+    for prefix, carrier_ids in routes:
+        check = f"route {prefix or 'default'}"
+        names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
+        if SIMULATOR_ID in carrier_ids:
+            yield Finding(check, "warning", f"{names}: live texts there are charged, and go to the simulator",
+                          "set a real carrier before you go live")
+        elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
+            yield Finding(check, "warning", f"{names}: all of them drain", "set a carrier that takes messages")
+        else:
+            yield Finding(check, "ok", names)
+
+
+class _Watch:
+    """An Inbox that waits for one thing: whether the carrier lets us in."""
+
+    def __init__(self) -> None:
+        self.settled = asyncio.Event()
+        self.state, self.detail = LinkState.CONNECTING, "no answer in time"
+
+    def answered(self, answers: object) -> None:
+        """Nothing is submitted here."""
+
+    def received(self, receipts: object) -> None:
+        """Receipts stay unacknowledged: the carrier sends them again to whoever stores them."""
+
+    def changed(self, state: LinkState, detail: str) -> None:
+        self.state, self.detail = state, detail
+        if state is not LinkState.CONNECTING:
+            self.settled.set()
+
+
+async def try_to_bind(connection: SmppSettings) -> tuple[LinkState, str]:
+    """Binds to a carrier and unbinds again: what its state became, and why."""
+    watch = _Watch()
+    link: Link = SmppLink(connection, watch)
+    await link.start()
+    try:
+        async with asyncio.timeout(BIND_TIMEOUT_S):
+            await watch.settled.wait()
+    except TimeoutError:
+        pass  # the state says that it still tries
+    finally:
+        found = watch.state, watch.detail  # before closing changes it
+        await link.close(0)
+    return found

@@ -2,14 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from heliograph import keys, wallet
 from heliograph.base import migrate
 from heliograph.base.db import Database
-from heliograph.entry.cli import COMMANDS, main
+from heliograph.entry.cli import main
 from heliograph.entry.cli.schema import newest_version
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
@@ -67,8 +67,8 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: 
     shown = run("account", "show", "Amina Foods", "--json").json
     assert shown == {
         "id": amina, "name": "Amina Foods", "country_code": "GH", "status": "active", "wallet": {"balance": 50, "currency": "GHS"},
-        "sms_credits": 1000, "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None, "daily_credits": None, "time_zone": "UTC",
-        "created_at": shown["created_at"],
+        "sms_credits": 1000, "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None,
+        "daily_credits": None, "time_zone": "UTC", "created_at": shown["created_at"],
     }  # fmt: skip
     changed = run("account", "set", amina, "--max-tier", "enterprise", "--countries", "gh,ng", "--daily-credits", 500, "--low-balance", 20,
                   "--low-balance-amount", "7.50", "--time-zone", "Africa/Accra", "--json").json
@@ -86,7 +86,8 @@ def test_lists_go_on_where_they_ended(run: Run) -> None:
     rest = run("account", "list", "--limit", 2, "--before", first[-1]["id"], "--json").json
     assert sorted(account["name"] for account in first + rest) == ["amina", "bilal", "chidi"]
     printed = run("account", "list", "--limit", 2)
-    assert printed.out.split("\n")[0].split() == "ID NAME COUNTRY CODE STATUS SMS CREDITS WALLET BALANCE WALLET CURRENCY".split()
+    assert re.split("  +", printed.out.splitlines()[0]) == [
+        "ID", "NAME", "COUNTRY CODE", "STATUS", "SMS CREDITS", "WALLET BALANCE", "WALLET CURRENCY"]
     assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
 
 
@@ -243,41 +244,6 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
     set_version(newest_version())
     assert run("migrate", "--json").json == {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()}
     database.close()
-
-
-def test_every_command_has_the_common_options_and_an_example() -> None:
-    for command in _commands(main, click.Context(main)):
-        assert {"data_dir", "as_json"} <= {parameter.name for parameter in command.params}, command.name
-        assert command.help, command.name
-        assert f" {command.name}" in (command.epilog or ""), command.name
-
-
-def _commands(group: click.Group, context: click.Context) -> Iterator[click.Command]:
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from _commands(command, context)
-        else:
-            yield command
-
-
-def test_help_loads_nothing_that_works() -> None:
-    """So that it is there at once; the list of commands does not even load the commands."""
-    nouns = [name for name in COMMANDS if name in ("account", "key", "carrier")]
-    code = f"""
-import sys
-from click.testing import CliRunner
-from heliograph.entry.cli import main
-def loaded(*names):
-    return [name for name in sys.modules if name.split(".")[0] in names or name.startswith(names)]
-assert CliRunner().invoke(main, ["--help"]).exit_code == 0
-assert not loaded("heliograph.entry.cli."), loaded("heliograph.entry.cli.")
-for noun in {nouns}:
-    assert CliRunner().invoke(main, [noun, "create" if noun != "carrier" else "add", "--help"]).exit_code == 0
-assert not loaded("sqlalchemy", "asyncpg", "alembic", "cryptography", "redis", "structlog", "heliograph.base"), sorted(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_several_real_processes_begin_on_one_empty_directory(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""The commands' help: complete, and there at once."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+
+from heliograph.entry.cli import COMMANDS, main
+
+
+def test_every_command_takes_a_data_directory_and_shows_an_example() -> None:
+    for command in _commands(main, click.Context(main)):
+        assert "data_dir" in {parameter.name for parameter in command.params}, command.name
+        assert command.help, command.name
+        assert f" {command.name}" in (command.epilog or ""), command.name
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[click.Command]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, context)
+        else:
+            yield command
+
+
+def test_help_loads_nothing_that_works() -> None:
+    """So that it is there at once; the list of commands does not even load the commands."""
+    nouns = [name for name in COMMANDS if name in ("account", "key", "carrier")]
+    code = f"""
+import sys
+from click.testing import CliRunner
+from heliograph.entry.cli import main
+def loaded(*names):
+    return [name for name in sys.modules if name.split(".")[0] in names or name.startswith(names)]
+assert CliRunner().invoke(main, ["--help"]).exit_code == 0
+assert not loaded("heliograph.entry.cli."), loaded("heliograph.entry.cli.")
+for noun in {nouns}:
+    assert CliRunner().invoke(main, [noun, "create" if noun != "carrier" else "add", "--help"]).exit_code == 0
+assert not loaded("sqlalchemy", "asyncpg", "alembic", "cryptography", "redis", "structlog", "heliograph.base"), sorted(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -9,8 +9,9 @@ import json
 import re
 import statistics
 import time
+from collections import Counter
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import uvloop
 
@@ -26,7 +27,8 @@ class Requests:
     def __init__(self, templates: list[str], keys: list[str], first: int, expected: int) -> None:
         self.templates = [_MARKS.split(template) for template in templates]
         self.keys, self.number, self.expected = keys, first, b"HTTP/1.1 %d" % expected
-        self.answered = self.unexpected = self.broken = 0
+        self.answered = self.broken = 0
+        self.unexpected: Counter[str] = Counter()
         self.took_ms: list[float] = []
         self.running = True
 
@@ -75,7 +77,7 @@ class Connection(asyncio.Protocol):
         if self.buffer.startswith(requests.expected):
             requests.answered += 1
         else:
-            requests.unexpected += 1
+            requests.unexpected[f"HTTP {self.buffer[9:12].decode()}"] += 1
         requests.took_ms.append((time.perf_counter() - self.began) * 1_000)
         self.send()
 
@@ -84,7 +86,7 @@ class Connection(asyncio.Protocol):
         self.closed.set_result(None)
 
 
-async def run(requests: Requests, port: int, connections: int, seconds: float) -> dict[str, float]:
+async def run(requests: Requests, port: int, connections: int, seconds: float) -> dict[str, Any]:
     """Loads for `seconds` and gives what traffic.lua gives."""
     loop = asyncio.get_running_loop()
     began = time.perf_counter()

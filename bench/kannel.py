@@ -16,7 +16,7 @@ from typing import Any
 from bench import load, traffic
 from bench.control import ask
 from bench.processes import NotMeasured, free_port, helper, started, wait_for_port
-from bench.reading import Conditions, Reading
+from bench.reading import Conditions, Reading, together
 
 PROGRAMS = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"  # Debian's are where an ordinary user's PATH does not lead
 READY_WITHIN_S = 15.0
@@ -139,8 +139,8 @@ def receipts(conditions: Conditions) -> list[Reading]:
         seen = load.run(sends, conditions.connections, conditions.seconds)
         counted, submitted = _wait_until_quiet(sink["control_port"], smsc["control_port"])
         per_s = counted["requests"] / (counted["last_at"] - submitted["first_submit_at"])
-        missing = max(0, seen.answered - counted["requests"])
-        return [Reading("kannel.receipts", per_s, seen.errors + missing, {"accepted_per_s": seen.per_s, "sink": counted, "smsc": submitted})]
+        missing = {"no callback": max(0, seen.answered - counted["requests"])}
+        return [Reading("kannel.receipts", per_s, together(seen.errors, missing), {"accepted_per_s": seen.per_s, "sink": counted, "smsc": submitted})]
 
 
 def drain(conditions: Conditions) -> list[Reading]:
@@ -153,8 +153,8 @@ def drain(conditions: Conditions) -> list[Reading]:
             _wait_for_bind(smsc["control_port"])
             counted, submitted = _wait_until_quiet(sink["control_port"], smsc["control_port"])
         per_s = counted["requests"] / (counted["last_at"] - submitted["first_submit_at"])
-        missing = max(0, seen.answered - counted["requests"])
-        return [Reading("kannel.drain", per_s, seen.errors + missing, {"queued": seen.answered, "sink": counted, "smsc": submitted})]
+        missing = {"no callback": max(0, seen.answered - counted["requests"])}
+        return [Reading("kannel.drain", per_s, together(seen.errors, missing), {"queued": seen.answered, "sink": counted, "smsc": submitted})]
 
 
 def _wait_for_bind(control_port: int) -> None:

@@ -14,7 +14,7 @@ from bench import load, traffic
 from bench.control import ask
 from bench.databases import PostgresDatabases
 from bench.processes import NotMeasured, answers_of, free_port, helper, started, wait_for_port
-from bench.reading import Conditions, Reading
+from bench.reading import Conditions, Reading, together
 
 BATCH_ROWS = 10_000
 READY_WITHIN_S = 15.0
@@ -100,7 +100,7 @@ def smpp(conditions: Conditions) -> list[Reading]:
             counted = ask(smsc["control_port"])["receipts_sent" if option else "submitted"]
             if counted < seen["per_s"] * seen["seconds"]:
                 raise NotMeasured(f"the load client counted {seen} and the SMSC {counted}")
-            readings.append(Reading(figure, seen["per_s"], int(seen["refused"])))
+            readings.append(Reading(figure, seen["per_s"], together({"refused": int(seen["refused"])})))
     return readings
 
 

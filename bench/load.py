@@ -20,7 +20,7 @@ class Load:
     """What a load run saw. `answered` counts the expected status alone."""
 
     answered: int
-    unexpected: int  # answers of another status
+    unexpected: dict[str, int]  # answers of another status, as `HTTP 503`: how many
     broken: int  # connections refused, reset or timed out
     seconds: float
     p50_ms: float
@@ -31,8 +31,9 @@ class Load:
         return self.answered / self.seconds
 
     @property
-    def errors(self) -> int:
-        return self.unexpected + self.broken
+    def errors(self) -> dict[str, int]:
+        """What went wrong: how often."""
+        return {**self.unexpected, **({"broken connections": self.broken} if self.broken else {})}
 
 
 def generator() -> str:

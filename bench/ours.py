@@ -8,7 +8,7 @@ from bench import load, setup, traffic
 from bench.control import ask
 from bench.databases import Databases, Place
 from bench.processes import NotMeasured, helper
-from bench.reading import Conditions, Reading
+from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, Serving, outcome, serving, set_up
 
 IDLE_S = 2.0
@@ -32,10 +32,10 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
         warm = _warm(conditions, sends)
         idle = load.run(sends, 1, IDLE_S)
         seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
-        lost = max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)
+        lost = {"lost": max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)}
         return [
             Reading(f"ours.cold.{kind}", warm.first_s_answered, warm.errors),
-            Reading(f"ours.accept.{kind}", seen.per_s, seen.errors + lost, {**detail, "lost": lost}),
+            Reading(f"ours.accept.{kind}", seen.per_s, together(seen.errors, lost), detail),
             Reading(f"ours.idle_p50.{kind}", idle.p50_ms, idle.errors),
             Reading(f"ours.idle_p99.{kind}", idle.p99_ms, idle.errors),
             _memory(kind, server),
@@ -49,8 +49,8 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
         sends = traffic.bulk_sends(place.data_dir, server.port, setup.keys_file(place), each)
         warm = load.run(sends, conditions.bulk_connections, conditions.warm_up_s)
         seen, detail = _measured(server, sends, conditions.bulk_connections, conditions.seconds)
-        lost = max(0, (warm.answered + seen.answered) * each - outcome(place).stored)
-        return [Reading(f"ours.bulk.{kind}", seen.per_s * each, seen.errors + warm.errors + lost, {**detail, "lost": lost}), _memory(kind, server)]
+        lost = {"lost": max(0, (warm.answered + seen.answered) * each - outcome(place).stored)}
+        return [Reading(f"ours.bulk.{kind}", seen.per_s * each, together(seen.errors, warm.errors, lost), detail), _memory(kind, server)]
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
@@ -67,7 +67,7 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
                 used = server.cpu_seconds()
                 done = _until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
-                errors = warm.errors + filled.errors + done.errors_of(warm.answered + filled.answered)
+                errors = together(warm.errors, filled.errors, done.errors_of(warm.answered + filled.answered))
                 return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
 
 
@@ -83,7 +83,7 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
             ask(smsc["control_port"], "/reset")
             seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
             done = _until_delivered(place, smsc["control_port"], before.stored)
-            errors = seen.errors + warm.errors + before.errors_of(warm.answered) + done.errors_of(seen.answered)
+            errors = together(seen.errors, warm.errors, before.errors_of(warm.answered), done.errors_of(seen.answered))
             return [
                 Reading(f"ours.flow_accept.{kind}", seen.per_s, seen.errors, detail),
                 Reading(f"ours.flow.{kind}", done.per_s, errors, asdict(done)),
@@ -96,7 +96,7 @@ class Warm:
     """What warming up sent. The first second is the coldest: every key is new to the server."""
 
     answered: int
-    errors: int
+    errors: dict[str, int]
     first_s_answered: int
 
 
@@ -105,7 +105,7 @@ def _warm(conditions: Conditions, sends: traffic.Traffic) -> Warm:
     runs: list[load.Load] = []
     while not runs or (sum(run.answered for run in runs) < 2 * conditions.accounts and len(runs) < WARM_RUNS_MAX):
         runs.append(load.run(sends, conditions.connections, 1.0))
-    return Warm(sum(run.answered for run in runs), sum(run.errors for run in runs), runs[0].answered)
+    return Warm(sum(run.answered for run in runs), together(*(run.errors for run in runs)), runs[0].answered)
 
 
 def _measured(server: Serving, sends: traffic.Traffic, connections: int, seconds: float) -> tuple[load.Load, dict[str, Any]]:
@@ -129,9 +129,10 @@ class Done:
     failed: int
     smsc: dict[str, Any]
 
-    def errors_of(self, answered: int) -> int:
+    def errors_of(self, answered: int) -> dict[str, int]:
         """Messages that were answered and are not stored, stored and not delivered, or submitted twice."""
-        return max(0, answered - self.stored) + (self.stored - self.delivered) + int(self.smsc["duplicates"])
+        lost, undelivered = max(0, answered - self.stored), self.stored - self.delivered
+        return {"lost": lost, "not delivered": undelivered, "submitted twice": int(self.smsc["duplicates"])}
 
 
 def _until_delivered(place: Place, control_port: int, before: int = 0) -> Done:

@@ -11,7 +11,7 @@ import psutil
 from bench import kannel, limits, ours
 from bench.databases import Databases, PostgresDatabases
 from bench.processes import NotMeasured
-from bench.reading import Conditions, Reading
+from bench.reading import Conditions, Reading, errors_text
 
 GROUPS = ("accept", "bulk", "drain", "start")
 BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
@@ -88,6 +88,6 @@ def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None
                 say(f"round {number + 1}  {case.name}: NOT MEASURED: {error}")
                 continue
             results.readings += taken
-            figures = ", ".join(f"{reading.value:,.4g}" + (f" ({reading.errors} ERRORS)" if reading.errors else "") for reading in taken)
+            figures = ", ".join(f"{reading.value:,.4g}" + (f" ({errors_text(reading.errors)})" if reading.errors else "") for reading in taken)
             say(f"round {number + 1}  {case.name}: {figures}  [{time.monotonic() - began:.0f} s]")
     return results

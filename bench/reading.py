@@ -1,5 +1,7 @@
 """Readings: what a measurement gives, and the conditions it is taken under."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ class Reading:
 
     figure: str  # its name in `bench.figures`
     value: float
-    errors: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)  # what went wrong: how often
     detail: dict[str, Any] = field(default_factory=dict)
 
 
@@ -29,3 +31,16 @@ class Conditions:
     bulk_connections: int = 4
     bulk_recipients: int = 10_000
     carrier_window: int = 100  # Kannel's max-pending-submits is the same
+
+
+def together(*errors: Mapping[str, int]) -> dict[str, int]:
+    """All errors of several parts of one reading; what did not happen is left out."""
+    total: Counter[str] = Counter()
+    for part in errors:
+        total.update(part)
+    return {what: times for what, times in total.items() if times}
+
+
+def errors_text(errors: Mapping[str, int]) -> str:
+    """Such as `ERRORS: 12 x HTTP 503`."""
+    return "ERRORS: " + ", ".join(f"{times:,} x {what}" for what, times in errors.items())

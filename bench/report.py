@@ -11,7 +11,7 @@ import psutil
 from bench import kannel, load
 from bench.figures import DATABASES, LIMITS, OURS, Figure, medians
 from bench.plan import BUSY_PERCENT, Results
-from bench.reading import Reading
+from bench.reading import Reading, errors_text, together
 
 TITLE_WIDTH = 72
 
@@ -76,10 +76,10 @@ def _rows(figures: Sequence[Figure], readings: Sequence[Reading], found: dict[st
         of_it = [reading for reading in readings if reading.figure == figure.name]
         if not of_it:
             continue
-        value, errors = found[figure.name], sum(reading.errors for reading in of_it)
+        value, errors = found[figure.name], together(*(reading.errors for reading in of_it))
         values = [reading.value for reading in of_it]
         spread = f"  {_number(min(values))} .. {_number(max(values))}" if len(values) > 1 else ""
-        yield f"  {figure.title:<{TITLE_WIDTH}} {_number(value):>11} {figure.unit:<12}{spread}{f'  !! {errors:,} ERRORS !!' if errors else ''}"
+        yield f"  {figure.title:<{TITLE_WIDTH}} {_number(value):>11} {figure.unit:<12}{spread}{f'  !! {errors_text(errors)} !!' if errors else ''}"
         for name in figure.beside:
             if name in found:
                 title = next(limit.title for limit in LIMITS if limit.name == name)

@@ -5,7 +5,7 @@ local templates, keys = {}, {}
 local number = tonumber(os.getenv("BENCH_FIRST"))
 local expected = tonumber(os.getenv("BENCH_STATUS"))
 local threads = {}
-answered, unexpected = 0, 0
+answered, unexpected = 0, {}  -- unexpected: how often, by status
 
 -- { "text", "@MARK@", "text", … } of one template
 local function pieces_of(text)
@@ -49,14 +49,17 @@ function request()
 end
 
 function response(status)
-  if status == expected then answered = answered + 1 else unexpected = unexpected + 1 end
+  if status == expected then answered = answered + 1 else unexpected[status] = (unexpected[status] or 0) + 1 end
 end
 
 function done(summary, latency)
-  local good, bad = 0, 0
-  for _, thread in ipairs(threads) do good, bad = good + thread:get("answered"), bad + thread:get("unexpected") end
+  local good, bad = 0, {}
+  for _, thread in ipairs(threads) do
+    good = good + thread:get("answered")
+    for status, times in pairs(thread:get("unexpected")) do bad[#bad + 1] = string.format('"HTTP %d": %d', status, times) end
+  end
   local errors = summary.errors
-  io.write(string.format('\n{"answered": %d, "unexpected": %d, "broken": %d, "seconds": %.6f, "p50_ms": %.3f, "p99_ms": %.3f}\n',
-    good, bad, errors.connect + errors.read + errors.write + errors.timeout, summary.duration / 1e6,
+  io.write(string.format('\n{"answered": %d, "unexpected": {%s}, "broken": %d, "seconds": %.6f, "p50_ms": %.3f, "p99_ms": %.3f}\n',
+    good, table.concat(bad, ", "), errors.connect + errors.read + errors.write + errors.timeout, summary.duration / 1e6,
     latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
 end

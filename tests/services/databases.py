@@ -29,8 +29,8 @@ _OTHERS_OFF = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
 _LEFT_BEHIND = """
-    SELECT datname FROM pg_database WHERE starts_with(datname, %s)
-    AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE starts_with(datname, application_name) AND starts_with(application_name, %s))"""
+    SELECT d.datname FROM pg_database d WHERE starts_with(d.datname, %s)
+    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name) AND starts_with(a.application_name, %s))"""
 
 
 class PostgresDatabases:

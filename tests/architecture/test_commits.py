@@ -21,6 +21,8 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "entry/serve.py": "a process that starts registers itself, before there is any request",
+    "entry/demo.py": "the demo sets its account up as the commands would",
+    "entry/app.py": "it notes when keys were last used, every ten seconds for all of them",
     "entry/dispatch.py": "it notes what its carriers report: their state, their form of ids",
 }
 OPENERS_OF_OURS = ("write", "transact", "hot")  # methods of base.db.Database

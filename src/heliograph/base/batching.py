@@ -18,6 +18,7 @@ from sqlalchemy import exc
 
 from heliograph.base.db import CONFLICT_TRIES, is_conflict
 from heliograph.base.errors import ServiceError, Unavailable
+from heliograph.base.faults import told
 
 LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)  # then 503: all in all within the 2 s that a client may have to wait for one
 
@@ -98,11 +99,5 @@ class Batcher(Generic[Item, Outcome]):
         if len(items) > 1:
             middle = len(items) // 2
             return [*await self._carry_out(items[:middle]), *await self._carry_out(items[middle:])]
-        log.error("batch_item_failed", error=type(error).__name__, detail=_without_values(error))
+        log.error("batch_item_failed", **told(error))
         return [ServiceError("Something went wrong on our side; the request id finds it in our log.")]
-
-
-def _without_values(error: Exception) -> str:
-    """What the database said, without the statement's values: those may be texts and numbers."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    return str(getattr(cause, "sqlstate", "") or type(cause).__name__)

@@ -311,7 +311,8 @@ def _reachable() -> Iterator[None]:
     try:
         yield
     except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
-            asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
+            asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.QueryCanceledError,
+            asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
             ConnectionError, TimeoutError) as error:
         raise Unavailable("The database is not reachable.") from error
     except (exc.OperationalError, sqlite3.OperationalError) as error:

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Final
 
+import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from heliograph.base import migrate
@@ -14,12 +15,13 @@ from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.settings import Settings
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send, respond
-from heliograph.keys import Endpoint, MemoryLimiter, RedisLimiter
+from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor
 from heliograph.messages import endpoints as message_endpoints
 from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
 
+log = structlog.get_logger(__name__)
 HTML: Final = (b"content-type", b"text/html; charset=utf-8")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 NOT_FOUND: Final = b"There is nothing here. The API is below /api/v1; its description is at /docs.\n"
@@ -34,21 +36,35 @@ class App:
         self.cache = ConfigCache(db)
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.api = Api(endpoints(db, self.cache, on_queued), self.cache, self.limiter)
-        self._poll: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
         self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics}
 
     async def start(self) -> None:
         await self.cache.refresh()
-        self._poll = asyncio.create_task(self.cache.poll())
+        self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
 
     async def stop(self) -> None:
-        if self._poll is not None:
-            self._poll.cancel()
-            await asyncio.gather(self._poll, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._store_usage()
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
+
+    async def _keep_usage(self) -> None:
+        while True:
+            await asyncio.sleep(STORE_EVERY_S)
+            await self._store_usage()
+
+    async def _store_usage(self) -> None:
+        """When keys were last used is told to the operator and decides nothing: what cannot be stored is left out."""
+        used = self.api.usage.taken()
+        try:
+            await asyncio.to_thread(self._db.transact, lambda tx: store_usage(tx, used))
+        except ServiceError as error:
+            log.warning("key_usage_not_stored", reason=error.reason)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -13,7 +13,7 @@ from heliograph import messages
 from heliograph.base import clock, config, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
@@ -35,7 +35,7 @@ from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
 SWEEP_S: Final = 1.0
-DEPTH_EVERY_SWEEPS: Final = 5  # counting a million runs takes 0.1 s
+SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
 
@@ -100,8 +100,8 @@ class Dispatch:
             if self._cache.epoch != self._epoch:
                 try:
                     await self._reconcile()
-                except Unavailable:
-                    log.warning("carriers_wait_for_database")
+                except Exception as error:  # noqa: BLE001  whatever it was, the next change must be seen
+                    log.error("carriers_not_reconciled", **told(error))
 
     async def _reconcile(self) -> None:
         epoch = self._cache.epoch
@@ -145,8 +145,8 @@ class Dispatch:
             carrier_id, state, detail = await self._states.get()
             try:
                 await asyncio.to_thread(self._record, carrier_id, state, detail)
-            except Unavailable:
-                log.warning("carrier_state_not_recorded", state=state.value)
+            except Exception as error:  # noqa: BLE001  whatever it was, the next state must be recorded
+                log.error("carrier_state_not_recorded", state=state.value, **told(error))
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
@@ -161,13 +161,14 @@ class Dispatch:
             await asyncio.sleep(SWEEP_S)
             sweeps += 1
             try:
-                if sweeps % DEPTH_EVERY_SWEEPS == 1:
+                if sweeps % SCAN_EVERY_SWEEPS == 1:
                     await self._measure()
+                    await messages.fail_expired(self._db, clock.now_ms())
                 routes, now_down = await asyncio.to_thread(self._routing, down)
                 await self._sweep_once(routes, now_down)
                 down = now_down
-            except Unavailable:
-                log.warning("sweep_waits_for_database")
+            except Exception as error:  # noqa: BLE001  whatever it was, the next sweep must come
+                log.error("sweep_failed", **told(error))
 
     async def _measure(self) -> None:
         depths = await messages.queue_depths(self._db, clock.now_ms())
@@ -188,14 +189,13 @@ class Dispatch:
     async def _sweep_once(self, routes: Routes, down: frozenset[int]) -> None:
         now_ms = clock.now_ms()
         since_ms = now_ms - PARKED_LOOK_BACK_MS
-        await messages.fail_expired(self._db, now_ms)
         if down and await messages.fail_over(self._db, routes, down):
             self.wake(set(self._running))
         for running in list(self._running.values()):
             carrier = running.carrier
             await messages.match_doubts(self._db, carrier.id, since_ms, now_ms)
             await messages.settle_doubts(self._db, carrier.id, now_ms, resend=carrier.settings.get("in_doubt", "resend") == "resend")
-            if running.turn.carrier.id_format == "auto":
+            if running.turn.carrier.id_format == "auto" and not running.turn.ids_match:
                 await self._learn(carrier, since_ms, now_ms)
 
     async def _learn(self, carrier: Carrier, since_ms: int, now_ms: int) -> None:

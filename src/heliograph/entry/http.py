@@ -13,15 +13,17 @@ from urllib.parse import parse_qsl
 
 import structlog
 
-from heliograph.base import ids, metrics
+from heliograph.base import clock, ids, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
+from heliograph.base.faults import told
 from heliograph.base.forms import Query
 from heliograph.base.json import encode
-from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, authenticate, idempotency_key
+from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
 QUERY_OCTETS_MAX: Final = 8_192
+INTERNAL_ERROR: Final = 500
 THREADS: Final = 8  # of blocking handlers; as many as the database has connections for them
 WAITING_MAX: Final = 1_000  # blocking requests that wait for a thread; past it 503
 
@@ -47,6 +49,7 @@ class Api:
         self._limiter = limiter
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         self._waiting = 0
+        self.usage = Usage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
@@ -56,6 +59,7 @@ class Api:
         status = 200
         try:
             principal = await authenticate(self._cache, scope["headers"])
+            self.usage.note(principal.key_id, clock.now_ms())
             allowance = await self._limiter.take(principal.key_id, principal.per_minute)
             headers += _rate_headers(allowance)
             if allowance.exceeded:
@@ -73,8 +77,10 @@ class Api:
         except ServiceError as error:
             status, body = error.status, rendered(error, request_id)
             headers += _error_headers(error)
-        except Exception as error:
-            log.error("request_failed", request_id=request_id, route=route, error=type(error).__name__, exc_info=_without_values(error))
+            if status >= INTERNAL_ERROR:
+                log.warning("request_not_served", request_id=request_id, route=route, status=status, reason=error.reason)
+        except Exception as error:  # noqa: BLE001  whatever it was, the client gets a 500 without detail
+            log.error("request_failed", request_id=request_id, route=route, **told(error))
             failure = ServiceError("Something went wrong on our side; the request id finds it in our log.")
             status, body = 500, rendered(failure, request_id)
         await respond(send, status, headers, body, head=scope["method"] == "HEAD")
@@ -204,10 +210,3 @@ async def respond(send: Send, status: int, headers: Headers, body: bytes, *, hea
     headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else body})
-
-
-def _without_values(error: BaseException) -> BaseException:
-    """Driver errors print the values of their statement, which may hold a text or a number: those are left out of the log."""
-    if hasattr(error, "hide_parameters"):
-        error.hide_parameters = True
-    return error

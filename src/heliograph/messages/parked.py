@@ -34,11 +34,11 @@ _ANY_MATCHED: Final = """
 async def match_doubts(db: Database, carrier_id: int, since_ms: int, now_ms: int) -> int:
     """Settles each segment in doubt that is the only one on this carrier's wire to a parked receipt's recipient. Answers how many."""
     async with db.hot() as tx:
+        if not await tx.fetch("SELECT 1 FROM inflight WHERE carrier_id = $1 AND state = 'in_doubt' LIMIT 1", carrier_id):
+            return 0
         on_the_wire: dict[int, list[Any]] = defaultdict(list)
         for row in await tx.fetch(_ON_THE_WIRE, carrier_id):
             on_the_wire[row[7]].append(row)
-        if not any(row[6] == "in_doubt" for rows in on_the_wire.values() for row in rows):
-            return 0
         parked = await tx.fetch(_PARKED, carrier_id, since_ms, PARKED_MAX)
         by_recipient: dict[int, list[Any]] = defaultdict(list)
         for receipt in parked:

@@ -68,7 +68,7 @@ def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receip
     readable: dict[str, Receipt] = {}
     unreadable = []
     for receipt in receipts:
-        if not receipt.ref or receipt.state is None:
+        if not receipt.ref or receipt.state is None or not receipt.ref.isprintable():
             unreadable.append(receipt)
             continue
         ref = canonical_of_receipt(receipt.ref, id_format)

@@ -112,6 +112,8 @@ carrier_refs = sa.Table(
     sa.Column("receipt_state", sa.String(8), nullable=True),
     sa.Column("receipt_error", sa.String(32), nullable=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("carrier_refs_parked", "carrier_id", "created_at_ms", postgresql_where=sa.text("message_id IS NULL"),
+             sqlite_where=sa.text("message_id IS NULL")),
 )
 
 # Receipts that could not be read or carry no id: kept 72 h for the operator, and for matching by hand.

@@ -15,8 +15,9 @@ from typing import Any, Final
 import structlog
 
 from heliograph.base import clock, ids, metrics
-from heliograph.base.db import Database, HotTx
+from heliograph.base.db import Database, HotTx, is_conflict
 from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import receipts, turn_sql
 from heliograph.messages.judge import FAIR_SPACING_US
@@ -54,6 +55,8 @@ class Turn:
         self._receipts: deque[Receipt] = deque()
         self._buffer: deque[Submission] = deque()  # claimed, not yet written: parts of a message that is larger than the window
         self._outstanding: set[tuple[str, int]] = set()  # on the wire
+        self._events_max = EVENTS_MAX
+        self.ids_match = False  # a receipt's id was an answer's id as it is: then no other base is looked for
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
         self._claiming = True
         self._wake = asyncio.Event()
@@ -89,10 +92,24 @@ class Turn:
             self._wake.clear()
             try:
                 wait_s = await self.once()
-            except Unavailable:
-                log.warning("turn_waits_for_database", carrier=self.carrier.name)
-                await asyncio.sleep(AFTER_FAULT_S)
+                self._events_max = EVENTS_MAX
+            except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
+                await self._after_fault(error)
                 wait_s = 0.0
+
+    async def _after_fault(self, error: Exception) -> None:
+        """The database is away, or it refused something: then fewer events at a time, until the one that it refuses alone is left out."""
+        log.error("turn_failed", carrier=self.carrier.name, **told(error), events=len(self._answers) + len(self._receipts))
+        if not isinstance(error, Unavailable) and not is_conflict(error):
+            if self._events_max == 1:
+                self._leave_out()
+            self._events_max = max(1, self._events_max // 2)
+        await asyncio.sleep(AFTER_FAULT_S)
+
+    def _leave_out(self) -> None:
+        """The event that fails alone: an answer's message stays in flight and becomes in doubt; a receipt is not acknowledged."""
+        left = self._answers.popleft() if self._answers else self._receipts.popleft() if self._receipts else None
+        log.error("event_left_out", carrier=self.carrier.name, event_kind=type(left).__name__)
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -115,8 +132,8 @@ class Turn:
         """One turn. Answers how long to wait for the next one, in seconds, if nothing wakes it."""
         link = self.link
         assert link is not None
-        answers = [self._answers.popleft() for _ in range(min(len(self._answers), EVENTS_MAX))]
-        arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), EVENTS_MAX))]
+        answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
+        arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
         self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
         room = min(link.room(), CLAIM_MAX) if self._claiming else 0
         if not (answers or arrived or self._uncertain or room > 0):
@@ -186,6 +203,7 @@ class Turn:
         for ref in refs:
             row = changes.messages.get(ref.message_id or "")
             if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
+                self.ids_match = True
                 settle_receipt(row, ref.parts or 0, ReceiptState(ref.state), ref.error, now_ms)
         await store_changes(tx, self.carrier.id, changes)
 

@@ -39,6 +39,8 @@ def upgrade() -> None:
         sa.Column('created_at_ms', sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint('carrier_id', 'ref')
     )
+    op.create_index('carrier_refs_parked', 'carrier_refs', ['carrier_id', 'created_at_ms'], unique=False,
+        postgresql_where=sa.text('message_id IS NULL'), sqlite_where=sa.text('message_id IS NULL'))
     op.create_table('carriers',
         sa.Column('id', sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column('name', sa.String(length=64), nullable=False),

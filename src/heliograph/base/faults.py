@@ -1,0 +1,18 @@
+"""What a log may say of an unexpected error: its kind and place, never its text, which may hold a statement's values."""
+
+import traceback
+from typing import Any
+
+from sqlalchemy import exc
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """`{"error": "UniqueViolationError", "sqlstate": "23505", "at": "turn.py:123 in once"}`, for keyword arguments of a log line."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) and error.orig is not None else error
+    facts: dict[str, Any] = {"error": type(cause).__name__}
+    if sqlstate := getattr(cause, "sqlstate", None):
+        facts["sqlstate"] = sqlstate
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "heliograph" in frame.filename]
+    if ours:
+        facts["at"] = f"{ours[-1].filename.rsplit('heliograph/', 1)[-1]}:{ours[-1].lineno} in {ours[-1].name}"
+    return facts

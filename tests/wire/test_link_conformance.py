@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from heliograph.carriers.link import Inbox, Link
+from heliograph.carriers.simulator import SimulatorLink, SimulatorSettings
 from heliograph.carriers.smpp import SmppLink
 from tests.wire.conformance import CHECKS
 from tests.wire.recorder import Recorder
@@ -14,6 +15,7 @@ from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 KINDS: dict[str, Callable[[Smsc, Inbox], Link]] = {
     "smpp": lambda smsc, inbox: SmppLink(smsc.settings(binds=2, window=20), inbox),
     "smpp, payload": lambda smsc, inbox: SmppLink(smsc.settings(bind="tx+rx", long="payload"), inbox),
+    "simulator": lambda _, inbox: SimulatorLink(SimulatorSettings(), inbox),
 }
 
 

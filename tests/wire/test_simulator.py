@@ -1,86 +1,60 @@
-"""The simulator as a carrier: what the recipient's last digits do, and that nothing it owes is lost or said twice."""
+"""What the simulator does beyond tests/wire/conformance.py: outcomes by the recipient's last digits, and nothing owed lost or said twice."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
-from heliograph.base import ids
-from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
 from heliograph.carriers.simulator import RECEIPTS_LATE_MAX, RECEIPTS_UNACKNOWLEDGED_MAX, Owed, SimulatorLink, SimulatorSettings
 from heliograph.text import count_segments
+from tests.wire.recorder import Recorder, outgoing, prepared, submit_all
 
-QUICK = SimulatorSettings(receipt_delay_s=0.0)
+LATE = "233201234003"
+QUICK = SimulatorSettings(receipt_delay_s=0)
+NEVER_BY_ITSELF = SimulatorSettings(receipt_delay_s=600)
 
 
-class Reports:
-    """An Inbox that keeps what it is told, and lets a test wait for it."""
-
-    def __init__(self) -> None:
-        self.answers: list[Answer] = []
-        self.receipts: list[Receipt] = []
-        self.states: list[LinkState] = []
-        self._told = asyncio.Event()
-
-    def answered(self, answers: Sequence[Answer]) -> None:
-        self.answers += answers
-        self._told.set()
-
-    def received(self, receipts: Sequence[Receipt]) -> None:
-        self.receipts += receipts
-        self._told.set()
-
-    def changed(self, state: LinkState, detail: str) -> None:
-        self.states.append(state)
-        self._told.set()
-
-    async def until(self, *, answers: int = 0, receipts: int = 0) -> None:
-        async with asyncio.timeout(10):
-            while len(self.answers) < answers or len(self.receipts) < receipts:
-                self._told.clear()
-                await self._told.wait()
+@asynccontextmanager
+async def simulator(settings: SimulatorSettings = QUICK, acknowledges: bool = True) -> AsyncIterator[tuple[SimulatorLink, Recorder]]:
+    """A bound simulator and its inbox."""
+    inbox = Recorder(acknowledges)
+    link = SimulatorLink(settings, inbox)
+    inbox.link = link
+    await link.start()
+    yield link, inbox
+    await link.close(0)
 
 
 class MovableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time a test can move."""
+    """An event loop whose time a test can move, and that counts what is called in it."""
 
     moved_s = 0.0
+    calls = 0
 
     def time(self) -> float:
         return super().time() + self.moved_s
 
-
-Story = Callable[[SimulatorLink, Reports], Awaitable[None]]
-
-
-def tell(story: Story, settings: SimulatorSettings = QUICK) -> None:
-    """Runs a story with a simulator that is bound."""
-
-    async def run() -> None:
-        reports = Reports()
-        link = SimulatorLink(settings, reports)
-        await link.start()
-        await story(link, reports)
-        await link.close(1)
-
-    with asyncio.Runner(loop_factory=MovableLoop) as runner:
-        runner.run(run())
+    def call_soon(self, *args: Any, **kwargs: Any) -> asyncio.Handle:  # type: ignore[override]
+        self.calls += 1
+        return super().call_soon(*args, **kwargs)
 
 
-def to(recipient: str, text: str = "Hello") -> Outgoing:
-    encoding, segments = count_segments(text)
-    return Outgoing(ids.raw_of_number(ids.new_number()), "ACME", recipient, text, encoding, segments, validity_s=3_600)
+def in_movable_time(story: Callable[[MovableLoop], Coroutine[None, None, None]]) -> None:
+    loop = MovableLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(story(loop))
 
 
-def many(link: SimulatorLink, count: int, ending: str = "999") -> list[Submission]:
-    return [submission for _ in range(count) for submission in link.prepare(to(f"233201234{ending}"))]
+ROUNDS = 20
 
 
-async def submit_all(link: SimulatorLink, reports: Reports, submissions: Sequence[Submission]) -> None:
-    for start in range(0, len(submissions), link.room()):
-        window = submissions[start : start + link.room()]
-        link.submit(window)
-        await reports.until(answers=start + len(window))
+async def a_moment() -> None:
+    """As many rounds of the event loop as anything that is due now can take."""
+    for _ in range(ROUNDS):
+        await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize(("recipient", "state", "error"), [
@@ -89,180 +63,174 @@ async def submit_all(link: SimulatorLink, reports: Reports, submissions: Sequenc
     ("233201234004", ReceiptState.DELIVRD, "000"),
     ("233201234567", ReceiptState.DELIVRD, "000"),
 ])  # fmt: skip
-def test_the_last_digits_choose_the_receipt(recipient: str, state: ReceiptState, error: str) -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        [submission] = link.prepare(to(recipient))
+async def test_the_last_digits_choose_the_receipt(recipient: str, state: ReceiptState, error: str) -> None:
+    async with simulator() as (link, inbox):
+        [submission] = link.prepare(outgoing(recipient=recipient))
         link.submit([submission])
-        await reports.until(answers=1, receipts=1)
-        [answer], [receipt] = reports.answers, reports.receipts
+        [receipt] = await inbox.until_received(1)
+        [answer] = inbox.answers
         assert answer == Answer(submission.message_id, 1, 1, 1, Outcome.ACCEPTED, answer.ref)
         assert (receipt.ref, receipt.state, receipt.error) == (answer.ref, state, error)
-        assert (receipt.recipient, receipt.sender) == (recipient, "ACME")
+        assert (receipt.recipient, receipt.sender) == (recipient, "AMINA")
         assert f"id:{answer.ref} ".encode() in receipt.raw
         assert f"stat:{state.value} err:{error}".encode() in receipt.raw
 
-    tell(story)
 
-
-def test_a_recipient_in_001_is_refused_at_submit_and_gets_no_receipt() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        refused, taken = link.prepare(to("233201234001")) + link.prepare(to("233201230010"))
+async def test_a_recipient_in_001_is_refused_at_submit_and_gets_no_receipt() -> None:
+    async with simulator(NEVER_BY_ITSELF) as (link, inbox):
+        refused, taken = prepared(link, 1, "233201234001") + prepared(link, 1, "233201230010")
         link.submit([refused, taken])
-        await reports.until(answers=2, receipts=1)
-        assert reports.answers[0] == Answer(refused.message_id, 1, 1, 1, Outcome.REFUSED, None, 0x0B)
+        await inbox.until_answered(2)
+        assert inbox.answers[0] == Answer(refused.message_id, 1, 1, 1, Outcome.REFUSED, None, 0x0B)
         await link.close(0)  # which hands over every receipt that is owed
-        assert [receipt.recipient for receipt in reports.receipts] == ["233201230010"]
-
-    tell(story)
+        assert [receipt.recipient for receipt in inbox.receipts] == ["233201230010"]
 
 
 def test_a_recipient_in_003_gets_its_receipt_30_s_after_the_others() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        link.submit(link.prepare(to("233201234003")) + link.prepare(to("233201234567")))
-        await reports.until(receipts=1)
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, MovableLoop)
-        accepted_s = loop.time()
-        while len(reports.receipts) < 2:
-            loop.moved_s += 0.5
-            await asyncio.sleep(0)
-        assert 29 <= loop.time() - accepted_s <= 31.5
-        assert [(receipt.recipient, receipt.state) for receipt in reports.receipts] == [
-            ("233201234567", ReceiptState.DELIVRD), ("233201234003", ReceiptState.DELIVRD)]
+    async def story(loop: MovableLoop) -> None:
+        async with simulator(SimulatorSettings()) as (link, inbox):
+            link.submit(prepared(link, 1, LATE) + prepared(link, 1))
+            await inbox.until_received(1)
+            first_s = loop.time()
+            while len(inbox.receipts) < 2:
+                loop.moved_s += 0.5
+                await asyncio.sleep(0)
+            assert 29 <= loop.time() - first_s <= 31.5
+            assert [(receipt.recipient, receipt.state) for receipt in inbox.receipts] == [
+                ("233201234567", ReceiptState.DELIVRD), (LATE, ReceiptState.DELIVRD)]
 
-    tell(story, SimulatorSettings())
+    in_movable_time(story)
 
 
-@pytest.mark.parametrize("text", ["a" * 160, "a" * 307 + "€", "ű" * 400, "😀" * 335])
-def test_every_segment_is_a_submission_with_an_answer_and_a_receipt_of_its_own(text: str) -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        message = to("233201234567", text)
-        submissions = link.prepare(message)
-        assert [(s.part, s.parts) for s in submissions] == [(k, 1 << (k - 1)) for k in range(1, message.segments + 1)]
+def test_each_receipt_waits_its_own_time() -> None:
+    async def story(loop: MovableLoop) -> None:
+        async with simulator(SimulatorSettings(receipt_delay_s=100)) as (link, inbox):
+            received = []
+            for submitted in (1, 1, 1, 1, 0, 0):
+                await submit_all(link, inbox, prepared(link, submitted))
+                loop.moved_s += 40
+                await a_moment()
+                received.append(len(inbox.receipts))
+            assert received == [0, 0, 1, 2, 3, 4]
+
+    in_movable_time(story)
+
+
+@pytest.mark.parametrize("text", ["a" * 307 + "€", "ű" * 400, "😀" * 335])
+async def test_every_segment_has_an_id_and_a_receipt_of_its_own_and_together_they_are_the_text(text: str) -> None:
+    encoding, segments = count_segments(text)
+    async with simulator() as (link, inbox):
+        submissions = link.prepare(outgoing(text, encoding=encoding, segments=segments))
+        assert [(s.part, s.parts) for s in submissions] == [(k, 1 << (k - 1)) for k in range(1, segments + 1)]
         assert "".join(s.data for s in submissions) == text
-        assert link.prepare(message) == submissions
         link.submit(submissions)
-        await reports.until(answers=len(submissions), receipts=len(submissions))
-        assert [(a.part, a.parts) for a in reports.answers] == [(s.part, s.parts) for s in submissions]
-        refs = [answer.ref for answer in reports.answers]
-        assert len(set(refs)) == len(submissions)
-        assert [receipt.ref for receipt in reports.receipts] == refs
-
-    tell(story)
+        await inbox.until_received(segments)
+        refs = [answer.ref for answer in inbox.answers]
+        assert len(set(refs)) == segments
+        assert [receipt.ref for receipt in inbox.receipts] == refs
 
 
-def test_what_the_window_has_no_room_for_is_unspent_and_the_rest_is_answered_once() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        submissions = many(link, 9)
+async def test_what_the_window_has_no_room_for_is_unspent_and_the_rest_is_answered_once() -> None:
+    async with simulator(SimulatorSettings(window=5, receipt_delay_s=0)) as (link, inbox):
+        submissions = prepared(link, 9)
         link.submit(submissions[:3])
         assert link.room() == 2
         link.submit(submissions[3:])
         assert link.room() == 0
-        assert reports.answers == []  # nothing is reported from within submit
-        await reports.until(answers=9)
+        assert inbox.answers == []  # nothing is reported from within submit
+        await inbox.until_answered(9)
         assert link.room() == 5
-        outcomes = {answer.message_id: answer.outcome for answer in reports.answers}
+        outcomes = {answer.message_id: answer.outcome for answer in inbox.answers}
         assert [outcomes[s.message_id] for s in submissions] == [Outcome.ACCEPTED] * 5 + [Outcome.UNSPENT] * 4
         await link.close(0)
-        assert len(reports.answers) == 9
-        assert len(reports.receipts) == 5
-
-    tell(story, SimulatorSettings(window=5, receipt_delay_s=0))
+        assert (len(inbox.answers), len(inbox.receipts)) == (9, 5)
 
 
-def test_there_is_room_only_while_it_is_bound() -> None:
-    async def story() -> None:
-        reports = Reports()
-        link = SimulatorLink(QUICK, reports)
-        assert (link.state, link.room()) == (LinkState.CONNECTING, 0)
-        await link.start()
-        assert (link.state, link.room()) == (LinkState.BOUND, 500)
-        await link.close(1)
-        assert (link.state, link.room()) == (LinkState.CLOSED, 0)
-        link.submit(many(link, 1))
-        await reports.until(answers=1)
-        assert reports.answers[0].outcome is Outcome.UNSPENT
-        assert reports.states == [LinkState.BOUND, LinkState.CLOSED]
-
-    asyncio.run(story())
-
-
-def test_receipts_wait_while_too_many_are_not_stored_and_none_comes_twice() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        most = RECEIPTS_UNACKNOWLEDGED_MAX
-        await submit_all(link, reports, many(link, 2 * most + 10))
-        await reports.until(receipts=most)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert len(reports.receipts) == most
-        link.acknowledge(reports.receipts[:10])
-        await reports.until(receipts=most + 10)
-        link.acknowledge(reports.receipts[:10])  # again: makes no room
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert len(reports.receipts) == most + 10
-        link.acknowledge(reports.receipts)
-        await reports.until(receipts=2 * most + 10)
-        assert {receipt.ref for receipt in reports.receipts} == {answer.ref for answer in reports.answers}
-
-    tell(story)
+async def test_receipts_wait_while_too_many_are_not_stored_and_none_comes_twice() -> None:
+    most = RECEIPTS_UNACKNOWLEDGED_MAX
+    async with simulator(acknowledges=False) as (link, inbox):
+        await submit_all(link, inbox, prepared(link, 2 * most + 10))
+        await inbox.until_received(most)
+        await a_moment()
+        assert len(inbox.receipts) == most
+        link.acknowledge(inbox.receipts[:10])
+        await inbox.until_received(most + 10)
+        link.acknowledge(inbox.receipts[:10])  # again: makes no room
+        await a_moment()
+        assert len(inbox.receipts) == most + 10
+        link.acknowledge(inbox.receipts)
+        await inbox.until_received(2 * most + 10)
+        assert {receipt.ref for receipt in inbox.receipts} == {answer.ref for answer in inbox.answers}
 
 
-def test_closing_hands_over_every_receipt_that_is_owed_the_late_ones_too() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        await submit_all(link, reports, many(link, 3) + many(link, 3, "003"))
-        assert reports.receipts == []
+def test_receipts_that_must_wait_keep_nothing_busy() -> None:
+    async def story(loop: MovableLoop) -> None:
+        async with simulator(acknowledges=False) as (link, inbox):
+            link.resume([Owed(f"a{k}", "AMINA", "233201234567") for k in range(RECEIPTS_UNACKNOWLEDGED_MAX + 1)])
+            await inbox.until_received(RECEIPTS_UNACKNOWLEDGED_MAX)
+            await a_moment()
+            loop.calls = 0
+            await a_moment()
+            assert loop.calls == ROUNDS  # those of a_moment itself
+
+    in_movable_time(story)
+
+
+async def test_closing_hands_over_every_receipt_that_is_owed_the_late_ones_too() -> None:
+    async with simulator(NEVER_BY_ITSELF) as (link, inbox):
+        await submit_all(link, inbox, prepared(link, 3) + prepared(link, 3, LATE))
+        assert inbox.receipts == []
         await link.close(0)
-        assert sorted(receipt.ref or "" for receipt in reports.receipts) == sorted(answer.ref or "" for answer in reports.answers)
-        link.acknowledge(reports.receipts)  # what is stored after the end is no harm
-        assert link.room() == 0
-
-    tell(story, SimulatorSettings(receipt_delay_s=600))
+        assert {receipt.ref for receipt in inbox.receipts} == {answer.ref for answer in inbox.answers}
+        assert len(inbox.receipts) == 6
 
 
 @pytest.mark.parametrize(("drain_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)])
-def test_closing_waits_for_outstanding_answers_as_long_as_it_is_told(drain_s: float, outcome: Outcome, receipts: int) -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        link.submit(many(link, 3))
+async def test_only_what_was_accepted_before_the_end_has_a_receipt(drain_s: float, outcome: Outcome, receipts: int) -> None:
+    async with simulator(SimulatorSettings(answer_delay_s=0.05)) as (link, inbox):
+        link.submit(prepared(link, 3))
         await link.close(drain_s)
-        assert [answer.outcome for answer in reports.answers] == [outcome] * 3
-        assert len(reports.receipts) == receipts
-
-    tell(story, SimulatorSettings(answer_delay_s=0.05, receipt_delay_s=600))
+        assert inbox.outcomes() == [outcome] * 3
+        assert len(inbox.receipts) == receipts
 
 
-def test_what_a_killed_process_owed_can_be_taken_up_by_the_next() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        link.resume([Owed("19a3f", "ACME", "233201234000"), Owed("19a40", "ACME", "233201234567")])
-        await reports.until(receipts=2)
-        assert [(receipt.ref, receipt.state) for receipt in reports.receipts] == [
-            ("19a3f", ReceiptState.UNDELIV), ("19a40", ReceiptState.DELIVRD)]
-
-    tell(story)
+async def test_what_a_killed_process_owed_can_be_taken_up_by_the_next() -> None:
+    async with simulator() as (link, inbox):
+        link.resume([Owed("19a3f", "AMINA", "233201234000"), Owed("19a40", "AMINA", "233201234567")])
+        await inbox.until_received(2)
+        assert [(receipt.ref, receipt.state) for receipt in inbox.receipts] == [("19a3f", ReceiptState.UNDELIV), ("19a40", ReceiptState.DELIVRD)]
 
 
-def test_a_flood_of_late_receipts_holds_up_nobody_else() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        link.resume([Owed(f"a{k}", "ACME", "233201234003") for k in range(RECEIPTS_LATE_MAX + 1)])
-        await reports.until(receipts=1)
-        assert [receipt.ref for receipt in reports.receipts] == [f"a{RECEIPTS_LATE_MAX}"]
+async def test_a_flood_of_late_receipts_holds_up_nobody_else() -> None:
+    async with simulator() as (link, inbox):
+        link.resume([Owed(f"a{k}", "AMINA", LATE) for k in range(RECEIPTS_LATE_MAX + 1)])
+        await inbox.until_received(1)
+        await a_moment()
+        assert [receipt.ref for receipt in inbox.receipts] == [f"a{RECEIPTS_LATE_MAX}"]
         assert link.room() == QUICK.window
 
-    tell(story)
+
+async def test_its_ids_are_hex_as_matching_keeps_them_and_differ_from_those_of_every_other_process() -> None:
+    inbox = Recorder()
+    links = [SimulatorLink(QUICK, inbox) for _ in range(10)]
+    for link in links:  # all in the same few milliseconds
+        await link.start()
+        link.submit(prepared(link, 100))
+    await inbox.until_answered(1_000)
+    refs = {answer.ref or "" for answer in inbox.answers}
+    assert len(refs) == 1_000
+    assert all(f"{int(ref, 16):x}" == ref and len(ref) <= 64 for ref in refs)
 
 
-def test_its_ids_are_hex_as_matching_keeps_them_and_differ_from_those_of_every_other_process() -> None:
-    async def story(link: SimulatorLink, reports: Reports) -> None:
-        links = [SimulatorLink(QUICK, reports) for _ in range(10)]  # made in the same millisecond
-        for other in links:
-            await other.start()
-            other.submit(many(other, 100))
-        await reports.until(answers=1_000)
-        refs = {answer.ref or "" for answer in reports.answers}
-        assert len(refs) == 1_000
-        assert all(f"{int(ref, 16):x}" == ref and len(ref) <= 64 for ref in refs)
-
-    tell(story)
+async def test_there_is_room_only_while_it_is_bound() -> None:
+    inbox = Recorder()
+    link = SimulatorLink(QUICK, inbox)
+    rooms = [(link.state, link.room())]
+    await link.start()
+    rooms.append((link.state, link.room()))
+    await link.close(0)
+    rooms.append((link.state, link.room()))
+    assert rooms == [(LinkState.CONNECTING, 0), (LinkState.BOUND, 500), (LinkState.CLOSED, 0)]
 
 
 @pytest.mark.parametrize(("setting", "value"), [("window", 0), ("answer_delay_s", -1.0), ("receipt_delay_s", float("inf")),

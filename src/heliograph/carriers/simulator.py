@@ -84,7 +84,7 @@ class SimulatorLink:
         self._owed_late: _Delayed[Owed] = _Delayed(self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver)
         self._unacknowledged: set[int] = set()
         self._receipts_made = 0
-        self._ref_head = f"{clock.now_ms():x}{os.urandom(4).hex()}"  # differs between processes, and rises: an index likes that
+        self._process = os.urandom(4).hex()  # in each ref: processes that run side by side give different ones
         self._refs_made = 0
         self._is_drained = asyncio.Event()
 
@@ -146,11 +146,12 @@ class SimulatorLink:
     def _answer(self, unanswered: "_Delayed[Submission]") -> None:
         """Answers all that is due, and owes the receipts of what it accepts. Hot."""
         answers, owed = [], []
+        now_ms = clock.now_ms()  # stands first in a ref: the refs of a time are a range of the index
         for submission in unanswered.take_due(self._settings.window):
             if submission.recipient[-ENDING_DIGITS:] == REFUSED_ENDING:
                 answers.append(_answer(submission, Outcome.REFUSED, None, INVALID_DESTINATION))
                 continue
-            ref = f"{self._ref_head}{self._refs_made:08x}"
+            ref = f"{now_ms:x}{self._process}{self._refs_made:08x}"
             self._refs_made += 1
             answers.append(_answer(submission, Outcome.ACCEPTED, ref))
             if submission.wants_receipt:
@@ -196,6 +197,7 @@ class _Delayed(Generic[T]):
         self._on_due = on_due
         self._items: deque[tuple[float, T]] = deque()
         self._timer: asyncio.Handle | None = None
+        self._is_held = False  # some is due that could not be taken: whoever makes that possible looks again
 
     def __len__(self) -> int:
         return len(self._items)
@@ -211,6 +213,7 @@ class _Delayed(Generic[T]):
         due: list[T] = []
         while items and len(due) < most and items[0][0] <= now_s:
             due.append(items.popleft()[1])
+        self._is_held = bool(items) and items[0][0] <= now_s
         return due
 
     def take_all(self) -> list[T]:
@@ -229,10 +232,9 @@ class _Delayed(Generic[T]):
 
     def _ring(self) -> None:
         self._timer = None
-        before = len(self._items)
         self._on_due(self)
-        if len(self._items) < before or self._items[0][0] > self._loop.time():
-            self.look_again()  # else what is due may not be taken yet: whoever makes that possible looks again
+        if not self._is_held:
+            self.look_again()
 
 
 @lru_cache(TEXTS_KEPT_MAX)

@@ -110,6 +110,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def close(self) -> None:
+        self(self._loop.shutdown_default_executor())  # a thread of its own may still be reading from the database
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -50,7 +50,8 @@ def test_each_recipient_has_its_place_in_the_answer(api: Service, amina: Actor) 
     ({**BODY, "recipients": ["0201234567"], "countryCode": "gh"}, {"accepted": 1}),
     ({**BODY, "recipients": ["0201234567"], "country_code": "GH"}, {"accepted": 1}), ({**BODY, "sender": "amina"}, {"accepted": 1}),
     ({**BODY, "message": "€" * 81, "max_segments": 2}, {"segments": 2, "credits_used": 2}), ({**BODY, "reference": "r-1"}, {"reference": "r-1"}),
-    ({**BODY, "message": "ё"}, {"encoding": "UCS-2"}), ({**BODY, "validity_s": 60.0}, {"accepted": 1}), ({**BODY, "reference": None}, {"reference": None})])
+    ({**BODY, "message": "ё"}, {"encoding": "UCS-2"}), ({**BODY, "validity_s": 60.0}, {"accepted": 1}),
+    ({**BODY, "reference": None}, {"reference": None})])
 def test_what_may_be_given(api: Service, amina: Actor, body: dict[str, Any], shown: dict[str, Any]) -> None:
     reply = api.post(amina, "/sms/send", body)
     assert reply.status == 200, reply

@@ -74,7 +74,9 @@ TAMPERED: dict[str, tuple[Any, str]] = {
         [column.name for column in ledger_entries.c],
         sa.select(*[sa.literal("f" * 32, ledger_entries.c.id.type) if column.name == "id" else column for column in ledger_entries.c])
         .where(ledger_entries.c.credits == LAST_CHARGE)), "charged 5 credits more"),
-    "a charge of nothing": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference="inv-17"), "names no send"),
+    "a charge of nothing": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference=None), "names no send"),
+    "a charge of something else": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference="inv-17"),
+                                   "the send inv-17 the ledger charged 6 credits more"),
     "a message's price": (sa.update(messages).where(messages.c.credits == 5).values(credits=4), "says 5 credits, its messages 4"),
     "a message's refund": (sa.update(messages).where(messages.c.refunded == REFUND_OF_TWO).values(refunded=1), "refunded 1 credits more"),
     "a lost message": (sa.delete(messages).where(messages.c.refunded == REFUND_OF_TWO), "has 2 of its 3 messages"),

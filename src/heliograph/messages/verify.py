@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.messages.tables import messages, sends
-from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
 from heliograph.wallet.tables import ledger_entries
-
-_FETCHED_AT_ONCE: Final = 5_000
 
 
 class _Part(NamedTuple):
@@ -26,7 +24,7 @@ class _Part(NamedTuple):
 
     id: str  # of the send or the entry, raw: what all sources are ordered by
     account_id: str
-    send_id: str
+    send: str  # its id in text form, as the ledger refers to it
     charged: int
     refunded: int
 
@@ -36,19 +34,19 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
     found: list[Discrepancy] = []
     open_: dict[tuple[str, str], tuple[int, int]] = {}  # (account, send) → charged and refunded that the other source has not told yet
     for part in merge(_by_messages(tx, found), _by_entries(tx, found), key=itemgetter(0)):
-        key = (part.account_id, part.send_id)
+        key = (part.account_id, part.send)
         charged, refunded = open_.pop(key, (0, 0))
         left = (charged + part.charged, refunded + part.refunded)
         if left != (0, 0):
             open_[key] = left
         if len(found) >= DISCREPANCIES_MAX:
             break
-    for (account_id, send_id), (charged, refunded) in open_.items():
+    for (account_id, send), (charged, refunded) in open_.items():
         if len(found) >= DISCREPANCIES_MAX:
             break
         differences = [f"{kind} {abs(credits)} credits {'less' if credits > 0 else 'more'} than its messages say"
                        for kind, credits in (("charged", charged), ("refunded", refunded)) if credits]
-        found.append(Discrepancy(account_id, f"for the send {_send(send_id)} the ledger {' and '.join(differences)}"))
+        found.append(Discrepancy(account_id, f"for the send {send} the ledger {' and '.join(differences)}"))
     return found[:DISCREPANCIES_MAX]
 
 
@@ -57,8 +55,8 @@ def _by_messages(tx: Connection, found: list[Discrepancy]) -> Iterator[_Part]:
     totals = _totals(tx)
     total = next(totals, None)
     columns = sends.c
-    query = sa.select(columns.id, columns.account_id, columns.message_count, columns.credits_used).order_by(columns.id)
-    for send_id, account_id, message_count, credits_used in _rows(tx, query):
+    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.message_count, columns.credits_used).order_by(columns.id)
+    for send_id, account_id, message_count, credits_used in streamed(tx, query):
         while total is not None and total[0] < send_id:
             found.append(Discrepancy(total[1], f"messages belong to the send {_send(total[0])}, which is not there"))
             total = next(totals, None)
@@ -71,7 +69,7 @@ def _by_messages(tx: Connection, found: list[Discrepancy]) -> Iterator[_Part]:
         if credits_used != credits:
             found.append(Discrepancy(account_id, f"the send {_send(send_id)} says {credits_used} credits, its messages {credits}"))
         if credits_used or refunded:
-            yield _Part(send_id, account_id, send_id, credits_used, refunded)
+            yield _Part(send_id, account_id, _send(send_id), credits_used, refunded)
     if total is not None:
         found.append(Discrepancy(total[1], f"messages belong to the send {_send(total[0])}, which is not there"))
 
@@ -79,8 +77,8 @@ def _by_messages(tx: Connection, found: list[Discrepancy]) -> Iterator[_Part]:
 def _totals(tx: Connection) -> Iterator[tuple[str, str, int, int, int]]:
     """(send, account, messages, credits, refunded) of each send: its messages are a run of ids, so they come one after the other."""
     columns = messages.c
-    query = sa.select(columns.send_id, columns.account_id, columns.credits, columns.refunded).order_by(columns.id)
-    for (send_id, account_id), rows in groupby(_rows(tx, query), key=itemgetter(0, 1)):
+    query = sa.select(raw_id(columns.send_id), raw_id(columns.account_id), columns.credits, columns.refunded).order_by(columns.id)
+    for (send_id, account_id), rows in groupby(streamed(tx, query), key=itemgetter(0, 1)):
         count = credits = refunded = 0
         for row in rows:
             count += 1
@@ -91,22 +89,16 @@ def _totals(tx: Connection) -> Iterator[tuple[str, str, int, int, int]]:
 
 def _by_entries(tx: Connection, found: list[Discrepancy]) -> Iterator[_Part]:
     columns = ledger_entries.c
-    query = sa.select(columns.id, columns.account_id, columns.type, columns.credits, columns.reference)
+    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.type, columns.credits, columns.reference)
     query = query.where(columns.type.in_(("sms_charge", "sms_refund"))).order_by(columns.id)
-    for entry_id, account_id, kind, credits, reference in _rows(tx, query):
-        send_id = ids.raw_of_text("snd", reference or "")
-        if send_id is None:
+    for entry_id, account_id, kind, credits, reference in streamed(tx, query):
+        if reference is None:
             found.append(Discrepancy(account_id, f"the entry {ids.text_of_raw('txn', entry_id)} names no send"))
         elif kind == "sms_charge":
-            yield _Part(entry_id, account_id, send_id, credits, 0)  # below zero: a charge takes credits away
+            yield _Part(entry_id, account_id, reference, credits, 0)  # below zero: a charge takes credits away
         else:
-            yield _Part(entry_id, account_id, send_id, 0, -credits)
+            yield _Part(entry_id, account_id, reference, 0, -credits)
 
 
 def _send(raw: str) -> str:
     return ids.text_of_raw("snd", raw)
-
-
-def _rows(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
-    """The rows as they come, few in memory."""
-    return iter(tx.execute(query, execution_options={"yield_per": _FETCHED_AT_ONCE}))

@@ -4,7 +4,7 @@ from heliograph.wallet.api import endpoints
 from heliograph.wallet.history import history
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
 from heliograph.wallet.money import currency, exponent, to_minor, to_number, to_text
-from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy, hold_still, size, verify
+from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy, hold_still, raw_id, size, streamed, verify
 from heliograph.wallet.wallet import (
     Armed,
     Figures,
@@ -21,6 +21,6 @@ from heliograph.wallet.wallet import (
 __all__ = [
     "BANK_ID", "DISCREPANCIES_MAX", "ISSUANCE_ID", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted", "Thresholds", "Wallet",
     "adjust_credits", "adjust_money", "alarms", "as_record", "currency", "endpoints", "exponent", "grant", "history", "hold_still",
-    "locked", "open_wallet", "post", "set_low_balance", "size", "to_minor", "to_number", "to_text", "topup", "verify", "wallet_of",
-    "wallets_of",
+    "locked", "open_wallet", "post", "raw_id", "set_low_balance", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "verify",
+    "wallet_of", "wallets_of",
 ]  # fmt: skip

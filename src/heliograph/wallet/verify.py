@@ -103,25 +103,25 @@ def _entry(side: _Side) -> str:
 
 def _wallets(tx: Connection) -> Iterator[_Side]:
     columns = wallets.c
-    query = sa.select(columns.account_id, columns.currency, columns.balance_minor, columns.sms_credits).order_by(columns.account_id)
-    for account_id, currency, balance_minor, credits in _rows(tx, query):
+    query = sa.select(raw_id(columns.account_id), columns.currency, columns.balance_minor, columns.sms_credits).order_by(columns.account_id)
+    for account_id, currency, balance_minor, credits in streamed(tx, query):
         yield _Side(account_id, "", currency, 0, 0, balance_minor, credits)
 
 
 def _own_sides(tx: Connection) -> Iterator[_Side]:
     columns = ledger_entries.c
-    query = sa.select(columns.account_id, columns.id, columns.currency, columns.amount_minor, columns.credits, columns.balance_after_minor,
-                      columns.credits_after).order_by(columns.account_id, columns.id)
-    return (_Side(*row) for row in _rows(tx, query))
+    query = sa.select(raw_id(columns.account_id), raw_id(columns.id), columns.currency, columns.amount_minor, columns.credits,
+                      columns.balance_after_minor, columns.credits_after).order_by(columns.account_id, columns.id)
+    return (_Side(*row) for row in streamed(tx, query))
 
 
 def _other_sides(tx: Connection) -> Iterator[_Side]:
     """Of transfers between two customers: what the counterpart gained."""
     columns = ledger_entries.c
-    query = sa.select(columns.counterpart_id, columns.id, columns.currency, -columns.amount_minor, -columns.credits,
+    query = sa.select(raw_id(columns.counterpart_id), raw_id(columns.id), columns.currency, -columns.amount_minor, -columns.credits,
                       columns.counterpart_balance_after_minor, columns.counterpart_credits_after)
     query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(columns.counterpart_id, columns.id)
-    return (_Side(*row) for row in _rows(tx, query))
+    return (_Side(*row) for row in streamed(tx, query))
 
 
 def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
@@ -135,6 +135,11 @@ def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
         yield Discrepancy(account_id, f"the entry {ids.text_of_raw(ID_PREFIX, entry_id)} does not say what it did to its counterpart")
 
 
-def _rows(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
+def raw_id(column: sa.Column[Any]) -> sa.Function[str]:
+    """An id made raw by the database: six times as fast as a driver's UUID objects, of which there would be millions."""
+    return sa.func.replace(sa.cast(column, sa.Text), "-", "")
+
+
+def streamed(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
     """The rows as they come, few in memory."""
     return iter(tx.execute(query, execution_options={"yield_per": _FETCHED_AT_ONCE}))

@@ -25,6 +25,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
+from heliograph.base.arrays import as_text, literal
 from heliograph.base.errors import Unavailable
 
 metadata: Final = sa.MetaData()
@@ -72,7 +73,7 @@ class _PostgresTx:
         self._connection = connection
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        rows: list[Any] = await self._connection.fetch(sql, *args)
+        rows: list[Any] = await self._connection.fetch(as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args])
         return rows
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:

@@ -53,7 +53,7 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
-        request_id = ids.new("req")
+        request_id = f"req_{ids.new_number():032x}"
         headers: Headers = [_JSON, (b"x-request-id", request_id.encode())]
         route = "unknown"
         status = 200

@@ -84,6 +84,8 @@ class Dispatch:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(self._stop(running) for running in self._running.values()))
+        while not self._states.empty():
+            await self._record_state(*self._states.get_nowait())
 
     async def _stop(self, running: Running) -> None:
         running.turn.stop_claiming()
@@ -142,11 +144,13 @@ class Dispatch:
     async def _record_states(self) -> None:
         """Carriers' states are kept in the database, for the operator and for routing."""
         while True:
-            carrier_id, state, detail = await self._states.get()
-            try:
-                await asyncio.to_thread(self._record, carrier_id, state, detail)
-            except Exception as error:  # noqa: BLE001  whatever it was, the next state must be recorded
-                log.error("carrier_state_not_recorded", state=state.value, **told(error))
+            await self._record_state(*await self._states.get())
+
+    async def _record_state(self, carrier_id: int, state: LinkState, detail: str) -> None:
+        try:
+            await asyncio.to_thread(self._record, carrier_id, state, detail)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next state must be recorded
+            log.error("carrier_state_not_recorded", state=state.value, **told(error))
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -112,17 +113,32 @@ def _register(db: Database) -> int:
         return register_worker(tx, "serve", clock.now_ms())
 
 
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handling: it would raise SIGTERM anew when it has stopped, before the carriers are unbound."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def stop(self) -> None:
+        """Answers what is under way and stops; asked a second time, it does not wait for slow clients."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
 async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | None) -> None:
-    server = uvicorn.Server(uvicorn.Config(
+    server = _Server(uvicorn.Config(
         app, http="httptools", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
         backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=KEEP_ALIVE_S))
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(signal_number, server.stop)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(STARTING_POLL_S)
     host, port, *_ = listener.getsockname()
     log.info("serving", address=f"http://{host}:{port}", database="postgresql" if app.postgresql else "sqlite")
     if when_ready is not None and not await _unless_stopped(when_ready(port), serving):
-        server.should_exit = True
+        server.stop()
     await serving
 
 

@@ -20,8 +20,7 @@ SETTINGS: dict[str, Any] = {"host": "127.0.0.1", "port": 2775, "system_id": "ami
 
 
 def add(db: Database, name: str = "mtn", **settings: Any) -> Carrier:
-    with db.write() as tx:
-        return carriers.add_carrier(tx, name, {**SETTINGS, **settings}, PASSWORD, secret_key=SECRET_KEY, now_ms=NOW_MS)
+    return db.transact(lambda tx: carriers.add_carrier(tx, name, {**SETTINGS, **settings}, PASSWORD, secret_key=SECRET_KEY, now_ms=NOW_MS))
 
 
 def change(db: Database, password: str | None = None, **settings: Any) -> Carrier:

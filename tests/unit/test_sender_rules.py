@@ -28,6 +28,8 @@ def expected(text: str) -> str | None:
 @example("++1234")
 @example("12-34")
 @example("ACME\n")
+@example(" ACME")
+@example("ACME ")
 @example("АCME")  # with a Cyrillic А, which looks like ours
 def test_a_sender_is_taken_exactly_when_the_contract_says_so(text: str) -> None:
     want = expected(text)

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _offset_ms = 0
 
@@ -29,8 +30,12 @@ def move(by_ms: int) -> None:
 
 def rfc3339(at_ms: int) -> str:
     """`2026-01-31T09:30:00.123Z`: RFC 3339, UTC, milliseconds (contract section 2)."""
-    text = datetime.fromtimestamp(at_ms // 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}.{at_ms % 1_000:03d}Z"
+    return f"{_second(at_ms // 1_000)}.{at_ms % 1_000:03d}Z"
+
+
+@lru_cache(maxsize=4_096)
+def _second(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def rfc3339_or_none(at_ms: int | None) -> str | None:

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services lint test check bench lock clean
+.PHONY: help demo install services lint test check bench docs lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -39,6 +39,9 @@ check: lint test ## Exactly what CI runs: lint and test
 
 bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
 	@$(BIN)/python -m bench $(ARGS)
+
+docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
+	@$(BIN)/python -m tools.states
 
 lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with hashes (UPGRADE=1: at their newest versions)
 	$(COMPILE) pyproject.toml -o requirements.lock

@@ -1,0 +1,275 @@
+"""Makes docs/states.md out of the code that decides states: `make docs`.
+
+What follows from code is asked of it (`settle_answer` is given one answer of each kind, `outcome_of` every command_status); what a
+table cannot say stands here, by state. A state that the code has and this file does not is an error, so neither can be forgotten.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
+from heliograph.carriers.manage import DOWN_MS
+from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS, OUR_FAULTS, SESSION_FAULTS, outcome_of
+from heliograph.messages.settle import Changes, InFlight, MessageRow, refund_due, settle_answer, settle_receipt
+from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED_BY_RECEIPT, NEXT, QUEUED, SENT
+from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import inflight
+from heliograph.senders import STATUSES as SENDER_STATUSES
+from heliograph.senders.states import REACHED_FROM
+
+DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "states.md"
+
+MESSAGE_MEANINGS: Final = {
+    QUEUED: "accepted and charged; not known to be with a carrier",
+    SENT: "a carrier has accepted all its segments",
+    DELIVERED: "DELIVRD for every segment that asks for a receipt",
+    FAILED: "`error.code` says why",
+}
+MESSAGE_MOVES: Final = {
+    (QUEUED, SENT): "all segments accepted",
+    (QUEUED, DELIVERED): "all accepted, and the receipts were there first",
+    (QUEUED, FAILED): "refused, expired, in doubt to the end, or one segment of several undeliverable",
+    (SENT, DELIVERED): "receipts DELIVRD for all segments",
+    (SENT, FAILED): "a final receipt that is not DELIVRD",
+}
+SEGMENT_MEANINGS: Final = {
+    "claimed": "taken from the queue, with no room in the window yet: parts of a message that is larger than the window",
+    "submitting": "committed as handed to the carrier; its bytes leave after the commit",
+    "in_doubt": "written, and no answer came: in time, before the connection broke, or before the process ended",
+}
+SEGMENT_MOVES: Final = (
+    ("[*]", "submitting", "claimed with room in the window"),
+    ("[*]", "claimed", "claimed without room"),
+    ("claimed", "submitting", "room in the window"),
+    ("claimed", "[*]", "process ended: back to the queue"),
+    ("submitting", "[*]", "answered"),
+    ("submitting", "in_doubt", "no answer"),
+    ("in_doubt", "[*]", "late answer, matching receipt, resent, or end of validity"),
+)
+NEVER_YET: Final = "not in this version"
+ERROR_CAUSES: Final = {
+    "carrier_rejected": "the carrier refused it at submit, or a passing fault outlasted the tries",
+    "undeliverable": "",
+    "expired": "also: still queued when its validity ends",
+    "rejected": "",
+    "unknown": "also: in doubt until its validity ends",
+    "canceled": NEVER_YET,
+    "blocked": NEVER_YET,
+    "no_route": NEVER_YET,
+}
+LINK_MEANINGS: Final = {
+    LinkState.CONNECTING: "TCP, TLS or bind under way",
+    LinkState.BOUND: "messages can be submitted; the detail says how many of its binds stand",
+    LinkState.BACKING_OFF: "the connection failed or ended; tried again after 1 to 60 s",
+    LinkState.REFUSED: "the carrier answered the bind with a refusal; tried again, slowly. An operator should look",
+    LinkState.CLOSED: "not started",
+}
+SENDER_MEANINGS: Final = {
+    "submitted": "waits for the operator",
+    "approved": "texts may come from it",
+    "rejected": "refused; the account sees the reason, and may register it again",
+    "suspended": "the approval is withdrawn; the account sees the reason",
+}
+SENDER_MOVES: Final = {
+    ("rejected", "submitted"): "registered again",
+    ("submitted", "approved"): "sender approve",
+    ("rejected", "approved"): "sender approve",
+    ("suspended", "approved"): "sender approve",
+    ("submitted", "rejected"): "sender reject",
+    ("approved", "suspended"): "sender suspend",
+}
+# SMPP 3.4, table 5-2
+STATUS_NAMES: Final = {
+    0x00: "ROK", 0x01: "RINVMSGLEN", 0x02: "RINVCMDLEN", 0x03: "RINVCMDID", 0x04: "RINVBNDSTS", 0x05: "RALYBND", 0x06: "RINVPRTFLG",
+    0x07: "RINVREGDLVFLG", 0x08: "RSYSERR", 0x0A: "RINVSRCADR", 0x0B: "RINVDSTADR", 0x0C: "RINVMSGID", 0x0D: "RBINDFAIL", 0x0E: "RINVPASWD",
+    0x0F: "RINVSYSID", 0x11: "RCANCELFAIL", 0x13: "RREPLACEFAIL", 0x14: "RMSGQFUL", 0x15: "RINVSERTYP", 0x33: "RINVNUMDESTS",
+    0x34: "RINVDLNAME", 0x40: "RINVDESTFLAG", 0x42: "RINVSUBREP", 0x43: "RINVESMCLASS", 0x44: "RCNTSUBDL", 0x45: "RSUBMITFAIL",
+    0x48: "RINVSRCTON", 0x49: "RINVSRCNPI", 0x50: "RINVDSTTON", 0x51: "RINVDSTNPI", 0x53: "RINVSYSTYP", 0x54: "RINVREPFLAG",
+    0x55: "RINVNUMMSGS", 0x58: "RTHROTTLED", 0x61: "RINVSCHED", 0x62: "RINVEXPIRY", 0x63: "RINVDFTMSGID", 0x64: "RX_T_APPN",
+    0x65: "RX_P_APPN", 0x66: "RX_R_APPN", 0x67: "RQUERYFAIL", 0xC0: "RINVOPTPARSTREAM", 0xC1: "ROPTPARNOTALLWD", 0xC2: "RINVPARLEN",
+    0xC3: "RMISSINGOPTPARAM", 0xC4: "RINVOPTPARAMVAL", 0xFE: "RDELIVERYFAILURE", 0xFF: "RUNKNOWNERR",
+}  # fmt: skip
+STATUS_MAX: Final = 0x4FF  # up to here statuses are asked one by one: SMPP's own, the reserved ones, and vendors' from 0x400 on
+_ID: Final = "0" * 32
+_CREDITS: Final = 2  # of the sample message
+
+
+def document() -> str:
+    """The whole of docs/states.md. Raises AssertionError when this file and the code do not know the same states."""
+    _same(MESSAGE_MEANINGS, NEXT)
+    _same(MESSAGE_MOVES, ((state, to) for state in NEXT for to in NEXT[state]))
+    _same(SEGMENT_MEANINGS, _checked_values(inflight, "inflight_state"))
+    _same(ERROR_CAUSES, ERROR_MESSAGES)
+    _same(LINK_MEANINGS, LinkState)
+    _same(SENDER_MEANINGS, SENDER_STATUSES)
+    _same(SENDER_MOVES, ((state, to) for to in REACHED_FROM for state in REACHED_FROM[to]))
+    return "\n".join([
+        "# States\n",
+        "<!-- Made by tools/states.py from the code: change it there, and run `make docs`. -->\n",
+        "What a message, a segment on the wire, a sender ID and a carrier can be, and what leads from one state to the next.",
+        "This page is made from the code that decides it, and a test keeps the two the same.\n",
+        *_messages(), *_segments(), *_answers(), *_statuses(), *_receipts(), *_errors(), *_senders(), *_carriers(),
+    ])
+
+
+def _same(told: Iterable[object], there: Iterable[object]) -> None:
+    differing = set(told) ^ set(there)
+    assert not differing, f"told here or there in the code, but not both: {differing}"
+
+
+def _messages() -> Iterator[str]:
+    yield "## Messages\n"
+    moves = [(state, to, MESSAGE_MOVES[state, to]) for state in NEXT for to in _ordered(NEXT[state])]
+    yield from _diagram([("[*]", QUEUED, "POST /sms/send"), *moves, *((state, "[*]", "") for state in NEXT if not NEXT[state])])
+    yield from _table(("status", "means", "next"), ((f"`{state}`", MESSAGE_MEANINGS[state], _codes(_ordered(NEXT[state]))) for state in NEXT))
+    yield "A status never goes back, and a terminal one sticks: late, repeated or contradicting receipts change nothing."
+    yield "Decided in `messages/settle.py: move`, by the table `NEXT` of `messages/states.py`.\n"
+
+
+def _segments() -> Iterator[str]:
+    yield "## Segments on the wire\n"
+    yield "One row of the table `inflight` for each submit_sm without an answer. Clients see their message as `queued` all the while.\n"
+    yield from _diagram(SEGMENT_MOVES)
+    yield from _table(("state", "means"), ((f"`{state}`", meaning) for state, meaning in SEGMENT_MEANINGS.items()))
+    yield "What is in doubt is settled by whatever comes first: an answer that comes late; a receipt that matches, by the carrier's id, else as the"
+    yield "only one of that carrier on the wire to that recipient; the end of its validity: then the message has failed, `unknown`."
+    yield f"Bulk is sent once more after {RESEND_AFTER_MS // 1_000} s without any of them, if the carrier's `--in-doubt` is `resend`;"
+    yield "an OTP never is.\n"
+
+
+def _answers() -> Iterator[str]:
+    yield "## What an answer to submit_sm makes of a message\n"
+    yield from _table(("outcome", "the message", "credits"), ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in Outcome))
+    yield "Decided in `messages/settle.py: settle_answer`. `throttled` also slows the carrier's pace (`carriers/smpp/pace.py`).\n"
+
+
+def _after_answer(outcome: Outcome) -> tuple[str, str]:
+    """What becomes of a queued message of one segment, try after try; and of its credits."""
+    if outcome is Outcome.UNANSWERED:
+        return "stays `queued`; the segment is `in_doubt`", "as they are"
+    told = []
+    attempt = 1
+    while True:
+        row = _row(QUEUED)
+        changes = Changes(0, {_ID: row})
+        settle_answer(changes, Answer(_ID, 1, 1, attempt, outcome), InFlight(_ID, 1, 1, attempt, "", 0), receipt_needless=False)
+        if not changes.requeued:
+            told.append(f"`{row.status}`" + (f", `{row.error_code}`" if row.error_code else ""))
+            break
+        delay_ms = changes.requeued[0].not_before_ms
+        told.append(f"queued again, after {delay_ms / 1_000:g} s" if delay_ms else "queued again, at once")
+        if changes.requeued[0].attempt == attempt:  # not counted as a try: so it goes on until the validity ends
+            return f"{told[0]}; the try is not counted", "as they are"
+        attempt = changes.requeued[0].attempt
+    return ", then ".join(told), "back" if refund_due(row) else "spent"
+
+
+def _statuses() -> Iterator[str]:
+    yield "## command_status in an answer\n"
+    by_outcome: dict[Outcome, list[int]] = defaultdict(list)
+    for status in range(STATUS_MAX + 1):
+        by_outcome[outcome_of(status, {})].append(status)
+    yield from _table(("outcome", "command_status"), ((f"`{outcome.value}`", _named(outcome, by_outcome[outcome])) for outcome in Outcome
+                                                      if outcome in by_outcome))
+    yield f"After {_hex(SESSION_FAULTS)} the session is bound anew. {_hex(BIND_REFUSALS)} in answer to a bind show the carrier as"
+    yield f"`refused`; after {_hex(CREDENTIAL_FAULTS)} it is tried again slowly from the start. {_hex(OUR_FAULTS)} are logged as errors: we encoded"
+    yield "something that this carrier does not take. The table is `carriers/smpp/outcomes.py`.\n"
+
+
+def _named(outcome: Outcome, statuses: list[int]) -> str:
+    named = ", ".join(f"0x{status:02X} {STATUS_NAMES[status]}" for status in statuses if status in STATUS_NAMES)
+    unnamed = _hex(status for status in statuses if status not in STATUS_NAMES)
+    if outcome is outcome_of(STATUS_MAX, {}):
+        return f"every other, among them {named}"
+    return f"{named}; {unnamed}, which SMPP 3.4 reserves" if unnamed else named
+
+
+def _hex(statuses: Iterable[int]) -> str:
+    return ", ".join(f"0x{status:02X}" for status in sorted(statuses))
+
+
+def _receipts() -> Iterator[str]:
+    yield "## What a receipt makes of a message\n"
+    yield from _table(("stat:", "the message", "credits"), ((state.value, *_after_receipt(state)) for state in ReceiptState))
+    yield "For a `sent` message of one segment. Of several, every segment must be delivered, and the first final receipt that is not DELIVRD"
+    yield "fails the message. Credits come back for segments that no carrier accepted, and a segment with a receipt was accepted."
+    yield "Decided in `messages/settle.py: settle_receipt`.\n"
+
+
+def _after_receipt(state: ReceiptState) -> tuple[str, str]:
+    row = _row(SENT, parts_accepted=1)
+    settle_receipt(row, 1, state, None, 0)
+    if row.status == SENT:
+        return "unchanged", "spent"
+    return f"`{row.status}`" + (f", `{row.error_code}`" if row.error_code else ""), "back" if refund_due(row) else "spent"
+
+
+def _errors() -> Iterator[str]:
+    yield "## error.code of a failed message\n"
+    by_code: dict[str, list[str]] = defaultdict(list)
+    for state, code in FAILED_BY_RECEIPT.items():
+        by_code[code].append(state.value)
+    yield from _table(("code", "message", "comes from"), ((f"`{code}`", message, _causes(by_code[code], ERROR_CAUSES[code]))
+                                                          for code, message in ERROR_MESSAGES.items()))
+
+
+def _causes(receipts: list[str], others: str) -> str:
+    told = [f"receipt {', '.join(receipts)}"] if receipts else []
+    return "; ".join([*told, others] if others else told)
+
+
+def _senders() -> Iterator[str]:
+    yield "## Sender IDs\n"
+    moves = [(state, to, SENDER_MOVES[state, to]) for to in SENDER_STATUSES for state in REACHED_FROM[to]]
+    yield from _diagram([("[*]", "submitted", "registered"), ("[*]", "approved", "registered in sandbox"), *moves])
+    yield from _table(("status", "means"), ((f"`{status}`", SENDER_MEANINGS[status]) for status in SENDER_STATUSES))
+    yield "Decided in `senders/states.py: move`.\n"
+
+
+def _carriers() -> Iterator[str]:
+    yield "## Carriers\n"
+    yield from _table(("state", "means"), ((f"`{state.value}`", LINK_MEANINGS[state]) for state in LinkState))
+    yield f"`heliograph carrier list` shows it, with the reason. A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
+    yield "new messages take the next carrier of their route, and what waits for it moves there too.\n"
+
+
+def _row(status: str, parts_accepted: int = 0) -> MessageRow:
+    """A message of one segment."""
+    return MessageRow(_ID, _ID, _ID, sandbox=False, recipient=None, status=status, segments=1, credits=_CREDITS, refunded=0,
+                      parts_accepted=parts_accepted, parts_delivered=0)
+
+
+def _ordered(states: Iterable[str]) -> list[str]:
+    return sorted(states, key=list(MESSAGE_MEANINGS).index)
+
+
+def _checked_values(table: sa.Table, name: str) -> list[str]:
+    """The values that a CHECK … IN (…) of a table allows."""
+    check = next(each for each in table.constraints if isinstance(each, sa.CheckConstraint) and each.name == name)
+    return re.findall(r"'(\w+)'", str(check.sqltext))
+
+
+def _diagram(moves: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    yield "```mermaid\nstateDiagram-v2"
+    yield from (f"    {state} --> {to}" + (f": {why}" if why else "") for state, to, why in moves)
+    yield "```\n"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def _codes(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "–"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), "utf-8")

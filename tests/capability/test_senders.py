@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph import senders
+from heliograph import accounts, senders
 from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.senders import STATUSES, Sender
@@ -57,6 +57,21 @@ def test_the_same_sender_in_any_case_is_the_existing_record_also_for_many_at_onc
         raced = at_once(5, lambda k, name=name: register(db, amina.id, name if k % 2 else name.upper()))  # type: ignore[misc]
         assert [type(sender) for sender in raced] == [Sender] * 5, raced
         assert len({sender.id for sender in raced if isinstance(sender, Sender)}) == 1
+
+
+def test_registering_while_the_account_is_changed_never_waits_in_a_circle(db: Database) -> None:
+    amina = account(db)
+    at_once(4, lambda _: epoch(db))  # so that all are connected, and really meet
+
+    def change(k: int) -> None:
+        for step in range(5):
+            with db.write() as tx:  # without another try
+                if k % 2:
+                    senders.register(tx, amina.id, f"SHOP{k}{step}", sandbox=False, now_ms=NOW_MS)
+                else:
+                    accounts.change(tx, amina.id, daily_credits=step)
+
+    assert at_once(4, change) == [None] * 4
 
 
 def test_a_rejected_sender_can_be_submitted_anew_and_a_decided_one_not(db: Database) -> None:

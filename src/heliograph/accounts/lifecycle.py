@@ -64,8 +64,8 @@ def resume(tx: Connection, account_id: str) -> Account:
 
 def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Account:
     if values:
-        config.bump(tx)
         tx.execute(sa.update(accounts).where(accounts.c.id == account_id).values(values))
+        config.bump(tx)  # after the account, as where a sender is registered: one order of locks
     return by_id(tx, account_id)
 
 

@@ -32,7 +32,7 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
         raise refused("country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}")
     if purpose is not None:
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
-    accounts.locked(tx, account_id)  # two registrations of one sender, or two defaults, wait for each other
+    accounts.locked(tx, account_id)  # first: two registrations of one sender, or two defaults, wait for each other
     existing = tx.execute(sa.select(*COLUMNS).where(
         senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox), senders.c.folded == folded(spelling))).one_or_none()
     if existing is None:

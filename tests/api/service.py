@@ -4,16 +4,20 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 
 from heliograph.base import clock
+from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
-from heliograph.entry.app import App
+from heliograph.entry.app import App, endpoints
+from heliograph.entry.openapi import BASE_PATH
 from tests.api.cast import Actor, Cast, make_cast
+from tests.api.contract import Contract
 
 T = TypeVar("T")
 
@@ -52,6 +56,7 @@ class Service:
         self.app = app
         self.amina, self.bilal, self.chidi = cast.amina, cast.bilal, cast.chidi
         self.run = run
+        self.contract = contract()
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://heliograph.test")
 
     def get(self, who: Actor | str | None, path: str, **query: Any) -> Reply:
@@ -71,8 +76,11 @@ class Service:
         headers = dict(more.pop("headers", {}))
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        target = f"/api/v1{path}" if path.startswith("/") else path
-        return Reply(await self.client.request(method, target, headers=headers, **more))
+        target = f"{BASE_PATH}{path}" if path.startswith("/") else path
+        response = await self.client.request(method, target, headers=headers, **more)
+        if target.startswith(f"{BASE_PATH}/"):
+            self.contract.check(method, response)
+        return Reply(response)
 
     def at_once(self, *requests: Coroutine[Any, Any, Reply]) -> list[Reply]:
         """The replies to requests (of `requested`) that are under way together."""
@@ -96,6 +104,13 @@ class Service:
         reply = self.post(who, "/sms/send", {"sender": sender, "message": message, "recipients": to, **more})
         assert reply.status == 200, reply
         return dict(reply.data)
+
+
+@cache
+def contract() -> Contract:
+    """Of the endpoints that the application has; none of them is called through it."""
+    nowhere = Database("sqlite:////nowhere/at/all.db")
+    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None))
 
 
 class Loop:

@@ -1,0 +1,156 @@
+"""What descriptions are put together from: schemas, headers, parameters, and examples that are all true to one another."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.paging import LIMIT_DEFAULT, LIMIT_MAX, cursor_at
+
+Json: TypeAlias = dict[str, Any]
+
+EXAMPLE_MS: Final = 1_769_851_800_000  # 2026-01-31T09:30:00Z
+EXAMPLE_PHONE: Final = "233201234567"
+_EXAMPLE_NUMBER: Final = EXAMPLE_MS << 80 | 0x7 << 76 | 0b10 << 62 | 0x1A2B3C4D5E6F7A8
+
+
+def example_id(prefix: str, place: int = 0) -> str:
+    """An id as they are made; the same one each time."""
+    return ids.text_of_number(prefix, _EXAMPLE_NUMBER + place)
+
+
+EXAMPLE_CURSOR: Final = cursor_at(ids.raw_of_number(_EXAMPLE_NUMBER))
+EXAMPLE_AT: Final = rfc3339(EXAMPLE_MS)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One endpoint's description. What all endpoints share (key, rate, their errors and headers) is added by document.py."""
+
+    tag: str
+    summary: str
+    description: str
+    answer: Json  # schema of the 200's body, without `success`
+    example: Json  # of that body
+    parameters: tuple[Json, ...] = ()
+    body: Json | None = None  # schema
+    body_example: Json | None = None
+    reasons: tuple[str, ...] = ()  # why it can fail, beside what all endpoints share
+
+
+# schemas
+
+
+def text(description: str, *, nullable: bool = False, **more: Any) -> Json:
+    return {"type": ["string", "null"] if nullable else "string", "description": description, **more}
+
+
+def integer(description: str, *, nullable: bool = False, **more: Any) -> Json:
+    return {"type": ["integer", "null"] if nullable else "integer", "description": description, **more}
+
+
+def money(description: str) -> Json:
+    return {"type": "number", "description": f"{description} At most the currency's own decimals."}
+
+
+def flag(description: str, *, nullable: bool = False) -> Json:
+    return {"type": ["boolean", "null"] if nullable else "boolean", "description": description}
+
+
+def one_of(values: Iterable[str], description: str, *, nullable: bool = False) -> Json:
+    choices: list[str | None] = [*values, None] if nullable else [*values]
+    return {"type": ["string", "null"] if nullable else "string", "enum": choices, "description": description}
+
+
+def moment(description: str, *, nullable: bool = False) -> Json:
+    return text(f"{description} RFC 3339, UTC, with milliseconds.", nullable=nullable, format="date-time")
+
+
+def identity(prefix: str, description: str, *, nullable: bool = False) -> Json:
+    return text(description, nullable=nullable, pattern=f"^{prefix}_[0-9a-hjkmnp-tv-z]{{26}}$")
+
+
+def array(items: Json, description: str, **more: Any) -> Json:
+    return {"type": "array", "items": items, "description": description, **more}
+
+
+def record(description: str, /, **fields: Json) -> Json:
+    """An answer's object: every field is always there."""
+    return {"type": "object", "description": description, "required": list(fields), "properties": fields}
+
+
+def form(description: str, /, required: Iterable[str] = (), **fields: Json) -> Json:
+    """A body's object: unknown fields are ignored and named in `warnings`; `null` counts as absent."""
+    return {"type": "object", "description": description, "required": list(required), "properties": fields}
+
+
+def ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def one_record(schema: Json) -> Json:
+    return {"type": "object", "required": ["data"], "properties": {"data": schema}}
+
+
+def with_warnings(answer: Json) -> Json:
+    """The answer of a POST or PUT, which names the fields of its body that it ignored."""
+    return {**answer, "properties": {**answer["properties"], "warnings": WARNINGS}}
+
+
+def a_list(schema: Json) -> Json:
+    next_cursor = text("Give it as `cursor` to get the next page; null on the last one.", nullable=True)
+    return {"type": "object", "required": ["data", "next_cursor"], "properties": {"data": array(schema, "Newest first."), "next_cursor": next_cursor}}
+
+
+WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. Absent when there were none.")
+
+
+# parameters
+
+
+def query(name: str, description: str, schema: Json, example: Any = None) -> Json:
+    parameter = {"name": name, "in": "query", "description": description, "schema": schema}
+    return parameter if example is None else {**parameter, "example": example}
+
+
+def limit(most: int = LIMIT_MAX) -> Json:
+    return query("limit", "How many records a page holds at most.", {"type": "integer", "minimum": 1, "maximum": most, "default": LIMIT_DEFAULT})
+
+
+def path_id(description: str, example: str) -> Json:
+    return {"name": "id", "in": "path", "required": True, "description": description, "schema": {"type": "string"}, "example": example}
+
+
+_ONE_LINE: Final = {"type": "string", "minLength": 1}
+CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {**_ONE_LINE, "maxLength": 256}, EXAMPLE_CURSOR)
+SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
+UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
+CUSTOMER_ID: Final = query(
+    "customer_id", "Acts for this Connect customer of yours. Takes the permission `connect.customers` beside the endpoint's own.",
+    {**_ONE_LINE, "maxLength": 64})
+IDEMPOTENCY_KEY: Final[Json] = {
+    "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+    "description": "Makes the request safe to repeat: the same key with the same body acts once, and is answered the same, for 72 hours.",
+    "example": "order-1042"}  # fmt: skip
+
+CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours; takes the permission `connect.customers`.", nullable=True, minLength=1,
+                                maxLength=64)
+
+# headers
+
+HEADERS: Final[dict[str, Json]] = {
+    "X-Request-Id": {"required": True, "description": "Names this request, also in our log.", "schema": {"type": "string"}},
+    "X-RateLimit-Limit": {"required": True, "description": "Requests that the key may make a minute.", "schema": {"type": "integer"}},
+    "X-RateLimit-Remaining": {"required": True, "description": "Requests left in this minute.", "schema": {"type": "integer", "minimum": 0}},
+    "X-RateLimit-Reset": {"required": True, "description": "Seconds until the minute ends.", "schema": {"type": "integer", "minimum": 0}},
+    "Retry-After": {"required": True, "description": "Seconds to wait before another try.", "schema": {"type": "integer", "minimum": 0}},
+    "Idempotent-Replayed": {"description": "`true` when this is the stored answer of an earlier, equal request.", "schema": {"const": "true"}},
+    "WWW-Authenticate": {"required": True, "description": "How to authenticate.", "schema": {"const": "Bearer"}},
+    "Allow": {"required": True, "description": "The methods that the path answers.", "schema": {"type": "string"}},
+}
+RATE_HEADERS: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+
+def headers(*names: str) -> Json:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

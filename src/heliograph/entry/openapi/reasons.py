@@ -1,0 +1,69 @@
+"""Why a request can fail: each code with its status, and each reason with its meaning (specification section 7, contract section 2)."""
+
+from typing import Final, NamedTuple
+
+
+class Reason(NamedTuple):
+    """`status` and `code` of the failure that a reason narrows, and what it means."""
+
+    status: int
+    code: str
+    meaning: str
+
+
+def _reasons(status: int, code: str, **meanings: str) -> dict[str, Reason]:
+    return {reason: Reason(status, code, meaning) for reason, meaning in meanings.items()}
+
+
+REASONS: Final[dict[str, Reason]] = {
+    **_reasons(
+        401, "UNAUTHORIZED",
+        missing_key="There is no API key in the Authorization header.",
+        invalid_key="The key is malformed, unknown, revoked or expired."),
+    **_reasons(
+        403, "FORBIDDEN",
+        missing_permission="The key lacks a permission; the message names it.",
+        account_suspended="The account, its partner, or the customer it acts for is suspended: it can read, but change nothing."),
+    **_reasons(
+        400, "INVALID_REQUEST",
+        invalid_json="The body is not the JSON object that is asked for, or its Content-Type is another one.",
+        invalid_field="A field is missing or wrong; `fields` names every one.",
+        invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
+        sender_not_approved="The sender is not approved for this account.",
+        no_valid_recipient="None of the recipients can be sent to.",
+        too_many_segments="The text takes more segments than allowed."),
+    **_reasons(
+        402, "INSUFFICIENT_CREDITS",
+        insufficient_credits="The wallet holds fewer SMS credits than this costs; `required` and `available` tell both figures.",
+        insufficient_balance="The wallet holds less money than this takes; `required` and `available` tell both figures."),
+    **_reasons(
+        404, "NOT_FOUND",
+        no_such_path="There is nothing at this path.",
+        no_such_record="There is no such record for this account and mode."),
+    **_reasons(405, "METHOD_NOT_ALLOWED", method_not_allowed="The path does not answer this method; the Allow header names those it does."),
+    **_reasons(
+        409, "CONFLICT",
+        idempotency_key_reused="The Idempotency-Key was used with another body.",
+        idempotency_in_progress="A request with this Idempotency-Key is being carried out; try again after `Retry-After`."),
+    **_reasons(413, "PAYLOAD_TOO_LARGE", payload_too_large="The body is larger than 1 MiB."),
+    **_reasons(
+        429, "RATE_LIMITED",
+        rate_limited="The key has made all the requests it may make this minute.",
+        daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
+    **_reasons(500, "INTERNAL_ERROR", internal_error="A fault of ours; the request id finds it in our log."),
+    **_reasons(503, "UNAVAILABLE", unavailable="The database is unreachable or a queue is full. Nothing was stored; try again."),
+}
+
+ALWAYS: Final = ("invalid_query", "missing_key", "invalid_key", "missing_permission", "rate_limited", "internal_error", "unavailable")
+WITH_BODY: Final = ("invalid_json", "invalid_field", "payload_too_large")
+WHEN_CHANGING: Final = ("account_suspended",)
+ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress")
+WITH_PATH_ID: Final = ("no_such_path", "no_such_record")
+
+
+def of_status(reasons: tuple[str, ...]) -> dict[int, list[str]]:
+    """The reasons by their status, lowest first, each once."""
+    by_status: dict[int, list[str]] = {}
+    for reason in dict.fromkeys(reasons):
+        by_status.setdefault(REASONS[reason].status, []).append(reason)
+    return dict(sorted(by_status.items()))

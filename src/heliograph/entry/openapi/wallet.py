@@ -1,0 +1,76 @@
+"""GET /balance, /wallet/balance and /wallet/transactions, described."""
+
+from typing import Final
+
+from heliograph.entry.openapi.parts import (
+    CURSOR,
+    CUSTOMER_ID,
+    EXAMPLE_AT,
+    SINCE,
+    UNTIL,
+    Json,
+    Operation,
+    a_list,
+    example_id,
+    flag,
+    identity,
+    integer,
+    limit,
+    moment,
+    money,
+    one_of,
+    query,
+    record,
+    ref,
+    text,
+)
+from heliograph.wallet.api import TRANSACTIONS_LIMIT_MAX
+from heliograph.wallet.tables import ENTRY_TYPES
+
+TAG: Final = "Wallet"
+
+SCHEMAS: Final[dict[str, Json]] = {
+    "Transaction": record(
+        "One change of the wallet. A send, or one part of a campaign, is one entry.",
+        id=identity("txn", "The entry's id."),
+        type=one_of(ENTRY_TYPES, "What it was."),
+        amount=money("The change of the balance, signed."),
+        currency=text("The wallet's currency, ISO 4217.", pattern="^[A-Z]{3}$"),
+        credits=integer("The change of the SMS credits, signed."),
+        balance_after=money("The balance after it."),
+        credits_after=integer("The SMS credits after it.", minimum=0),
+        description=text("What it was for."),
+        reference=text("The id of the send that it paid, or the reference that was given.", nullable=True),
+        created_at=moment("When it was made."),
+    ),
+}
+
+_BALANCE: Final[Json] = {
+    "type": "object", "required": ["wallet", "sms_credits", "sandbox"], "properties": {
+        "wallet": record("Money.", balance=money("What the wallet holds."), currency=text("Its currency, ISO 4217.", pattern="^[A-Z]{3}$")),
+        "sms_credits": integer("SMS credits left.", minimum=0),
+        "sandbox": flag("Whether a sandbox key asked. The figures are the real ones all the same."),
+    }}  # fmt: skip
+_BALANCE_EXAMPLE: Final[Json] = {"wallet": {"balance": 50, "currency": "GHS"}, "sms_credits": 998, "sandbox": False}
+
+OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
+    ("GET", "/balance"): Operation(
+        TAG, "Balance and credits", "The wallet's money and SMS credits in one call.", _BALANCE, _BALANCE_EXAMPLE,
+        parameters=(CUSTOMER_ID,), reasons=("no_such_record",)),
+    ("GET", "/wallet/balance"): Operation(
+        TAG, "Balance and credits, by another path", "The same as `GET /balance`.", _BALANCE, _BALANCE_EXAMPLE,
+        parameters=(CUSTOMER_ID,), reasons=("no_such_record",)),
+    ("GET", "/wallet/transactions"): Operation(
+        TAG, "Ledger",
+        "Every change of the wallet with the figures after it, newest first. Entries are never changed: a correction is a new one. With a sandbox "
+        "key the list is empty, because sandbox charges nothing.",
+        a_list(ref("Transaction")),
+        {"data": [{
+            "id": example_id("txn"), "type": "sms_charge", "amount": 0, "currency": "GHS", "credits": -2, "balance_after": 50, "credits_after": 998,
+            "description": "SMS to 2 recipients", "reference": example_id("snd"), "created_at": EXAMPLE_AT}], "next_cursor": None},
+        parameters=(
+            limit(TRANSACTIONS_LIMIT_MAX), CURSOR, SINCE, UNTIL,
+            query("type", "Only entries of this type.", {"type": "string", "enum": list(ENTRY_TYPES)}, "sms_charge"),
+            CUSTOMER_ID),
+        reasons=("no_such_record",)),
+}

@@ -1,0 +1,89 @@
+"""The published description as a judge: every answer that a test gets is held against it, so that it is complete and true."""
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import httpx
+import jsonschema_rs
+
+from heliograph.entry.openapi import BASE_PATH, openapi_document
+from heliograph.keys import Endpoint
+
+
+class Undocumented(AssertionError):
+    """The API answered something that its description does not tell."""
+
+
+class Contract:
+    """Answers are judged more strictly than clients do: a field that is not described is an error."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self.endpoints = list(endpoints)
+        self.document: dict[str, Any] = json.loads(openapi_document(self.endpoints))
+        self._validators: dict[str, Any] = {}
+
+    def check(self, method: str, response: httpx.Response) -> None:
+        """Raises Undocumented for an answer below /api/v1 that is not described: its status, a header, or a part of its body."""
+        path = response.request.url.path.removeprefix(BASE_PATH)
+        where = f"{method} {path}: {response.status_code} {response.text[:1_000]}"
+        name, described = self._described(method, path, response.status_code)
+        if described is None:
+            raise Undocumented(f"{where}: the status is not described")
+        if response.headers["content-type"] != "application/json":
+            raise Undocumented(f"{where}: is {response.headers['content-type']}")
+        for header, rules in self._resolved_headers(described).items():
+            if rules.get("required") and header not in response.headers:
+                raise Undocumented(f"{where}: the header {header} is missing")
+        if method != "HEAD" and (error := self._validator(name, described).iter_errors(response.json())):
+            found = [f"{'/'.join(map(str, each.instance_path))}: {each.message}" for each in error]
+            if found:
+                raise Undocumented(f"{where}:\n" + "\n".join(found[:5]))
+
+    def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
+        """The description of an answer, and a name for it."""
+        for endpoint in self.endpoints:
+            if endpoint.method == method and _matches(endpoint.path, path):
+                answer = self.document["paths"][endpoint.path][method.lower()]["responses"].get(str(status))
+                return f"{method} {endpoint.path} {status}", self._resolved(answer) if answer else None
+        generic = {401: "Unauthorized", 404: "NoSuchPath", 405: "MethodNotAllowed", 429: "RateLimited", 503: "Unavailable"}.get(status)
+        return f"{generic}", self.document["components"]["responses"].get(generic)
+
+    def _resolved(self, part: dict[str, Any]) -> dict[str, Any]:
+        while "$ref" in part:
+            found: Any = self.document
+            for step in part["$ref"].removeprefix("#/").split("/"):
+                found = found[step]
+            part = found
+        return part
+
+    def _resolved_headers(self, described: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return {name: self._resolved(rules) for name, rules in described["headers"].items()}
+
+    def _validator(self, name: str, described: dict[str, Any]) -> Any:
+        if name not in self._validators:
+            schema = described["content"]["application/json"]["schema"]
+            strict = schema if "allOf" in schema else _strict(schema)
+            self._validators[name] = jsonschema_rs.Draft202012Validator(
+                {**strict, "components": {"schemas": self._schemas}}, validate_formats=True)  # fmt: skip
+        return self._validators[name]
+
+    @cached_property
+    def _schemas(self) -> dict[str, Any]:
+        return {name: _strict(schema) for name, schema in self.document["components"]["schemas"].items()}
+
+
+def _matches(template: str, path: str) -> bool:
+    want, have = template.split("/"), path.split("/")
+    return len(want) == len(have) and all(part in ("{id}", given) for part, given in zip(want, have, strict=True))
+
+
+def _strict(schema: Any) -> Any:
+    """The same schema, where an object has no other fields than those described."""
+    if isinstance(schema, list):
+        return [_strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {name: _strict(value) for name, value in schema.items()}
+    return {**strict, "additionalProperties": False} if isinstance(schema.get("properties"), dict) and "type" in schema else strict

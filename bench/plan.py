@@ -1,5 +1,7 @@
 """What is measured in which order. The cases of a round follow each other, and rounds repeat: machines drift, ratios of neighbours do not."""
 
+import http.client
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import psutil
+import psycopg
 
 from bench import kannel, limits, ours
 from bench.databases import Databases, PostgresDatabases
@@ -14,6 +17,7 @@ from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
 GROUPS = ("accept", "bulk", "drain", "start")
+CASE_FAILS_WITH = (NotMeasured, OSError, subprocess.SubprocessError, http.client.HTTPException, psycopg.Error, sqlite3.Error)
 BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
 
 
@@ -83,7 +87,7 @@ def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None
             began = time.monotonic()
             try:
                 taken = case.take()
-            except (NotMeasured, OSError, subprocess.SubprocessError) as error:
+            except CASE_FAILS_WITH as error:
                 results.failures.append(Failure(case.name, str(error)))
                 say(f"round {number + 1}  {case.name}: NOT MEASURED: {error}")
                 continue

@@ -115,6 +115,14 @@ class ConfigCache:
                 self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
             self._seen_s = asked_s
 
+    def confirm(self, epoch: int, asked_s: float) -> bool:
+        """Somebody else's transaction, begun at `asked_s`, saw this epoch. True when it is the remembered one: then nothing is out of date,
+        and a busy process needs no poll to know it."""
+        if epoch != self.epoch:
+            return False
+        self._seen_s = max(self._seen_s, asked_s)
+        return True
+
     def _read_epoch(self) -> int:
         with self._db.read() as tx:
             return config.epoch(tx)

@@ -74,7 +74,7 @@ class Acceptor:
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         async with self._db.hot() as tx:
             locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
-            if locked and locked[0][-1] != self._cache.epoch:
+            if not self._cache.confirm(locked[0][-1], started_s):
                 await self._cache.refresh()
                 tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
             batch = Batch(locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})

@@ -97,7 +97,9 @@ def test_a_recipient_in_003_gets_its_receipt_30_s_after_the_others() -> None:
                 await asyncio.sleep(0)
             assert 29 <= loop.time() - first_s <= 31.5
             assert [(receipt.recipient, receipt.state) for receipt in inbox.receipts] == [
-                ("233201234567", ReceiptState.DELIVRD), (LATE, ReceiptState.DELIVRD)]
+                ("233201234567", ReceiptState.DELIVRD),
+                (LATE, ReceiptState.DELIVRD),
+            ]
 
     in_movable_time(story)
 
@@ -233,8 +235,9 @@ async def test_there_is_room_only_while_it_is_bound() -> None:
     assert rooms == [(LinkState.CONNECTING, 0), (LinkState.BOUND, 500), (LinkState.CLOSED, 0)]
 
 
-@pytest.mark.parametrize(("setting", "value"), [("window", 0), ("answer_delay_s", -1.0), ("receipt_delay_s", float("inf")),
-                                                ("late_receipt_s", float("nan"))])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("window", 0), ("answer_delay_s", -1.0), ("receipt_delay_s", float("inf")), ("late_receipt_s", float("nan"))]
+)
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: float) -> None:
     with pytest.raises(ValueError, match=rf"^{setting}: {value} \(allowed: [01] or more\)$"):
         SimulatorSettings(**{setting: value})  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """Binding, unbinding, reconnecting, and noticing a peer that is no longer there."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from heliograph.carriers.link import LinkState, Outcome
 from heliograph.carriers.smpp import SmppLink
+from tests.wire.raw_carrier import raw_carrier
 from tests.wire.recorder import Recorder, bound, opened, prepared, submit_all
 from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 
@@ -76,11 +78,21 @@ async def test_a_lost_connection_is_made_again(smsc: Smsc) -> None:
     assert inbox.outcomes() == [Outcome.ACCEPTED]
 
 
-async def test_a_carrier_that_is_not_there_is_tried_until_it_is(smsc: Smsc) -> None:
-    pauses = smsc.settings(port=1, host="127.0.0.1")
-    async with opened(pauses) as (link, inbox):
-        await inbox.until(lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) >= 4)
+async def test_a_carrier_that_is_not_there_is_tried_at_growing_intervals(smsc: Smsc) -> None:
+    began_s = asyncio.get_running_loop().time()
+    async with opened(smsc.settings(port=1, backoff_min_s=0.05, backoff_max_s=10)) as (link, inbox):
+        await inbox.until(lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) == 5)
         assert (link.state, link.room()) == (LinkState.BACKING_OFF, 0)
+    assert asyncio.get_running_loop().time() - began_s >= 0.05 + 0.1 / 2 + 0.2 / 2 + 0.4 / 2
+
+
+async def test_a_carrier_that_drops_each_session_at_once_is_tried_at_growing_intervals() -> None:
+    began_s = asyncio.get_running_loop().time()
+    async with raw_carrier() as carrier, opened(replace(carrier.settings(), backoff_min_s=0.05, backoff_max_s=10)) as (_, inbox):
+        for sessions in range(1, 6):
+            await inbox.until(lambda sessions=sessions: [state for state, _ in inbox.states].count(LinkState.BOUND) == sessions)  # type: ignore[misc]
+            carrier.sessions[-1].transport.abort()
+    assert asyncio.get_running_loop().time() - began_s >= 0.05 + 0.1 / 2 + 0.2 / 2 + 0.4 / 2
 
 
 async def test_the_carrier_may_unbind(smsc: Smsc) -> None:
@@ -114,9 +126,12 @@ async def test_a_silent_link_is_tested_and_a_dead_one_is_left(smsc: Smsc) -> Non
 
 async def test_closing_waits_for_answers_and_unbinds(smsc: Smsc) -> None:
     await smsc.behave(delay_ms=200)
-    async with bound(smsc.settings()) as (link, inbox):
+    async with bound(smsc.settings(window=20)) as (link, inbox):
         link.submit(prepared(link, 10))
-        await link.close(drain_s=5)
+        closing = asyncio.create_task(link.close(drain_s=5))
+        await asyncio.sleep(0)
+        assert (link.room(), link.state) == (0, LinkState.BOUND)  # no more goes out, though there is a window still
+        await closing
         assert inbox.outcomes() == [Outcome.ACCEPTED] * 10
         assert (link.room(), link.state) == (0, LinkState.CLOSED)
     log = await smsc.until("closed", 1)

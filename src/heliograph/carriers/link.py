@@ -124,7 +124,10 @@ class Link(Protocol):
         ...
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake: what cannot be written is answered UNSPENT."""
+        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake: what cannot be written is answered UNSPENT.
+
+        Nothing is reported from within the call: answers come in a later round of the event loop.
+        """
         ...
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:

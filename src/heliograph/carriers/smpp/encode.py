@@ -115,7 +115,7 @@ def _as_ucs2(text: str, counted_segments: int) -> Coded:
     where that is enough, else whole in message_payload, which leaves the cutting to the carrier.
     """
     octets = segments.ucs2_octets(text)
-    fits = counted_segments == 1 and len(segments.split(text, segments.UCS_2)) == 1
+    fits = len(segments.split(text, segments.UCS_2)) == 1
     return Coded(_DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
 
 

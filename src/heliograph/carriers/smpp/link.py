@@ -34,7 +34,6 @@ class SmppLink:
         self._is_closing = False
         self._is_drained = asyncio.Event()
         self._shown = (LinkState.CONNECTING, "")
-        self._turn = 0  # which bind is given the odd submission
 
     # --- Link
 
@@ -67,13 +66,11 @@ class SmppLink:
 
     def submit(self, submissions: Sequence[Submission]) -> None:
         """Spreads them evenly over the binds. What there is no room for is answered UNSPENT, from the event loop's next round."""
-        sessions = [] if self._is_closing else [session for session in self._sessions(sending=True) if session.window_free()]
-        if sessions:
-            self._turn = (self._turn + 1) % len(sessions)
-            sessions = sorted(sessions[self._turn :] + sessions[: self._turn], key=Session.window_free)
+        # the fullest first: what it cannot take is shared by those with more room
+        sessions = [] if self._is_closing else sorted(self._sessions(sending=True), key=Session.window_free)
         at = 0
         for number, session in enumerate(sessions):
-            share = -(-(len(submissions) - at) // (len(sessions) - number))  # the fullest first, so that others take what it cannot
+            share = (len(submissions) - at) // (len(sessions) - number)
             batch = submissions[at : at + min(share, session.window_free())]
             if batch:
                 session.submit(batch)

@@ -9,6 +9,7 @@ import os
 import secrets
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -103,14 +104,14 @@ def _secret_of(directory: Path, database_url: str) -> str:
         raise SettingError("HELIOGRAPH_SECRET_KEY", "nothing",
                            f"at least {SECRET_BYTES_MIN} random characters, the same for every process of this database (openssl rand -base64 32)")
     path = directory / SECRET_FILE
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text("ascii").strip()
-    with os.fdopen(descriptor, "w") as file:
-        secret = base64.b64encode(secrets.token_bytes(32)).decode()
-        file.write(secret + "\n")
-    return secret
+    if not path.exists():
+        written = directory / f"{SECRET_FILE}.{os.getpid()}"
+        with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        with suppress(FileExistsError):  # another process was faster: its key is whole, for a link appears with its content
+            os.link(written, path)
+        written.unlink()
+    return path.read_text("ascii").strip()
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:

@@ -43,7 +43,7 @@ def requeued(attempt: int, delay_ms: int, segments: int = 1) -> Requeued:
 ])  # fmt: skip
 def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_counts(outcome: Outcome, attempt: int, back: Requeued) -> None:
     row = message()
-    assert list(settle(row, answer(outcome, attempt=attempt)).requeued) == [back]
+    assert list(settle(row, answer(outcome, attempt=attempt)).requeued.values()) == [back]
     assert (row.status, row.changed) == ("queued", False)
 
 
@@ -59,7 +59,7 @@ def test_a_refusal_and_the_third_passing_fault_are_the_end(outcome: Outcome, att
 def test_parts_that_come_back_in_one_turn_are_one_row_of_the_queue() -> None:
     row = message(3)
     changes = settle(row, answer(Outcome.THROTTLED, 1), answer(Outcome.ACCEPTED, 2), answer(Outcome.THROTTLED, 3))
-    assert list(changes.requeued) == [requeued(attempt=1, delay_ms=500, segments=3)]
+    assert list(changes.requeued.values()) == [requeued(attempt=1, delay_ms=500, segments=3)]
     assert (row.status, row.parts_accepted) == ("queued", 0b010)
 
 

@@ -66,7 +66,7 @@ class Changes:
 
     now_ms: int
     messages: dict[str, MessageRow]
-    requeued: list[Requeued] = field(default_factory=list)
+    requeued: dict[str, Requeued] = field(default_factory=dict)  # by message: its parts come back as one
 
 
 def move(row: MessageRow, status: str, now_ms: int, error_code: str | None = None, detail: str | None = None) -> bool:
@@ -116,12 +116,12 @@ def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
 
 def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
     """Back to the queue, at its old place: by the time it was made."""
-    if any(requeued.message_id == row.id for requeued in changes.requeued):
+    if row.id in changes.requeued:
         return  # another part of it is on its way back already; the claim takes all missing parts
     retried = outcome is Outcome.RETRY
     delay_ms = RETRY_DELAYS_MS[was.attempt - 1] if retried else THROTTLED_DELAY_MS if outcome is Outcome.THROTTLED else 0
-    changes.requeued.append(Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, was.prefix,
-                                     was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms))
+    changes.requeued[row.id] = Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, was.prefix,
+                                        was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms)
 
 
 def settle_receipt(row: MessageRow, parts: int, state: ReceiptState, error: str | None, now_ms: int) -> None:

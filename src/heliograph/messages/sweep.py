@@ -60,14 +60,12 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
             return 0
         await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1]) for doubt in doubts))
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
-        requeued: dict[str, Requeued] = {}
         for message_id, _, _, prefix, attempt, expires_at_ms, _ in doubts:
             row = changes.messages[message_id]
             if expires_at_ms <= now_ms:
                 move(row, FAILED, now_ms, "unknown")
             elif row.status == QUEUED:
-                requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
-        changes.requeued += requeued.values()
+                changes.requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
         await store_changes(tx, carrier_id, changes)
     return len(doubts)
 
@@ -110,8 +108,8 @@ async def take_over(db: Database, worker: int, now_ms: int) -> int:
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}
             changes = await _locked(tx, set(mine), now_ms)
-            changes.requeued += [_back(changes.messages[message_id], row[2], row[3], now_ms, row[4]) for message_id, row in mine.items()
-                                 if changes.messages[message_id].status == QUEUED]
+            changes.requeued |= {message_id: _back(changes.messages[message_id], row[2], row[3], now_ms, row[4]) for message_id, row in mine.items()
+                                 if changes.messages[message_id].status == QUEUED}
             await store_changes(tx, carrier_id, changes)
             taken += len(mine)
     return taken

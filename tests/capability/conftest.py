@@ -1,10 +1,11 @@
-"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL."""
+"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from heliograph.base.db import Database
+from tests.capability.sending import House
 
 
 @pytest.fixture
@@ -12,3 +13,8 @@ def db(database_url: str) -> Iterator[Database]:
     database = Database(database_url)
     yield database
     database.close()
+
+
+@pytest.fixture
+def house(database_url: str) -> House:
+    return House(database_url)

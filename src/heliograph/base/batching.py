@@ -77,8 +77,8 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight -= weight
         return batch
 
-    async def _carry_out(self, items: Sequence[Item]) -> Sequence[Outcome | ServiceError]:
-        lost, conflicts, again = 0, 0, False
+    async def _carry_out(self, items: Sequence[Item], again: bool = False) -> Sequence[Outcome | ServiceError]:
+        lost = conflicts = 0
         while True:
             try:
                 return await self._run(items, again)
@@ -91,13 +91,15 @@ class Batcher(Generic[Item, Outcome]):
                 if is_conflict(error) and conflicts < CONFLICT_TRIES:
                     conflicts += 1
                     continue
-                return await self._halve(items, error)
+                return await self._halve(items, error, again)
             except Exception as error:  # noqa: BLE001  a fault of ours in one item must not take its neighbours down
-                return await self._halve(items, error)
+                return await self._halve(items, error, again)
 
-    async def _halve(self, items: Sequence[Item], error: Exception) -> Sequence[Outcome | ServiceError]:
+    async def _halve(self, items: Sequence[Item], error: Exception, again: bool) -> Sequence[Outcome | ServiceError]:
         if len(items) > 1:
             middle = len(items) // 2
-            return [*await self._carry_out(items[:middle]), *await self._carry_out(items[middle:])]
+            return [*await self._carry_out(items[:middle], again), *await self._carry_out(items[middle:], again)]
+        if is_conflict(error):
+            return [Unavailable("The database is busy.")]
         log.error("batch_item_failed", **told(error))
         return [ServiceError("Something went wrong on our side; the request id finds it in our log.")]

@@ -157,6 +157,8 @@ class Database:
         self.postgresql = url.startswith("postgres")
         self._lock = _FairLock()
         self._hot_turn = asyncio.Lock()  # the hot paths share one writer thread: who waits for the file must not block it
+        self._hot_holds_lock = False  # set and read by that thread alone
+        self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._writer: _SqliteWriter | None = None
         self.engine = _postgres_engine(url) if self.postgresql else _sqlite_engine(sqlite_path(url))
@@ -224,33 +226,43 @@ class Database:
         assert writer is not None
         with _reachable():
             async with self._hot_turn:
-                await writer.run(self._begin)
                 try:
+                    await writer.run(self._begin)
                     yield _SqliteTx(writer)
-                    await writer.run(lambda connection: connection.execute("COMMIT"))
-                except BaseException:
-                    await asyncio.shield(writer.run(_roll_back))
+                    await writer.run(self._commit)
+                except BaseException:  # if canceled, what the thread has begun goes on: this comes right behind it
+                    await asyncio.shield(writer.run(self._end))
                     raise
-                finally:
-                    self._lock.release()
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self._lock.acquire()
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except BaseException:
+        self._hot_holds_lock = True
+        connection.execute("BEGIN IMMEDIATE")
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        connection.execute("COMMIT")
+        self._end(connection)
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if self._hot_holds_lock:
+            self._hot_holds_lock = False
             self._lock.release()
-            raise
 
     async def open_hot(self) -> None:
         """Opens what `hot()` uses; called by itself at the first use."""
         if self.postgresql:
-            with _reachable():
-                self._pool = await asyncpg.create_pool(
-                    self.url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
-                    command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings())
+            async with self._opening:  # several at once would open a pool each, and leave all but one behind
+                self._pool = self._pool or await self._open_pool()
         elif self._writer is None:
             self._writer = _SqliteWriter(sqlite_path(self.url))
+
+    async def _open_pool(self) -> "asyncpg.Pool[asyncpg.Record]":
+        with _reachable():
+            return await asyncpg.create_pool(
+                self.url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
+                command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings())
 
     async def close_hot(self) -> None:
         if self._pool is not None:
@@ -273,11 +285,6 @@ def sqlite_path(url: str) -> Path:
 def _numbered(sql: str) -> str:
     """`$1` is `?1` to SQLite."""
     return sql.replace("$", "?")
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
 
 
 async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
@@ -318,7 +325,7 @@ def _reachable() -> Iterator[None]:
     except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
             asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.QueryCanceledError,
             asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
-            ConnectionError, TimeoutError) as error:
+            OSError) as error:  # refused, reset, no such host, no answer in time
         raise Unavailable("The database is not reachable.") from error
     except (exc.OperationalError, sqlite3.OperationalError) as error:
         if is_conflict(error):

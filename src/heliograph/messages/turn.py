@@ -9,7 +9,7 @@ a commit has it; a receipt is acknowledged only then.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
@@ -54,8 +54,8 @@ class Turn:
         self._answers: deque[Answer] = deque()
         self._receipts: deque[Receipt] = deque()
         self._buffer: deque[Submission] = deque()  # claimed, not yet written: parts of a message that is larger than the window
-        self._outstanding: set[tuple[str, int]] = set()  # on the wire
-        self._events_max = EVENTS_MAX
+        self._outstanding: set[tuple[str, int]] = set()  # on the wire, or answered and the answer not yet stored
+        self._events_max = EVENTS_MAX  # fewer while what the database refuses is singled out; nothing is claimed meanwhile
         self.ids_match = False  # a receipt's id was an answer's id as it is: then no other base is looked for
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
         self._claiming = True
@@ -92,7 +92,7 @@ class Turn:
             self._wake.clear()
             try:
                 wait_s = await self.once()
-                self._events_max = EVENTS_MAX
+                self._events_max = min(EVENTS_MAX, self._events_max * 2) if self._answers or self._receipts else EVENTS_MAX
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
                 await self._after_fault(error)
                 wait_s = 0.0
@@ -103,13 +103,20 @@ class Turn:
         if not isinstance(error, Unavailable) and not is_conflict(error):
             if self._events_max == 1:
                 self._leave_out()
-            self._events_max = max(1, self._events_max // 2)
+            self._events_max = max(1, min(self._events_max, len(self._answers) + len(self._receipts)) // 2)
         await asyncio.sleep(AFTER_FAULT_S)
 
     def _leave_out(self) -> None:
-        """The event that fails alone: an answer's message stays in flight and becomes in doubt; a receipt is not acknowledged."""
-        left = self._answers.popleft() if self._answers else self._receipts.popleft() if self._receipts else None
-        log.error("event_left_out", carrier=self.carrier.name, event_kind=type(left).__name__)
+        """The event that fails alone: an answer's segment becomes in doubt; a receipt is acknowledged, or it would come for ever."""
+        if self._answers:
+            left = self._answers.popleft()
+            if left.outcome is not Outcome.UNANSWERED:
+                self._answers.appendleft(replace(left, outcome=Outcome.UNANSWERED, ref=None))
+            log.error("answer_left_out", carrier=self.carrier.name)
+        elif self._receipts:
+            assert self.link is not None
+            self.link.acknowledge([self._receipts.popleft()])
+            log.error("receipt_left_out", carrier=self.carrier.name)
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -134,8 +141,7 @@ class Turn:
         assert link is not None
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
-        self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
-        room = min(link.room(), CLAIM_MAX) if self._claiming else 0
+        room = min(link.room(), CLAIM_MAX) if self._claiming and self._events_max == EVENTS_MAX else 0
         if not (answers or arrived or self._uncertain or room > 0):
             return POLL_S
         started_s = clock.monotonic_s()
@@ -152,6 +158,7 @@ class Turn:
             self._uncertain = True
             raise
         self._uncertain = False
+        self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
         self._buffer.extend(kept)
         self._outstanding.update((submission.message_id, submission.part) for submission in writing)
         link.submit(writing)
@@ -177,11 +184,7 @@ class Turn:
             self.carrier.id, self._worker)
         lost = [row for row in rows if (row[0], row[1]) not in self._outstanding]
         self._buffer.clear()
-        unspent = [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in lost]
-        await self._record(tx, [answer for answer in unspent if not self._is_waiting(answer)], [], now_ms)
-
-    def _is_waiting(self, answer: Answer) -> bool:
-        return any((waiting.message_id, waiting.part) == (answer.message_id, answer.part) for waiting in self._answers)
+        await self._record(tx, [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in lost], [], now_ms)
 
     # what came in
 

@@ -1,0 +1,192 @@
+"""The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link whose every move the test decides."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from heliograph import carriers, wallet
+from heliograph.base import clock, ids
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database, HotTx
+from heliograph.base.errors import ServiceError, Unavailable
+from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.messages import Acceptor, CarrierFacts, Turn
+from heliograph.messages.accept import Outcome as Accepted
+from heliograph.messages.tables import messages, sends
+from heliograph.messages.verify import verify_charges
+from heliograph.wallet.tables import ledger_entries
+from tests.factories import open_account, open_carrier, send_request
+
+WORKER = 7
+
+
+class LossyDatabase(Database):
+    """A database whose hot transactions can be made to end badly: `fates` holds how the next ones do, one after the other."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.fates: list[str] = []  # "": as it should, "reply lost": committed, and nobody learns of it, "lost": rolled back
+
+    @asynccontextmanager
+    async def hot(self) -> AsyncIterator[HotTx]:
+        fate = self.fates.pop(0) if self.fates else ""
+        async with super().hot() as tx:
+            yield tx
+            if fate == "lost":
+                raise Unavailable("The connection is gone.")
+        if fate == "reply lost":
+            raise Unavailable("The connection is gone.")
+
+
+class ScriptedLink:
+    """A Link without a wire: it keeps what it is given, and the test says what is answered. One submission a segment."""
+
+    def __init__(self, turn: Turn, window: int) -> None:
+        self.turn = turn
+        self.window = window
+        self.state = LinkState.BOUND
+        self.submitted: list[Submission] = []  # all, in order
+        self.open: dict[tuple[str, int], Submission] = {}  # not answered
+        self.acknowledged: list[Receipt] = []
+        self.refs = 0
+
+    def room(self) -> int:
+        return max(0, self.window - len(self.open)) if self.state is LinkState.BOUND else 0
+
+    def prepare(self, message: Outgoing) -> list[Submission]:
+        return [Submission(message.message_id, part, 1 << (part - 1), message.attempt, message.sender, message.recipient, message)
+                for part in range(1, message.segments + 1)]
+
+    def submit(self, submissions: Sequence[Submission]) -> None:
+        assert len(submissions) <= self.room(), "more than there is room for"
+        self.submitted += submissions
+        self.open |= {(submission.message_id, submission.part): submission for submission in submissions}
+
+    def acknowledge(self, receipts: Sequence[Receipt]) -> None:
+        self.acknowledged += receipts
+
+    async def start(self) -> None:
+        self.turn.changed(self.state, "")
+
+    async def close(self, drain_s: float) -> None:
+        self.state = LinkState.CLOSED
+        self.answer(*self.open.values(), outcome=Outcome.UNANSWERED)
+
+    def answer(self, *submissions: Submission, outcome: Outcome = Outcome.ACCEPTED, ref: str | None = None, late: bool = False,
+               command_status: int = 0) -> list[str]:
+        """The carrier answers these, each with an id of its own unless one is given; those ids."""
+        refs = []
+        for submission in submissions:
+            self.refs += 1
+            accepted_ref = (ref or f"{self.refs:x}a") if outcome is Outcome.ACCEPTED else None
+            refs.append(accepted_ref or "")
+            if not late:
+                self.open.pop((submission.message_id, submission.part), None)
+            self.turn.answered([Answer(submission.message_id, submission.part, submission.parts, submission.attempt, outcome, accepted_ref,
+                                       command_status, late)])
+        return refs
+
+    def receive(self, ref: str | None, recipient: str | None, state: ReceiptState | None = ReceiptState.DELIVRD, *, error: str | None = None,
+                raw: bytes = b"") -> Receipt:
+        """A delivery receipt comes in."""
+        receipt = Receipt(ref, state, error, recipient, "AMINA", None, raw, object())
+        self.turn.received([receipt])
+        return receipt
+
+
+class Row(NamedTuple):
+    """What the tests look at of a message."""
+
+    id: str
+    recipient: int
+    status: str
+    error_code: str | None
+    credits: int
+    refunded: int
+    parts_accepted: int
+    parts_delivered: int
+
+
+class House:
+    """One account with a sender and credits, one carrier with a route to it. `turn()` gives the carrier's turn and scripted link."""
+
+    def __init__(self, url: str) -> None:
+        self.db = LossyDatabase(url)
+        self.cache = ConfigCache(self.db)
+        self.woken: list[set[int]] = []
+        self.acceptor = Acceptor(self.db, self.cache, self.woken.append)
+        self.amina = open_account(self.db, credits=1_000)
+        self.carrier_id = open_carrier(self.db)
+
+    async def close(self) -> None:
+        await self.db.close_hot()
+        self.db.close()
+
+    def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
+             worker: int = WORKER) -> ScriptedLink:
+        facts = CarrierFacts(self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format)
+        turn = Turn(self.db, facts, worker, lambda state, detail: None)
+        link = ScriptedLink(turn, window)
+        turn.link = link
+        return link
+
+    async def send(self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any) -> Accepted:
+        """Accepted by the real Acceptor, under the configuration of this moment. Raises what it refuses with."""
+        await self.cache.refresh()
+        return await self.acceptor.accept(send_request(more.pop("account_id", self.amina), to, text, **more))
+
+    async def tried(self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any) -> Accepted | ServiceError:
+        try:
+            return await self.send(to, text, **more)
+        except ServiceError as error:
+            return error
+
+    async def submitted(self, to: str | Sequence[str] = "233201234567", text: str = "hello", *, window: int = 100, **more: Any) -> ScriptedLink:
+        """A send that is on the wire, unanswered."""
+        await self.send(to, text, **more)
+        link = self.turn(window)
+        await link.turn.once()
+        return link
+
+    # what is stored
+
+    def messages(self) -> list[Row]:
+        """All messages, in the order in which they were accepted."""
+        with self.db.read() as tx:
+            return [Row(*row) for row in tx.execute(sa.select(*[messages.c[name] for name in Row._fields]).order_by(messages.c.id))]
+
+    def statuses(self) -> list[str]:
+        return [row.status if row.error_code is None else f"{row.status}/{row.error_code}" for row in self.messages()]
+
+    def count(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        with self.db.read() as tx:
+            return int(tx.execute(sa.select(sa.func.count()).select_from(table).where(*where)).scalar_one())
+
+    def sends(self) -> int:
+        return self.count(sends)
+
+    def credits(self, account_id: str | None = None) -> int:
+        with self.db.read() as tx:
+            return wallet.wallet_of(tx, account_id or self.amina).sms_credits
+
+    def entries(self, kind: str) -> list[int]:
+        """The credits of all ledger entries of a type."""
+        with self.db.read() as tx:
+            return list(tx.execute(sa.select(ledger_entries.c.credits).where(ledger_entries.c.type == kind).order_by(ledger_entries.c.id)).scalars())
+
+    def assert_sound(self) -> None:
+        """The ledger proves the balances, and the charges the messages."""
+        with self.db.read() as tx:
+            wallet.hold_still(tx)
+            found = [*wallet.verify(tx), *verify_charges(tx)]
+        assert not found, found
+
+    def carrier_goes_down(self, *, ago_ms: int, carrier_id: int | None = None) -> None:
+        with self.db.write() as tx:
+            carriers.record_state(tx, carrier_id or self.carrier_id, LinkState.BACKING_OFF, "gone", clock.now_ms() - ago_ms)
+
+
+def made_at(row: Row) -> int:
+    return ids.made_at_ms(int(row.id, 16))

@@ -1,0 +1,94 @@
+"""Factories for tests of the way out: accounts that may send, routes, keys and requests. Plain functions, one transaction each."""
+
+import asyncio
+import functools
+import hashlib
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import uvloop
+
+from heliograph import accounts, carriers, keys, senders, wallet
+from heliograph.base import clock, ids
+from heliograph.base.db import Database
+from heliograph.base.json import encode
+from heliograph.messages.request import SendRequest, read_send
+
+SENDER = "AMINA"
+PHONE = "233201234567"
+TIER = ("tests", 10_000_000)  # requests a minute: no test meets its limit by accident
+SECRET_KEY = "s" * 32
+TEST_S_MAX = 60.0
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def phones(count: int, *, first: int = 0) -> list[str]:
+    """So many numbers in Ghana, all different."""
+    return [str(233_200_000_000 + first + k) for k in range(count)]
+
+
+def open_account(db: Database, name: str = "amina", *, credits: int = 0, sender: str | None = SENDER, parent_id: str | None = None) -> str:
+    """An account in Ghana with this many credits and an approved live sender; its raw id."""
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        account = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=now_ms)
+        wallet.open_wallet(tx, account.id, "GHS")
+        if credits:
+            wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
+        if sender is not None:
+            record = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
+            senders.approve(tx, record.id, now_ms=now_ms)
+    return account.id
+
+
+def open_carrier(db: Database, name: str = "carrier", *, port: int = 9, prefix: str | None = "", **settings: Any) -> int:
+    """An SMPP carrier on loopback, and the route of `prefix` to it (None: no route); its id."""
+    with db.write() as tx:
+        made = carriers.add_carrier(tx, name, {"host": "127.0.0.1", "port": port, "system_id": "heliograph", **settings}, "secret",
+                                    secret_key=SECRET_KEY, now_ms=clock.now_ms())
+        if prefix is not None:
+            carriers.set_route(tx, prefix, [name])
+    return made.id
+
+
+def open_route(db: Database, *carrier_names: str, prefix: str = "") -> None:
+    with db.write() as tx:
+        carriers.set_route(tx, prefix, carrier_names or ["simulator"])
+
+
+def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:
+    """A key with all permissions that meets no limit."""
+    with db.write() as tx:
+        keys.set_tier(tx, *TIER)
+        return keys.issue(tx, account_id, name="test", sandbox=sandbox, tier=TIER[0], permissions=["all"], now_ms=clock.now_ms()).key
+
+
+def send_request(account_id: str, to: str | Sequence[str] = PHONE, text: str = "hello", *, key: str | None = None, sandbox: bool = False,
+                 kind: str = "sms", key_account_id: str | None = None, **fields: Any) -> SendRequest:
+    """A request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type, which a body cannot choose."""
+    body = {"sender": SENDER, "message": text, "recipients": to if isinstance(to, str) else list(to), **fields}
+    request = read_send(body, ids.new_number(), key_account_id or account_id, sandbox=sandbox)
+    request.account_id, request.type = account_id, kind
+    if key is not None:
+        request.idempotency_key, request.body_sha256 = key, hashlib.sha256(encode(body)).digest()
+    return request
+
+
+def awaited(test: T) -> T:
+    """Runs an `async def test_…` in the event loop that the service runs in; what it was given that can `close` is closed there."""
+
+    @functools.wraps(test)
+    def run(**given: Any) -> None:
+        uvloop.run(asyncio.wait_for(_run_and_close(test, given), TEST_S_MAX))
+
+    return run  # type: ignore[return-value]
+
+
+async def _run_and_close(test: Callable[..., Coroutine[Any, Any, None]], given: dict[str, Any]) -> None:
+    try:
+        await test(**given)
+    finally:
+        for value in given.values():
+            if asyncio.iscoroutinefunction(getattr(value, "close", None)):
+                await value.close()

@@ -158,14 +158,14 @@ def _after_answer(outcome: Outcome) -> tuple[str, str]:
         row = _row(QUEUED)
         changes = Changes(0, {_ID: row})
         settle_answer(changes, Answer(_ID, 1, 1, attempt, outcome), InFlight(_ID, 1, 1, attempt, "", 0), receipt_needless=False)
-        if not changes.requeued:
+        back = changes.requeued.get(_ID)
+        if back is None:
             told.append(f"`{row.status}`" + (f", `{row.error_code}`" if row.error_code else ""))
             break
-        delay_ms = changes.requeued[0].not_before_ms
-        told.append(f"queued again, after {delay_ms / 1_000:g} s" if delay_ms else "queued again, at once")
-        if changes.requeued[0].attempt == attempt:  # not counted as a try: so it goes on until the validity ends
+        told.append(f"queued again, after {back.not_before_ms / 1_000:g} s" if back.not_before_ms else "queued again, at once")
+        if back.attempt == attempt:  # not counted as a try: so it goes on until the validity ends
             return f"{told[0]}; the try is not counted", "as they are"
-        attempt = changes.requeued[0].attempt
+        attempt = back.attempt
     return ", then ".join(told), "back" if refund_due(row) else "spent"
 
 

@@ -26,6 +26,8 @@ class Contract:
 
     def check(self, method: str, response: httpx.Response) -> None:
         """Raises Undocumented for an answer below /api/v1 that is not described: its status, a header, or a part of its body."""
+        if response.request.url.path == f"{BASE_PATH}/openapi.json":
+            return
         path = response.request.url.path.removeprefix(BASE_PATH)
         where = f"{method} {path}: {response.status_code} {response.text[:1_000]}"
         name, described = self._described(method, path, response.status_code)

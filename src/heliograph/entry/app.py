@@ -15,6 +15,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.settings import Settings
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send, respond
+from heliograph.entry.published import published_pages
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor
 from heliograph.messages import endpoints as message_endpoints
@@ -22,7 +23,6 @@ from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
 
 log = structlog.get_logger(__name__)
-HTML: Final = (b"content-type", b"text/html; charset=utf-8")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 NOT_FOUND: Final = b"There is nothing here. The API is below /api/v1; its description is at /docs.\n"
 
@@ -35,10 +35,11 @@ class App:
         self._db = db
         self.cache = ConfigCache(db)
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
-        self.api = Api(endpoints(db, self.cache, on_queued), self.cache, self.limiter)
+        table = endpoints(db, self.cache, on_queued)
+        self.api = Api(table, self.cache, self.limiter)
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
-        self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics}
+        self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
 
     async def start(self) -> None:
         await self.cache.refresh()
@@ -70,14 +71,13 @@ class App:
         if scope["type"] != "http":
             return
         path: str = scope["path"]
-        if path.startswith("/api/v1/"):
-            await self.api(scope, receive, send)
-            return
         page = self._pages.get(path)
-        if page is None:
-            await respond(send, 404, [TEXT], NOT_FOUND)
-        else:
+        if page is not None:
             await page(scope, send)
+        elif path.startswith("/api/v1/"):
+            await self.api(scope, receive, send)
+        else:
+            await respond(send, 404, [TEXT], NOT_FOUND)
 
     async def _health(self, scope: Scope, send: Send) -> None:
         """The process is there."""

@@ -4,5 +4,6 @@ What is written of an endpoint stands in the module of its capability; what all 
 """
 
 from heliograph.entry.openapi.document import BASE_PATH, OPERATIONS, Undescribed, describe, openapi_document
+from heliograph.entry.openapi.guide import EXAMPLE_BASE_URL
 
-__all__ = ["BASE_PATH", "OPERATIONS", "Undescribed", "describe", "openapi_document"]
+__all__ = ["BASE_PATH", "EXAMPLE_BASE_URL", "OPERATIONS", "Undescribed", "describe", "openapi_document"]

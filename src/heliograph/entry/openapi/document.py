@@ -6,15 +6,15 @@ from typing import Any, Final
 from heliograph.base.errors import FIELDS_REPORTED_MAX
 from heliograph.base.json import encode
 from heliograph.entry.openapi import messages, senders, wallet
-from heliograph.entry.openapi.guide import guide
+from heliograph.entry.openapi.guide import EXAMPLE_BASE_URL, guide
 from heliograph.entry.openapi.parts import (
+    EXAMPLE_REQUEST_ID,
     HEADERS,
     IDEMPOTENCY_KEY,
     RATE_HEADERS,
     Json,
     Operation,
     array,
-    example_id,
     headers,
     one_of,
     record,
@@ -78,14 +78,16 @@ def openapi_document(endpoints: Iterable[Endpoint], base_url: str = "") -> bytes
 def describe(endpoints: Iterable[Endpoint], base_url: str = "") -> Json:
     """The description of exactly these endpoints. Raises Undescribed."""
     paths: dict[str, Json] = {}
-    for endpoint in endpoints:
+    table = list(endpoints)
+    for endpoint in table:
         operation = OPERATIONS.get((endpoint.method, endpoint.path))
         if operation is None:
             raise Undescribed(f"{endpoint.method} {endpoint.path}")
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, operation)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Heliograph API", "version": VERSION, "summary": "Bulk SMS, prepaid credits, delivery receipts.", "description": guide()},
+        "info": {"title": "Heliograph API", "version": VERSION, "summary": "Bulk SMS, prepaid credits, delivery receipts.",
+                 "description": guide(table, base_url or EXAMPLE_BASE_URL)},
         "servers": [{"url": f"{base_url}{BASE_PATH}"}],
         "security": [{"apiKey": []}],
         "tags": [{"name": name, "description": description} for name, description in TAGS.items()],
@@ -153,6 +155,6 @@ def _failure_example(status: int, reason: str) -> Json:
     error: dict[str, Any] = {"code": REASONS[reason].code, "message": message, "reason": reason}
     if status == 402:
         error |= {"required": 2, "available": 1}
-    return {"success": False, "error": error, "message": message, "request_id": example_id("req")}
+    return {"success": False, "error": error, "message": message, "request_id": EXAMPLE_REQUEST_ID}
 
 

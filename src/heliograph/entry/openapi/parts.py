@@ -22,6 +22,7 @@ def example_id(prefix: str, place: int = 0) -> str:
 
 EXAMPLE_CURSOR: Final = cursor_at(ids.raw_of_number(_EXAMPLE_NUMBER))
 EXAMPLE_AT: Final = rfc3339(EXAMPLE_MS)
+EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 
 @dataclass(frozen=True)

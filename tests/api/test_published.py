@@ -1,0 +1,88 @@
+"""GET /api/v1/openapi.json and GET /docs, which need no key."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from heliograph.entry.docs import docs_page
+from tests.api.service import Service
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+
+def test_the_description_is_read_without_a_key(api: Service) -> None:
+    reply = api.get(None, "/openapi.json")
+    assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
+    assert reply.headers["x-request-id"].startswith("req_")
+    assert (reply.body["openapi"], reply.body["info"]["version"], reply.body["servers"]) == ("3.1.0", "1.0.0", [{"url": "/api/v1"}])
+    assert reply.body == api.contract.document
+
+
+@pytest.mark.parametrize("path", ["/api/v1/openapi.json", "/docs"])
+def test_only_reading_is_allowed(api: Service, path: str) -> None:
+    for method in ("POST", "PUT", "DELETE"):
+        response = api.run(api.client.request(method, path))
+        assert (response.status_code, response.headers["allow"], response.json()["error"]["code"]) == (405, "GET, HEAD", "METHOD_NOT_ALLOWED")
+    head = api.run(api.client.head(path))
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) > 10_000
+
+
+def test_the_page_shows_every_endpoint_and_needs_nothing_but_itself(api: Service) -> None:
+    response = api.run(api.client.get("/docs"))
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = Page(response.text)
+    for endpoint in api.contract.endpoints:
+        operation = api.contract.document["paths"][endpoint.path][endpoint.method.lower()]
+        assert ("article", {"id": operation["operationId"]}) in page.elements
+        assert operation["summary"] in response.text
+    assert not {tag for tag, _ in page.elements} & {"script", "link", "img", "iframe", "form", "object"}
+    assert not {name for _, attributes in page.elements for name in attributes if name.startswith("on") or name in ("style", "src")}
+    assert {attributes["href"] for tag, attributes in page.elements if tag == "a"} >= {"/api/v1/openapi.json"}
+
+
+def test_every_link_of_the_page_leads_to_a_place_on_it(api: Service) -> None:
+    page = Page(api.run(api.client.get("/docs")).text)
+    places = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(places)) == len(places)
+    links = {str(attributes["href"]) for tag, attributes in page.elements if tag == "a"} - {"/api/v1/openapi.json"}
+    assert {link.removeprefix("#") for link in links} <= set(places)
+
+
+def test_the_pages_policy_allows_its_own_style_and_nothing_else(api: Service) -> None:
+    response = api.run(api.client.get("/docs"))
+    policy = response.headers["content-security-policy"]
+    style = re.search(r"<style>(.*?)</style>", response.text, re.DOTALL)
+    assert style is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert re.findall(r"'sha256-(.*?)'", policy) == [base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()]
+    assert "unsafe" not in policy
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_nothing_in_a_description_becomes_markup(api: Service) -> None:
+    document = json.dumps(api.contract.document).replace("Bulk SMS", "<b>Bulk</b>").replace("Sends one text", "`<i>` Sends <script>x</script>")
+    text = docs_page(document.encode()).decode()
+    assert "&lt;b&gt;Bulk" in text
+    assert "<code>&lt;i&gt;</code> Sends &lt;script&gt;" in text
+    assert not {tag for tag, _ in Page(text).elements} & {"b", "i", "script"}
+
+
+def test_the_first_command_on_the_page_works_as_it_stands(api: Service) -> None:
+    curl = re.search(r"curl http://127.0.0.1:8080/api/v1(\S+) -H &#34;Authorization: Bearer \$API_KEY&#34;", api.run(api.client.get("/docs")).text)
+    assert curl is not None
+    assert api.get(api.amina, curl[1]).status == 200

@@ -262,7 +262,7 @@ class Database:
         with _reachable():
             return await asyncpg.create_pool(
                 self.url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
-                command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings())
+                command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings() | {"plan_cache_mode": "force_generic_plan"})
 
     async def close_hot(self) -> None:
         if self._pool is not None:

@@ -262,7 +262,7 @@ class Database:
         with _reachable():
             return await asyncpg.create_pool(
                 self.url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
-                command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_session_settings() | {"plan_cache_mode": "force_generic_plan"})
+                command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings())
 
     async def close_hot(self) -> None:
         if self._pool is not None:
@@ -303,6 +303,11 @@ def _session_settings() -> dict[str, str]:
         "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
         "timezone": "UTC",
     }
+
+
+def _hot_session_settings() -> dict[str, str]:
+    """The hot statements are planned once: their arrays differ in length only, and planning anew cost a fifth of the database's time."""
+    return _session_settings() | {"plan_cache_mode": "force_generic_plan"}
 
 
 def _postgres_engine(url: str) -> sa.Engine:

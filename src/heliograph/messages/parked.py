@@ -12,7 +12,7 @@ from heliograph.base.db import Database, HotTx
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages import turn_sql
 from heliograph.messages.receipts import canonical_of_receipt
-from heliograph.messages.settle import Changes, InFlight, MessageRow, settle_answer, settle_receipt
+from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
 from heliograph.messages.store import store_changes
 
 PARKED_MAX: Final = 500  # looked at in one transaction, newest first
@@ -22,6 +22,10 @@ LONG_ID: Final = 10_000  # an id this large that matches in another base, with i
 _PARKED: Final = """
     SELECT ref, recipient, receipt_state, receipt_error, created_at_ms FROM carrier_refs
     WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 ORDER BY created_at_ms DESC LIMIT $3"""
+_PARKED_BEFORE: Final = """
+    SELECT ref, recipient, receipt_state, receipt_error, created_at_ms FROM carrier_refs
+    WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 AND (created_at_ms, ref) < ($4, $5)
+    ORDER BY created_at_ms DESC, ref DESC LIMIT $3"""
 _ON_THE_WIRE: Final = """
     SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.recipient FROM inflight i
     JOIN messages m ON m.id = i.message_id WHERE i.carrier_id = $1"""
@@ -53,7 +57,9 @@ async def _adopt(tx: HotTx, carrier_id: int, pairs: list[tuple[Any, Any]], now_m
     """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts."""
     if not pairs:
         return
-    await turn_sql.END_INFLIGHT.rows(tx, sorted((segment[0], segment[1]) for _, segment in pairs))
+    ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
+        tx, sorted((segment[0], segment[1], segment[3]) for _, segment in pairs))}
+    pairs = [(receipt, segment) for receipt, segment in pairs if (segment[0], segment[1]) in ended]  # not settled by its answer meanwhile
     await turn_sql.REF_OF_ANSWER.rows(tx, sorted((carrier_id, receipt[0], segment[0], segment[2], now_ms) for receipt, segment in pairs))
     rows = await turn_sql.lock_messages(tx, {segment[0] for _, segment in pairs})
     changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
@@ -83,18 +89,29 @@ async def learn_id_format(db: Database, carrier_id: int, since_ms: int) -> str |
 
 
 async def rematch(db: Database, carrier_id: int, id_format: str, since_ms: int, now_ms: int) -> int:
-    """Parked receipts, read anew once the carrier's format is known. Answers how many found their message."""
-    async with db.hot() as tx:
-        moved = []
-        for ref, recipient, state, error, _ in await tx.fetch(_PARKED, carrier_id, since_ms, PARKED_MAX):
-            other = canonical_of_receipt(ref, id_format) if re.fullmatch(r"[0-9a-f]+", ref) else ref
-            if other != ref and await tx.fetch(_KNOWN_REF, carrier_id, other):
-                await tx.fetch("DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2", carrier_id, ref)
-                moved.append((carrier_id, other, recipient, state, error, now_ms))
-        found = await turn_sql.REF_OF_RECEIPT.rows(tx, sorted(moved))
-        rows = await turn_sql.lock_messages(tx, {row[1] for row in found if row[1]})
-        changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
-        for _, message_id, parts, _, state, error in found:
-            settle_receipt(changes.messages[message_id], parts, ReceiptState(state), error, now_ms)
-        await store_changes(tx, carrier_id, changes)
+    """All parked receipts, read anew once the carrier's format is known. Answers how many found their message."""
+    found, before = 0, (now_ms + 1, "")
+    while True:
+        async with db.hot() as tx:
+            parked = await tx.fetch(_PARKED_BEFORE, carrier_id, since_ms, PARKED_MAX, *before)
+            found += await _rematch(tx, carrier_id, id_format, parked, now_ms)
+        if len(parked) < PARKED_MAX:
+            return found
+        before = (parked[-1][4], parked[-1][0])
+
+
+async def _rematch(tx: HotTx, carrier_id: int, id_format: str, parked: list[Any], now_ms: int) -> int:
+    moved = []
+    for ref, recipient, state, error, _ in parked:
+        other = canonical_of_receipt(ref, id_format) if re.fullmatch(r"[0-9a-f]+", ref) else ref
+        known = await tx.fetch(_KNOWN_REF, carrier_id, other) if other != ref else []
+        if known and agrees(known[0][1], recipient):
+            await tx.fetch("DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2", carrier_id, ref)
+            moved.append((carrier_id, other, recipient, state, error, now_ms))
+    found = await turn_sql.REF_OF_RECEIPT.rows(tx, sorted(moved))
+    rows = await turn_sql.lock_messages(tx, {row[1] for row in found if row[1]})
+    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
+    for _, message_id, parts, _, state, error in found:
+        settle_receipt(changes.messages[message_id], parts, ReceiptState(state), error, now_ms)
+    await store_changes(tx, carrier_id, changes)
     return len(found)

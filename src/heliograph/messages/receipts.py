@@ -16,6 +16,8 @@ from heliograph.messages import turn_sql
 from heliograph.messages.states import FINAL_RECEIPTS
 
 REF_MAX: Final = 65  # message_id of SMPP 3.4, 5.2.23
+ERROR_MAX: Final = 32  # these three: as wide as their columns
+SENDER_MAX: Final = 21
 RAW_OCTETS_MAX: Final = 1_024
 
 
@@ -58,7 +60,7 @@ async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[A
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
     found += [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
-        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, receipt.error, now_ms)
+        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), now_ms)
              for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
     return found
 
@@ -83,9 +85,14 @@ async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms:
         await tx.fetch(
             "INSERT INTO unmatched_receipts (id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, raw,"
             " received_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            ids.raw_of_number(ids.new_number(now_ms)), carrier_id, receipt.ref and receipt.ref[:REF_MAX],
-            receipt.state and receipt.state.value, receipt.error and receipt.error[:32], _number(receipt.recipient),
-            receipt.sender and receipt.sender[:21], receipt.user_message_reference, receipt.raw[:RAW_OCTETS_MAX], now_ms)
+            ids.raw_of_number(ids.new_number(now_ms)), carrier_id, _text(receipt.ref, REF_MAX),
+            receipt.state and receipt.state.value, _text(receipt.error, ERROR_MAX), _number(receipt.recipient),
+            _text(receipt.sender, SENDER_MAX), receipt.user_message_reference, receipt.raw[:RAW_OCTETS_MAX], now_ms)
+
+
+def _text(value: str | None, most: int) -> str | None:
+    """What a text column takes of it: PostgreSQL refuses NUL."""
+    return value and value.replace("\0", "")[:most]
 
 
 def _number(recipient: str | None) -> int | None:

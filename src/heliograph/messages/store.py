@@ -34,7 +34,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
         row.refunded += credits
         row.changed = True
     await turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
-    await turn_sql.QUEUE.rows(tx, [(carrier_id, back.rank_us, back.message_id, 1, back.send_id, back.segments, back.prefix, back.attempt,
+    await turn_sql.QUEUE_AGAIN.rows(tx, [(carrier_id, back.rank_us, back.message_id, 1, back.send_id, back.segments, back.prefix, back.attempt,
                                     back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)

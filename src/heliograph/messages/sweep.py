@@ -58,7 +58,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         doubts = await tx.fetch(_DOUBTS, now_ms, carrier_id, since_ms, BATCH_MAX)
         if not doubts:
             return 0
-        await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1]) for doubt in doubts))
+        ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1], doubt[4]) for doubt in doubts))}
+        doubts = [doubt for doubt in doubts if (doubt[0], doubt[1]) in ended]  # the others were settled meanwhile, by an answer or a receipt
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
         for message_id, _, _, prefix, attempt, expires_at_ms, _ in doubts:
             row = changes.messages[message_id]
@@ -104,7 +105,7 @@ async def take_over(db: Database, worker: int, now_ms: int) -> int:
                        now_ms, worker)
         rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker <> $1"
                               " AND state = 'claimed'", worker)
-        await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1]) for row in rows))
+        await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}
             changes = await _locked(tx, set(mine), now_ms)

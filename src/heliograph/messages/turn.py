@@ -194,15 +194,15 @@ class Turn:
         doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
         settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
         await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, now_ms) for answer in doubtful))
-        ended = {(row[0], row[1]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
-            tx, sorted({(answer.message_id, answer.part) for answer in settled}))}
+        ended = {(row[0], row[1], row[3]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
+            tx, sorted({(answer.message_id, answer.part, answer.attempt) for answer in settled}))}
         refs = await receipts.upsert(tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms)
         locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
         changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
         for answer in settled:
             if answer.message_id in changes.messages:
                 needless = self.carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
-                settle_answer(changes, answer, ended.get((answer.message_id, answer.part)), receipt_needless=needless)
+                settle_answer(changes, answer, ended.get((answer.message_id, answer.part, answer.attempt)), receipt_needless=needless)
         for ref in refs:
             row = changes.messages.get(ref.message_id or "")
             if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
@@ -217,7 +217,9 @@ class Turn:
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
             held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, now_ms) for s in writing])}
-            writing = [submission for submission in writing if (submission.message_id, submission.part) in held]
+            # the parts of a message that has failed meanwhile stay here: they end as if the wire had not taken them
+            self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in writing if (s.message_id, s.part) not in held])
+            writing = [s for s in writing if (s.message_id, s.part) in held]
         room -= len(writing)
         if room <= 0 or self._buffer:
             return writing, []

@@ -6,12 +6,14 @@ from heliograph.base.db import HotTx
 
 # --- what came in ---
 
+# Of this attempt only: a late answer to the first one says nothing of the second.
 _END_INFLIGHT: Final = """
-    DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[]) AS a (message_id, part)
-    WHERE i.message_id = a.message_id AND i.part = a.part
+    DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[], $3::smallint[]) AS a (message_id, part, attempt)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt
     RETURNING i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms"""
 _END_INFLIGHT_SQLITE: Final = """
-    DELETE FROM inflight WHERE message_id = ? AND part = ? RETURNING message_id, part, parts, attempt, prefix, expires_at_ms"""
+    DELETE FROM inflight WHERE message_id = ? AND part = ? AND attempt = ?
+    RETURNING message_id, part, parts, attempt, prefix, expires_at_ms"""
 
 _DOUBT: Final = """
     UPDATE inflight i SET state = 'in_doubt', since_ms = a.since_ms
@@ -20,7 +22,8 @@ _DOUBT: Final = """
 _DOUBT_SQLITE: Final = "UPDATE inflight SET state = 'in_doubt', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state <> 'in_doubt'"
 
 # Answer and receipt both upsert the carrier's id of a segment; RETURNING shows whoever comes second what the first one left. An id that
-# belonged to another message is one the carrier uses anew: that message's receipt is forgotten. A final receipt is never overwritten.
+# belonged to another message is one the carrier uses anew: that message's receipt is forgotten. A final receipt is not overwritten, unless
+# it named another handset: then it was none of this message's.
 _REF_OF_ANSWER: Final = """
     INSERT INTO carrier_refs AS r (carrier_id, ref, message_id, parts, created_at_ms)
     SELECT * FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::smallint[], $5::bigint[])
@@ -43,21 +46,19 @@ _REF_OF_RECEIPT: Final = """
     INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
     SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
-        recipient = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
-            THEN r.recipient ELSE excluded.recipient END,
-        receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+        recipient = excluded.recipient,
+        receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_error ELSE excluded.receipt_error END,
-        receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+        receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_state ELSE excluded.receipt_state END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_RECEIPT_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
-        recipient = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
-            THEN carrier_refs.recipient ELSE excluded.recipient END,
-        receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+        recipient = excluded.recipient,
+        receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
-        receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')
+        receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
@@ -93,6 +94,9 @@ _QUEUE: Final = f"""
     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::uuid[], $4::int[], $5::uuid[], $6::smallint[], $7::text[], $8::smallint[],
                          $9::bigint[], $10::bigint[])"""
 _QUEUE_SQLITE: Final = f"INSERT INTO queue ({_QUEUE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# A message comes back at the same place with each of its parts; whoever claims it takes all that are missing.
+_QUEUE_AGAIN: Final = f"{_QUEUE} ON CONFLICT DO NOTHING"
+_QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO NOTHING"
 
 _NEXT_RUNS: Final = f"""
     SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND not_before_ms <= $2 AND expires_at_ms > $2
@@ -125,9 +129,12 @@ _SUBMITTING: Final = """
     UPDATE inflight i SET state = 'submitting', since_ms = a.since_ms
     FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
     WHERE i.message_id = a.message_id AND i.part = a.part AND i.state = 'claimed'
+          AND EXISTS (SELECT 1 FROM messages m WHERE m.id = a.message_id AND m.status = 'queued')
     RETURNING i.message_id, i.part"""
 _SUBMITTING_SQLITE: Final = """
-    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed' RETURNING message_id, part"""
+    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed'
+        AND EXISTS (SELECT 1 FROM messages m WHERE m.id = ?1 AND m.status = 'queued')
+    RETURNING message_id, part"""
 
 
 class _Statement:
@@ -143,15 +150,16 @@ class _Statement:
         return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
 
 
-END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part) → rows of InFlight
+END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt) → rows of InFlight
 DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
 REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
 REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
 OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
+QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already stays
 TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
 CLAIM: Final = _Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
-SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, since_ms) → (message_id, part) still claimed
+SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, since_ms) → (message_id, part) still to be sent
 
 
 async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:

@@ -1,0 +1,289 @@
+"""Delivery receipts: every one finds its message, whenever and however often it comes; terminal states stick."""
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.carriers import Outcome, ReceiptState
+from heliograph.messages import learn_id_format, parked, rematch
+from heliograph.messages.states import FAILED_BY_RECEIPT
+from heliograph.messages.tables import carrier_refs, unmatched_receipts
+from tests.capability.sending import House
+from tests.factories import PHONE, awaited, phones
+
+THREE_SEGMENTS = "x" * 400
+FINAL = [ReceiptState.DELIVRD, *FAILED_BY_RECEIPT]
+MEANING = {ReceiptState.DELIVRD: "delivered"} | {state: f"failed/{code}" for state, code in FAILED_BY_RECEIPT.items()}
+
+
+@awaited
+@pytest.mark.parametrize("state", FINAL)
+async def test_a_final_receipt_ends_the_message_and_nothing_after_it_counts(house: House, state: ReceiptState) -> None:
+    link = await house.submitted()
+    (ref,) = link.answer(*link.open.values())
+    for early in (ReceiptState.ENROUTE, ReceiptState.ACCEPTD):
+        link.receive(ref, PHONE, early)
+        await link.turn.once()
+        assert house.statuses() == ["sent"]
+    link.receive(ref, PHONE, state)
+    await link.turn.once()
+    first = house.messages()
+    for other in ReceiptState:
+        link.receive(ref, PHONE, other)
+        await link.turn.once()
+    assert house.statuses() == [MEANING[state]]
+    assert house.messages() == first
+    assert house.credits() == 999  # a carrier took it: paid
+    house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize("state", FINAL)
+async def test_a_receipt_that_comes_before_the_answer_is_not_lost(house: House, state: ReceiptState) -> None:
+    link = await house.submitted()
+    link.receive("aa1", PHONE, state)
+    await link.turn.once()
+    assert (house.statuses(), len(link.acknowledged)) == (["queued"], 1)
+    link.answer(*link.open.values(), ref="aa1")
+    await link.turn.once()
+    assert house.statuses() == [MEANING[state]]
+
+
+@awaited
+async def test_receipt_and_answer_may_come_in_one_turn_in_any_order(house: House) -> None:
+    link = await house.submitted(phones(2))
+    one, two = link.submitted
+    link.receive("aa1", one.recipient)
+    link.answer(one, ref="aa1")
+    link.answer(two, ref="aa2")
+    link.receive("aa2", two.recipient)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"] * 2
+
+
+@awaited
+async def test_one_receipt_a_thousand_times_is_one_change(house: House) -> None:
+    link = await house.submitted(phones(2))
+    ref, _ = link.answer(*link.open.values())
+    for _ in range(3):
+        for _ in range(333):
+            link.receive(ref, phones(1)[0])
+        await link.turn.once()
+    link.receive(ref, phones(1)[0])
+    await link.turn.once()
+    assert house.statuses() == ["delivered", "sent"]
+    assert len(link.acknowledged) == 1_000
+    assert house.count(carrier_refs) == 2
+
+
+@awaited
+async def test_a_message_is_delivered_when_all_its_parts_are(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    refs = link.answer(*link.open.values())
+    for ref in reversed(refs):
+        assert house.statuses() != ["delivered"]
+        link.receive(ref, PHONE)
+        await link.turn.once()
+    assert house.statuses() == ["delivered"]
+
+
+@awaited
+async def test_one_undelivered_part_fails_the_message_and_is_paid_for(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    refs = link.answer(*link.open.values())
+    for ref, state in zip(refs, (ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD), strict=True):
+        link.receive(ref, PHONE, state, error="001")
+        await link.turn.once()
+    assert house.statuses() == ["failed/undeliverable"]
+    assert house.credits() == 997
+
+
+@awaited
+async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_their_way(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    one, two, three = link.submitted
+    (ref,) = link.answer(one)
+    link.receive(ref, PHONE, ReceiptState.UNDELIV)
+    await link.turn.once()
+    assert (house.statuses(), house.credits()) == (["failed/undeliverable"], 997)
+    link.answer(two, three, outcome=Outcome.THROTTLED)
+    await link.turn.once()
+    await link.turn.once()
+    assert (len(link.submitted), house.credits()) == (3, 999)
+    house.assert_sound()
+
+
+@awaited
+async def test_with_receipts_for_the_last_part_that_one_decides(house: House) -> None:
+    await house.send([PHONE, phones(1)[0]], THREE_SEGMENTS)
+    link = house.turn(receipts="last")
+    await link.turn.once()
+    refs = link.answer(*link.open.values())
+    await link.turn.once()
+    assert house.statuses() == ["sent"] * 2
+    link.receive(refs[2], PHONE)
+    link.receive(refs[5], phones(1)[0], ReceiptState.UNDELIV)
+    await link.turn.once()
+    assert house.statuses() == ["delivered", "failed/undeliverable"]
+
+
+@awaited
+async def test_a_message_whose_receipts_never_come_stays_sent(house: House) -> None:
+    await house.send(PHONE, THREE_SEGMENTS)
+    link = house.turn(receipts="none")
+    await link.turn.once()
+    link.answer(*link.open.values())
+    await link.turn.once()
+    assert house.statuses() == ["sent"]
+
+
+@awaited
+async def test_a_receipt_that_cannot_be_read_is_kept_and_acknowledged(house: House) -> None:
+    link = await house.submitted(phones(2))
+    refs = link.answer(*link.open.values())
+    link.receive(refs[0], phones(1)[0])
+    link.receive(None, PHONE, raw=b"DLR \xff\x00 ok")
+    link.receive(refs[0], PHONE, None, raw=b"id:a stat:?")
+    link.receive("a\0b", PHONE, error="x\0y")
+    link.receive("7" * 500, PHONE, error="1" * 32)
+    link.receive(refs[1], phones(2)[1])
+    await link.turn.once()
+    assert house.statuses() == ["delivered"] * 2
+    assert len(link.acknowledged) == 6
+    with house.db.read() as tx:
+        kept = [bytes(raw) for raw in tx.execute(sa.select(unmatched_receipts.c.raw).order_by(unmatched_receipts.c.id)).scalars()]
+    assert b"DLR \xff\x00 ok" in kept
+    assert b"id:a stat:?" in kept
+
+
+@awaited
+async def test_a_receipt_is_acknowledged_only_when_it_is_stored(house: House) -> None:
+    link = await house.submitted()
+    (ref,) = link.answer(*link.open.values())
+    receipt = link.receive(ref, PHONE)
+    house.db.fates = ["lost", "reply lost"]
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await link.turn.once()
+        assert link.acknowledged == []
+    await link.turn.once()
+    assert link.acknowledged == [receipt]
+    assert house.statuses() == ["delivered"]
+
+
+@awaited
+async def test_a_receipt_for_another_handset_is_none_of_the_messages(house: House) -> None:
+    link = await house.submitted()
+    (ref,) = link.answer(*link.open.values())
+    link.receive(ref, "233209999999", ReceiptState.UNDELIV)
+    await link.turn.once()
+    assert house.statuses() == ["sent"]
+    link.receive(ref, PHONE)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"]
+
+
+@awaited
+@pytest.mark.parametrize("printed", [PHONE[3:], f"+{PHONE}", None, PHONE])
+async def test_a_carrier_may_print_the_handset_without_its_country_code_or_not_at_all(house: House, printed: str | None) -> None:
+    link = await house.submitted()
+    (ref,) = link.answer(*link.open.values())
+    link.receive(ref, printed)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"]
+
+
+@awaited
+async def test_an_id_that_the_carrier_uses_anew_belongs_to_the_new_message(house: House) -> None:
+    link = await house.submitted(phones(1))
+    link.answer(*link.open.values(), ref="1")
+    link.receive("1", phones(1)[0])
+    await link.turn.once()
+    await house.send(PHONE)
+    await link.turn.once()
+    link.answer(*link.open.values(), ref="1")
+    await link.turn.once()
+    assert house.statuses() == ["delivered", "sent"]
+    link.receive("1", phones(1)[0], ReceiptState.UNDELIV)  # the first one's, once more
+    await link.turn.once()
+    assert house.statuses() == ["delivered", "sent"]
+    link.receive("1", PHONE)
+    await link.turn.once()
+    assert house.statuses() == ["delivered", "delivered"]
+
+
+@awaited
+@pytest.mark.parametrize(("answered", "printed", "id_format"), [
+    ("0000001F4A", "1f4a", "auto"), ("1f4a", "0000001F4A", "auto"), ("AbC-17", "abc-17", "auto"), ("0", "000", "auto"),
+    ("1f4a", "8010", "dec"), ("0000001F4A", "0000008010", "dec"), ("8010", "1F4A", "hex"), ("8010", "00001f4a", "hex"), ("x-1", "X-1", "dec")])
+async def test_an_id_is_the_same_however_it_is_printed(house: House, answered: str, printed: str, id_format: str) -> None:
+    await house.send()
+    link = house.turn(id_format=id_format)
+    await link.turn.once()
+    link.answer(*link.open.values(), ref=answered)
+    link.receive(printed, PHONE)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"]
+
+
+@awaited
+async def test_decimal_100_is_not_hexadecimal_100(house: House) -> None:
+    link = await house.submitted([PHONE, phones(1)[0]])
+    link.answer(link.submitted[0], ref="64")
+    link.answer(link.submitted[1], ref="100")
+    link.receive("100", PHONE)  # decimal for the first one's; as it is the second one's, whose handset is another
+    await link.turn.once()
+    assert house.statuses() == ["sent", "sent"]
+
+
+@awaited
+@pytest.mark.parametrize(("id_format", "answers", "prints"), [("dec", "{:08x}", "{:d}"), ("hex", "{:d}", "{:X}")])
+@pytest.mark.parametrize(("first_id", "enough"), [(100, 3), (7_000_000, 1)])
+async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
+        house: House, id_format: str, answers: str, prints: str, first_id: int, enough: int) -> None:
+    link = await house.submitted(phones(5))
+    for k, submission in enumerate(link.submitted):
+        link.answer(submission, ref=answers.format(first_id + 11 * k))
+    for k, submission in enumerate(link.submitted):
+        assert await learn_id_format(house.db, house.carrier_id, 0) == (id_format if k >= enough else None)
+        link.receive(prints.format(first_id + 11 * k), submission.recipient)
+        await link.turn.once()
+    assert house.statuses() == ["sent"] * 5
+    assert await rematch(house.db, house.carrier_id, id_format, 0, clock.now_ms()) == 5
+    assert house.statuses() == ["delivered"] * 5
+    assert house.count(carrier_refs, carrier_refs.c.message_id.is_(None)) == 0
+
+
+@awaited
+async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_match_as_they_are(house: House) -> None:
+    link = await house.submitted(phones(5))
+    for k, submission in enumerate(link.submitted):
+        link.answer(submission, ref=f"{7_000_000 + k:x}")
+    for k in range(4):
+        link.receive(str(7_000_000 + k), "233209999999")
+    await link.turn.once()
+    assert await learn_id_format(house.db, house.carrier_id, 0) is None
+    assert await rematch(house.db, house.carrier_id, "dec", 0, clock.now_ms()) == 0
+    assert house.statuses() == ["sent"] * 5
+    link.receive(f"{7_000_004:x}", link.submitted[4].recipient)
+    await link.turn.once()
+    for k, submission in enumerate(link.submitted[:4]):
+        link.receive(str(7_000_000 + k), submission.recipient)
+    await link.turn.once()
+    assert await learn_id_format(house.db, house.carrier_id, 0) is None
+
+
+@awaited
+async def test_all_parked_receipts_are_read_anew_however_many_there_are(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parked, "PARKED_MAX", 4)
+    link = await house.submitted(phones(10))
+    for k, submission in enumerate(link.submitted):
+        link.answer(submission, ref=f"{7_000_000 + k:x}")
+        link.receive(str(7_000_000 + k), submission.recipient)
+        if k % 3 == 0:
+            await link.turn.once()
+        link.receive(str(8_000_000 + k), submission.recipient)  # finds nothing, and hides nothing
+    await link.turn.once()
+    assert await rematch(house.db, house.carrier_id, "dec", 0, clock.now_ms()) == 10
+    assert house.statuses() == ["delivered"] * 10

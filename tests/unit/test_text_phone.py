@@ -35,8 +35,15 @@ def test_an_international_number_of_another_country_is_fine() -> None:
         ("0 15 11 96123-4567", "BR", "5511961234567"),  # 15 chooses the carrier of the call
         ("8 (912) 345-67-89", "RU", "79123456789"),
         ("06 20 123 4567", "HU", "36201234567"),
-        ("9198765432", "IN", "919198765432"),  # a whole number that happens to begin with the calling code
+        ("9198765432", "IN", "919198765432"),  # national, though it begins with the calling code
+        ("55 99123-4567", "BR", "5555991234567"),  # and so is this, from area code 55; without it +55 991234567 would be possible too
+        ("391 781 2533", "IT", "393917812533"),
+        ("4915123456789", "DE", "4915123456789"),  # international, though +49 4915123456789 is a possible number
+        ("38344123456", "XK", "38344123456"),
+        ("62812345678", "ID", "62812345678"),
+        ("010 0123 4567", "JP", "811001234567"),  # 010 is dialled for + there, but no calling code begins with 0
         ("4601234", "AG", "12684601234"),  # seven digits are dialled within Antigua
+        ("233 (0) 0201234567", "GH", "233201234567"),  # the library forgives a trunk prefix twice
         ("011 44 7400 123456", "US", "447400123456"),  # what is dialled there for +
         ("010 44 7400 123456", "JP", "447400123456"),
     ],

@@ -1,18 +1,20 @@
 """Phone numbers: what people write becomes E.164 digits and a country, or is refused (contract section 5).
 
 The answers are those of the phonenumbers library, at a twentieth of its price; a property test compares the two over
-every region. Where the contract is stricter than the library, the contract rules:
+every region. Where the contract says otherwise than the library, the contract rules:
 
 - only ASCII digits and the separators of `_SEPARATORS`: no letters, extensions, `tel:`, other scripts' digits or spaces;
 - `+` or `00` in front means international in every country, also where another prefix is dialled for that (011, 0011);
-- only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a text message.
+- only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a text message;
+- a number that begins with the calling code of the given country and is long enough is international, unless only the
+  national reading gives a number that is assigned.
 """
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from heliograph.text.countries import country, country_codes
-from heliograph.text.plans import CallingCode, Plan, calling_code_of, calling_codes, plan_of
+from heliograph.text.plans import CallingCode, Plan, calling_code_of, calling_codes, plans
 
 __all__ = ["RAW_LENGTH_MAX", "Phone", "calling_code_of", "country", "country_codes", "parse", "parse_many"]
 
@@ -46,8 +48,8 @@ def parse(raw: str, country: str | None = None) -> Phone | None:
         return None
     if international or country is None:
         return _international(digits)
-    plan = plan_of(country)
-    return _national(digits, plan) if plan is not None else None
+    home = plans[country]
+    return _national(digits, home) if home is not None else None
 
 
 def parse_many(raws: Sequence[str], country: str | None = None) -> list[Phone | None]:
@@ -65,17 +67,35 @@ def _international(digits: str) -> Phone | None:
 
 
 def _national(digits: str, home: Plan) -> Phone | None:
-    """A number as it is dialled in a country."""
-    abroad = home.abroad.match(digits)
+    """A number as it is dialled in a country, or as it is dialled from abroad without the `+`."""
+    abroad = home.abroad.match(digits) if home.abroad is not None else None
     if abroad is not None and digits[abroad.end() : abroad.end() + 1] != "0":  # no calling code begins with 0
         return _international(digits[abroad.end() :])
     if digits.startswith(home.calling_code):
+        whole = _international(digits)
+        # Where lengths vary, both readings are possible. 4915123456789 is a German mobile number, and what the library makes of it,
+        # +49 4915123456789, is none; but 9198765432 is an Indian one, and +91 98765432 is none. What is assigned settles it.
+        if whole is not None and (_is_assigned(whole, home) or not _is_assigned(_dialled(digits, home), home)):
+            return whole
+    return _dialled(digits, home)
+
+
+def _dialled(digits: str, home: Plan) -> Phone | None:
+    """A number as it is dialled in a country, by the library's rules."""
+    if digits.startswith(home.calling_code):
         rest = home.without_trunk(digits[len(home.calling_code) :])
-        # 9198765432 in India is a mobile number, not +91 with 98765432 behind: whole numbers keep their first digits
         if len(digits) > home.longest or (home.describes(rest) and not home.describes(digits)):
             return _international(home.calling_code + rest)
     digits = home.calling_code + home.significant(digits)
     return _full(digits, calling_codes[digits[:3]])
+
+
+def _is_assigned(phone: Phone | None, home: Plan) -> bool:
+    """Whether a number under the calling code of `home` lies in a range that somebody has, not only of a possible length."""
+    if phone is None or phone.country_code is None:
+        return False
+    plan = plans[phone.country_code]
+    return plan is not None and plan.assigns(phone.digits[len(home.calling_code) :])
 
 
 def _full(digits: str, code: CallingCode | None) -> Phone | None:

@@ -8,7 +8,6 @@ them at start would cost more than the whole start is worth.
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Final
 
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, REGION_CODE_FOR_NON_GEO_ENTITY, PhoneMetadata, PhoneNumberDesc
@@ -22,7 +21,7 @@ _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without 
 class Plan:
     """How numbers are dialled in one region: the rules by which a national number is read."""
 
-    __slots__ = ("_general", "_transform", "abroad", "calling_code", "lengths", "longest", "trunk")
+    __slots__ = ("_assigned_by_length", "_general", "_metadata", "_transform", "abroad", "calling_code", "lengths", "longest", "trunk")
 
     def __init__(self, metadata: PhoneMetadata) -> None:
         general = metadata.general_desc
@@ -32,13 +31,23 @@ class Plan:
         self.lengths = frozenset(general.possible_length)
         self.longest = max(self.lengths)
         self.trunk = re.compile(metadata.national_prefix_for_parsing or _NOTHING)
-        self.abroad = re.compile(metadata.international_prefix or _NOTHING)
+        idd = metadata.international_prefix
+        self.abroad = re.compile(idd) if idd and idd != "00" else None  # 00 is read as + everywhere
         self._general = re.compile(general.national_number_pattern or _NOTHING)
         self._transform = metadata.national_prefix_transform_rule or None
+        self._metadata = metadata
+        self._assigned_by_length: dict[int, re.Pattern[str]] = {}
 
     def describes(self, national: str) -> bool:
         """Whether the whole of `national` looks like a number of this plan; stricter than its length alone."""
         return self._general.fullmatch(national) is not None
+
+    def assigns(self, national: str) -> bool:
+        """Whether `national` lies in a range that is assigned to a type of number (the library calls it valid); stricter still."""
+        pattern = self._assigned_by_length.get(len(national))
+        if pattern is None:
+            pattern = self._assigned_by_length[len(national)] = re.compile(_assigned_pattern(self._metadata, len(national)))
+        return pattern.match(national) is not None
 
     def without_trunk(self, national: str) -> str:
         """`national` without the trunk prefix (0 in most countries) and carrier code, rewritten where the plan says so.
@@ -68,7 +77,7 @@ class CallingCode:
     def __init__(self, digits: str) -> None:
         regions = _REGIONS[digits]
         # A shared calling code is judged by its main region (US for +1), which lists the lengths of all of them.
-        self.plan = _plan(regions[0], int(digits))
+        self.plan = plans[regions[0]] or Plan(_metadata(regions[0], int(digits)))
         self.digits = digits
         self.national_at = len(self.digits)
         totals = (self.national_at + length for length in self.plan.lengths)
@@ -89,6 +98,17 @@ class CallingCode:
         return found.lastgroup if found else None
 
 
+class _Plans(dict[str, Plan | None]):
+    """Plans by country; None for a country without one. Filled as they are asked for."""
+
+    def __missing__(self, country: str) -> Plan | None:
+        code = calling_code_of(country)
+        if code is None:
+            return None  # not kept, so that the table cannot outgrow the countries
+        self[country] = Plan(_metadata(country, code))
+        return self[country]
+
+
 class _CallingCodes(dict[str, CallingCode | None]):
     """Calling codes by the first three digits of a number: none is longer, and none is the beginning of another.
 
@@ -97,11 +117,15 @@ class _CallingCodes(dict[str, CallingCode | None]):
 
     def __missing__(self, first_three: str) -> CallingCode | None:
         known = (first_three[:end] for end in range(1, len(first_three) + 1) if first_three[:end] in _REGIONS)
-        digits = next(known, None)
-        self[first_three] = None if digits is None else _calling_code(digits)
+        code = next(known, None)
+        if code is None or code == first_three:
+            self[first_three] = None if code is None else CallingCode(code)
+        else:
+            self[first_three] = self[code]  # one object for all numbers of a short code
         return self[first_three]
 
 
+plans: Final = _Plans()
 calling_codes: Final = _CallingCodes()
 
 _REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}  # main region first
@@ -113,22 +137,6 @@ _CALLING_CODE_OF_REGION: Final = {
 def calling_code_of(country: str) -> int | None:
     """The calling code of a country (233 for GH); None where nobody has a telephone, as in AQ, or for what is no country."""
     return _CALLING_CODE_OF_REGION.get(country)
-
-
-def plan_of(country: str) -> Plan | None:
-    """The numbering plan by which numbers are dialled inside `country`; None when it has none."""
-    code = calling_code_of(country)
-    return None if code is None else _plan(country, code)
-
-
-@cache
-def _plan(region: str, code: int) -> Plan:
-    return Plan(_metadata(region, code))
-
-
-@cache
-def _calling_code(digits: str) -> CallingCode:
-    return CallingCode(digits)
 
 
 def _metadata(region: str, code: int) -> PhoneMetadata:
@@ -143,13 +151,13 @@ def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
     groups = []
     for region in regions:
         metadata = _metadata(region, _CALLING_CODE_OF_REGION[region])
-        pattern = metadata.leading_digits if metadata.leading_digits is not None else _valid_pattern(metadata, length)
+        pattern = metadata.leading_digits if metadata.leading_digits is not None else _assigned_pattern(metadata, length)
         groups.append(f"(?P<{region}>{pattern})")
     return re.compile("|".join(groups))
 
 
-def _valid_pattern(metadata: PhoneMetadata, length: int) -> str:
-    """A pattern for the national numbers of `length` digits that are valid in a region, of whatever type."""
+def _assigned_pattern(metadata: PhoneMetadata, length: int) -> str:
+    """A pattern for the national numbers of `length` digits that are assigned in a region, to whatever type."""
     general = _pattern_if_possible(metadata.general_desc, length)
     types = (
         metadata.fixed_line,

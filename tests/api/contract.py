@@ -43,6 +43,11 @@ class Contract:
             if found:
                 raise Undocumented(f"{where}:\n" + "\n".join(found[:5]))
 
+    def form_of(self, endpoint: Endpoint) -> str:
+        """The name of the schema of its body."""
+        body = self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]
+        return str(body["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1])
+
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
         """The description of an answer, and a name for it."""
         for endpoint in self.endpoints:

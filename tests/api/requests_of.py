@@ -1,0 +1,46 @@
+"""A right request for every endpoint, made from the examples of its description: so tests that run over all endpoints need no list of their own."""
+
+from typing import Any, NamedTuple
+
+from heliograph.keys import Endpoint
+from tests.api.service import Service, contract
+
+
+class Example(NamedTuple):
+    """A request that is right in form. Its path's id, if any, is nobody's."""
+
+    endpoint: Endpoint
+    path: str
+    body: dict[str, Any] | None
+
+    @property
+    def sends(self) -> dict[str, Any]:
+        """For `Service.request`."""
+        return {} if self.body is None else {"json": self.body}
+
+    def __str__(self) -> str:
+        return f"{self.endpoint.method} {self.endpoint.path}"
+
+
+def examples() -> list[Example]:
+    return [_example(endpoint) for endpoint in contract().endpoints]
+
+
+def posts() -> list[Example]:
+    return [example for example in examples() if example.endpoint.takes_body]
+
+
+def _example(endpoint: Endpoint) -> Example:
+    operation = contract().document["paths"][endpoint.path][endpoint.method.lower()]
+    path = endpoint.path
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+    return Example(endpoint, path, body)
+
+
+def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
+    """Whether a request gets past all guards: to a 200, or to a record that is not there."""
+    reply = api.request(example.endpoint.method, who, example.path, **{**example.sends, **more})
+    return reply.status == 200 or (reply.status == 404 and reply.reason == "no_such_record")

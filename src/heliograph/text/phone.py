@@ -27,7 +27,7 @@ class Phone(NamedTuple):
     """A phone number that a message can be sent to."""
 
     digits: str  # E.164 without plus: 7..15 ASCII digits
-    country_code: str | None  # ISO 3166-1 alpha-2; None when it belongs to no country (+800, +882, an unassigned area of +1)
+    country_code: str | None  # one of `country_codes()`; None when it belongs to none (+800, +882, an area of +1 that nobody has)
 
 
 def parse(raw: str, country: str | None = None) -> Phone | None:

@@ -2,8 +2,8 @@
 
 The library takes 16 µs and more for a number, because it looks up and compiles everything each time. What is read from it
 once per calling code stands here: which lengths are possible, how a trunk prefix is told and dropped, and which country
-a number of a shared calling code (+1, +44 …) belongs to. A plan is read when its first number comes: reading all of
-them at start would cost more than the whole start is worth.
+a number of a shared calling code (+1, +44 …) belongs to. A plan is read when its first number comes (0.2 ms; 10 ms
+for +1): reading all of them would add 0.1 s to every start.
 """
 
 import re

@@ -15,6 +15,7 @@ MAY_OPEN_A_TRANSACTION = {
     "portal/*": "a page is a transaction",
     "entry/cli/*": "a command is a transaction",
     "base/db.py": "this is where transactions are made",
+    "base/hot.py": "and this is where those of the hot paths are",
     "base/migrate.py": "a migration is a transaction, and runs before anything else does",
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",

@@ -14,9 +14,9 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
-from heliograph.base.db import is_conflict
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
+from heliograph.base.outage import is_conflict
 from heliograph.keys import Answer, Call
 from heliograph.requests.tables import idempotency_keys
 

@@ -96,7 +96,7 @@ def _expected() -> tuple[type[Exception], ...]:
 def _told(error: Exception) -> str:
     from sqlalchemy.exc import DBAPIError
 
-    from heliograph.base.db import is_conflict
+    from heliograph.base.outage import is_conflict
 
     if not isinstance(error, DBAPIError):
         return str(error)

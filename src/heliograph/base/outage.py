@@ -1,0 +1,36 @@
+"""When the database cannot be used: what of it is worth another try, and what a client is told."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import asyncpg
+from sqlalchemy import exc
+
+from heliograph.base.errors import Unavailable
+
+CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
+RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
+
+
+def is_conflict(error: BaseException) -> bool:
+    """True for what the same transaction, run again, may well not meet: deadlock, serialization failure, a lock not got in time."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(cause, "sqlstate", None) in RETRIED_SQLSTATES
+
+
+@contextmanager
+def reachable() -> Iterator[None]:
+    """Turns "the database cannot be used right now" into 503; every other error stays what it is."""
+    try:
+        yield
+    except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
+            asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.QueryCanceledError,
+            asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
+            OSError) as error:  # refused, reset, no such host, no answer in time
+        raise Unavailable("The database is not reachable.") from error
+    except (exc.OperationalError, sqlite3.OperationalError) as error:
+        if is_conflict(error):
+            raise
+        raise Unavailable("The database is not reachable.") from error

@@ -1,0 +1,103 @@
+"""Connections to SQLite and PostgreSQL, with the settings that keep one stuck process from holding up the others."""
+
+import sqlite3
+import threading
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import sqlalchemy as sa
+
+from heliograph.base.outage import reachable
+
+SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
+POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up others (architecture section 4)
+POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
+POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
+CONNECT_TIMEOUT_S: Final = 1
+HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
+SYNC_CONNECTIONS_MAX: Final = 8
+
+
+class FairLock:
+    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers starve one another."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._held = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    def acquire(self) -> None:
+        with self._guard:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()
+
+    def release(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+
+def sqlite_path(url: str) -> Path:
+    """`sqlite:////var/lib/heliograph/heliograph.db` → the file."""
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def connect_sqlite(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
+                                 cached_statements=512)
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",
+                   "temp_store = MEMORY", "cache_size = -16000"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def sqlite_engine(path: Path) -> sa.Engine:
+    return sa.create_engine("sqlite://", creator=lambda: connect_sqlite(path), poolclass=sa.QueuePool, pool_size=SYNC_CONNECTIONS_MAX,
+                            max_overflow=0, pool_timeout=5)
+
+
+def postgres_engine(url: str) -> sa.Engine:
+    options = " ".join(f"-c {name}={value}" for name, value in _session_settings().items() if name != "application_name")
+    return sa.create_engine(
+        "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
+
+
+async def postgres_pool(url: str) -> "asyncpg.Pool[asyncpg.Record]":
+    """The hot paths' connections. Raises Unavailable."""
+    with reachable():
+        return await asyncpg.create_pool(
+            url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
+            command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings())
+
+
+async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary")
+
+
+async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Our transactions leave nothing behind in a session; the driver's RESET ALL after each would be a round trip more."""
+
+
+def _session_settings() -> dict[str, str]:
+    return {
+        "application_name": "heliograph",
+        "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
+        "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
+        "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
+        "timezone": "UTC",
+    }
+
+
+def _hot_session_settings() -> dict[str, str]:
+    """The hot statements are planned once: their arrays differ in length only, and planning anew cost a fifth of the database's time."""
+    return _session_settings() | {"plan_cache_mode": "force_generic_plan"}

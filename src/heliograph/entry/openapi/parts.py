@@ -124,7 +124,7 @@ def path_id(description: str, example: str) -> Json:
 
 
 _ONE_LINE: Final = {"type": "string", "minLength": 1}
-CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {**_ONE_LINE, "maxLength": 256}, EXAMPLE_CURSOR)
+CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"}, EXAMPLE_CURSOR)
 SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
 UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
 CUSTOMER_ID: Final = query(

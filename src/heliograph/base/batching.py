@@ -16,9 +16,9 @@ import asyncpg
 import structlog
 from sqlalchemy import exc
 
-from heliograph.base.db import CONFLICT_TRIES, is_conflict
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
+from heliograph.base.outage import CONFLICT_TRIES, is_conflict
 
 LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)  # then 503: all in all within the 2 s that a client may have to wait for one
 
@@ -30,18 +30,21 @@ Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[Outcome | ServiceError
 
 
 class Batcher(Generic[Item, Outcome]):
-    """Carries items out in batches, one batch at a time. `run(items, again)` gives each item's outcome, in order; it is one transaction.
+    """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is one transaction.
 
-    `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before submit() raises Unavailable."""
+    `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before submit() raises Unavailable. With `at_once` 2
+    the next batch is made ready while the database works on the one before."""
 
-    def __init__(self, run: Run[Item, Outcome], *, most: int, waiting_max: int, weigh: Callable[[Item], int]) -> None:
+    def __init__(self, run: Run[Item, Outcome], *, most: int, waiting_max: int, weigh: Callable[[Item], int], at_once: int = 1) -> None:
         self._run = run
         self._most = most
         self._weigh = weigh
         self._waiting: deque[tuple[Item, asyncio.Future[Outcome | ServiceError]]] = deque()
         self._waiting_weight = 0
         self._waiting_max = waiting_max
-        self._running: asyncio.Task[None] | None = None
+        self._at_once = at_once
+        self._running: set[asyncio.Task[None]] = set()
+        self._is_starting = False  # a batch that has not taken its items yet: what comes now goes with it
 
     async def submit(self, item: Item) -> Outcome:
         """The item's outcome, after the transaction that holds it is committed. Raises what the item alone was refused with."""
@@ -50,23 +53,24 @@ class Batcher(Generic[Item, Outcome]):
         answer: asyncio.Future[Outcome | ServiceError] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
         self._waiting_weight += self._weigh(item)
-        if self._running is None:
-            self._running = asyncio.create_task(self._work())
+        if not self._is_starting and len(self._running) < self._at_once:
+            self._is_starting = True
+            task = asyncio.create_task(self._work())
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
         outcome = await answer
         if isinstance(outcome, ServiceError):
             raise outcome
         return outcome
 
     async def _work(self) -> None:
-        try:
-            while self._waiting:
-                batch = self._take()
-                outcomes = await self._carry_out([item for item, _ in batch])
-                for (_, answer), outcome in zip(batch, outcomes, strict=True):
-                    if not answer.done():  # its client may have gone
-                        answer.set_result(outcome)
-        finally:
-            self._running = None
+        self._is_starting = False
+        while self._waiting:
+            batch = self._take()
+            outcomes = await self._carry_out([item for item, _ in batch])
+            for (_, answer), outcome in zip(batch, outcomes, strict=True):
+                if not answer.done():  # its client may have gone
+                    answer.set_result(outcome)
 
     def _take(self) -> list[tuple[Item, "asyncio.Future[Outcome | ServiceError]"]]:
         batch = [self._waiting.popleft()]
@@ -84,7 +88,7 @@ class Batcher(Generic[Item, Outcome]):
                 return await self._run(items, again)
             except Unavailable as error:
                 if lost == len(LOST_RETRY_DELAYS_S):
-                    return [error] * len(items)
+                    return [Unavailable(error.message) for _ in items]  # one for each: a raised exception keeps its waiter's frames
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
             except (exc.DBAPIError, asyncpg.PostgresError) as error:

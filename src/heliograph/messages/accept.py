@@ -13,8 +13,9 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.batching import Batcher
 from heliograph.base.cache import ConfigCache, Kind
-from heliograph.base.db import Database, HotTx
+from heliograph.base.db import Database
 from heliograph.base.errors import Conflict, ServiceError
+from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send, exceptions_of
@@ -25,6 +26,7 @@ from heliograph.wallet import SALES_ID
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
 BATCH_MESSAGES_MAX: Final = 20_000  # keeps one transaction around 200 ms
+BATCHES_AT_ONCE: Final = 2  # this process judges one while the database stores the other; more of them only get smaller
 WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
 
@@ -42,11 +44,12 @@ class Acceptor:
         self._db = db
         self._cache = cache
         self._on_queued = on_queued
-        self._small: Batcher[SendRequest, Outcome] = self._lane()
-        self._large: Batcher[SendRequest, Outcome] = self._lane()
+        self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
+        self._large = self._lane(1)
 
-    def _lane(self) -> Batcher[SendRequest, Outcome]:
-        return Batcher(self._run, most=BATCH_MESSAGES_MAX, waiting_max=WAITING_MESSAGES_MAX, weigh=lambda request: len(request.recipients))
+    def _lane(self, at_once: int) -> Batcher[SendRequest, Outcome]:
+        return Batcher(self._run, most=BATCH_MESSAGES_MAX, waiting_max=WAITING_MESSAGES_MAX, weigh=lambda request: len(request.recipients),
+                       at_once=at_once)
 
     async def accept(self, request: SendRequest) -> Outcome:
         """Stores, charges and queues a send; returns after the commit. Raises what contract section 6 names, and then nothing is stored."""

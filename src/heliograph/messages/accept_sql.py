@@ -6,7 +6,7 @@ Ids are raw, times milliseconds. One behaviour suite runs over both (`tests/capa
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.db import HotTx
+from heliograph.base.hot import HotTx
 
 # Locks the batch's wallets in order of their ids, and tells the configuration's epoch.
 _LOCK_WALLETS: Final = """
@@ -34,25 +34,28 @@ _FIND_KEYS_SQLITE: Final = f"""
 _FIND_SENDS: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ANY($1::uuid[])"
 _FIND_SENDS_SQLITE: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ?"
 
-# One statement stores a whole batch. Per message only what differs stands in arrays; the rest is taken from its send's place in theirs.
+# One statement stores a whole batch. Per message only what differs stands in arrays; the rest is joined from its send, by its place.
 _STORE: Final = """
-    WITH stored_sends AS (
+    WITH batch AS MATERIALIZED (
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::int[],
+                             $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[]) WITH ORDINALITY
+            AS s (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
+                  credits_required, credits_used, credits_remaining, exceptions, created_at_ms, place)
+    ), stored_sends AS (
         INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
                            credits_required, credits_used, credits_remaining, exceptions, created_at_ms)
-        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::int[],
-                             $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[])
+        SELECT id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
+               credits_required, credits_used, credits_remaining, exceptions, created_at_ms FROM batch
     ), stored_messages AS (
         INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits)
-        SELECT m.id, ($1::uuid[])[m.send], ($2::uuid[])[m.send], ($3::bool[])[m.send], m.recipient, m.country_code, m.carrier_id, 'queued',
-               ($8::smallint[])[m.send], m.credits
-        FROM unnest($17::uuid[], $18::int[], $19::bigint[], $20::text[], $21::smallint[], $22::int[])
-             AS m (id, send, recipient, country_code, carrier_id, credits)
+        SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id, 'queued', s.segments, m.credits
+        FROM unnest($17::uuid[], $18::bigint[], $19::bigint[], $20::text[], $21::smallint[], $22::int[])
+             AS m (id, place, recipient, country_code, carrier_id, credits) JOIN batch s USING (place)
     ), stored_runs AS (
         INSERT INTO queue (carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms)
-        SELECT q.carrier_id, q.rank_us, q.first_id, q.count, ($1::uuid[])[q.send], ($8::smallint[])[q.send], q.prefix, 1, 0,
-               ($11::bigint[])[q.send]
-        FROM unnest($23::smallint[], $24::bigint[], $25::uuid[], $26::int[], $27::int[], $28::text[])
-             AS q (carrier_id, rank_us, first_id, count, send, prefix)
+        SELECT q.carrier_id, q.rank_us, q.first_id, q.count, s.id, s.segments, q.prefix, 1, 0, s.expires_at_ms
+        FROM unnest($23::smallint[], $24::bigint[], $25::uuid[], $26::int[], $27::bigint[], $28::text[])
+             AS q (carrier_id, rank_us, first_id, count, place, prefix) JOIN batch s USING (place)
     ), stored_keys AS (
         INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms)
         SELECT * FROM unnest($29::uuid[], $30::bool[], $31::text[], $32::text[], $33::bytea[], $34::uuid[], $35::bigint[])

@@ -1,0 +1,129 @@
+"""What the documentation lists by name is what the code has: settings, metrics, limits, dependencies, files, and its own links."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from prometheus_client.metrics import MetricWrapperBase
+
+from heliograph.base import metrics, settings
+from heliograph.entry.cli import COMMANDS
+from tests.architecture.sources import PACKAGE, ROOT, sources
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")  # what a path in a page may begin below
+NOT_LISTED = (  # files that docs/architecture.md need not name one by one
+    *(f"entry/cli/{command}.py" for command in COMMANDS),  # named like their commands
+    "migrations/versions/",
+)
+PATH_AND_NAME = re.compile(r"`([\w.-]+/[\w./-]+\.py)(?:: ([\w.]+))?`")
+LOGGED = re.compile(r"\blog\.(?:info|warning|error)\(\"(\w+)\"")
+LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def _table(page: str, heading: str) -> list[list[str]]:
+    """The cells of the first table whose head begins so, row by row."""
+    lines = (ROOT / page).read_text("utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {heading} |"))
+    rows: list[list[str]] = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return rows
+
+
+def test_the_settings_in_the_handbook_are_the_settings_there_are() -> None:
+    told = {row[0].strip("`") for row in _table("docs/operations.md", "variable")}
+    assert told == {settings._variable(field.name) for field in fields(settings.Settings)}
+
+
+def test_the_metrics_in_the_handbook_are_the_metrics_there_are() -> None:
+    told = {row[0].strip("`"): row[1] for row in _table("docs/operations.md", "metric")}
+    there = {}
+    for metric in vars(metrics).values():
+        if isinstance(metric, MetricWrapperBase):
+            described = next(iter(metric.describe()))
+            there[described.name + "_total" * (described.type == "counter")] = ", ".join(metric._labelnames)
+    assert told == there
+
+
+def test_the_limits_in_the_handbook_are_the_limits_there_are() -> None:
+    for limit, values, where in _table("docs/operations.md", "limit"):
+        told = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", values)]
+        assert told == list(_limits(where)), f"{limit}: {where}"
+
+
+def _limits(where: str) -> Iterator[int]:
+    """`messages.request.VALIDITY_S`, `VALIDITY_DEFAULT_S` → 60, 172800, 86400; what is in milliseconds is told in seconds."""
+    module = ""
+    for name in re.findall(r"`([\w.]+)`", where):
+        module, _, constant = name.rpartition(".") if "." in name else (module, "", name)
+        value = getattr(import_module(f"heliograph.{module}"), constant)
+        for number in value if isinstance(value, tuple) else (value,):
+            yield number // 1_000 if constant.endswith("_MS") else number
+
+
+def test_the_events_in_the_handbook_are_the_events_that_are_logged() -> None:
+    told = {name for row in _table("docs/operations.md", "event") for name in re.findall(r"`(\w+)`", row[0])}
+    assert told == {event for source in sources(PACKAGE) for event in LOGGED.findall(source.text)}
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    declared = [*project["project"]["dependencies"], *(name for group in project["dependency-groups"].values() for name in group)]
+    told = {name for row in _table("docs/decisions.md", "dependency") for name in re.findall(r"`([\w-]+)`", row[0])}
+    assert told == {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in declared}
+
+
+def test_the_tour_of_the_house_names_every_file_of_it() -> None:
+    tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    files = [source.path for source in sources(PACKAGE) if not source.path.endswith("__init__.py") and not source.path.startswith(NOT_LISTED)]
+    unnamed = [path for path in files if f"`{path}`" not in tour]
+    assert not unnamed, f"docs/architecture.md does not say what these are for: {', '.join(unnamed)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_refers_to_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    missing = [f"{path}: {name}" for path, name in PATH_AND_NAME.findall(text) if not _is_there(path, name)]
+    missing += [f"{target}#{anchor}" for target, anchor in LINK.findall(_prose(text)) if not _leads_somewhere(page, target, anchor)]
+    assert not missing, f"{page.name} refers to what is not there: {', '.join(missing)}"
+
+
+def _is_there(path: str, name: str) -> bool:
+    """Whether the file exists, and defines the name (`once`, or `Turn.once`)."""
+    found = next((folder / path for folder in FOLDERS_OF_PATHS if (folder / path).is_file()), None)
+    return found is not None and (not name or name in _defined(ast.parse(found.read_text("utf-8")).body))
+
+
+def _defined(statements: list[ast.stmt], prefix: str = "") -> Iterator[str]:
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield prefix + statement.name
+        if isinstance(statement, ast.ClassDef):
+            yield from _defined(statement.body, f"{statement.name}.")
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    found = (page.parent / target) if target else page
+    return found.exists() and (not anchor or anchor in _anchors(found.read_text("utf-8")))
+
+
+def _anchors(text: str) -> set[str]:
+    """What GitHub makes of headings."""
+    headings = re.findall(r"^#+ (.+)$", _prose(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _prose(text: str) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)

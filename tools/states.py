@@ -46,7 +46,7 @@ SEGMENT_MOVES: Final = (
     ("[*]", "submitting", "claimed with room in the window"),
     ("[*]", "claimed", "claimed without room"),
     ("claimed", "submitting", "room in the window"),
-    ("claimed", "[*]", "process ended: back to the queue"),
+    ("claimed", "[*]", "process ended, back to the queue"),
     ("submitting", "[*]", "answered"),
     ("submitting", "in_doubt", "no answer"),
     ("in_doubt", "[*]", "late answer, matching receipt, resent, or end of validity"),

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from heliograph import carriers, wallet
-from heliograph.base import clock, ids
+from heliograph.base import clock, config
 from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database, HotTx
+from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
+from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import Acceptor, CarrierFacts, Turn
 from heliograph.messages.accept import Outcome as Accepted
@@ -28,15 +29,19 @@ class LossyDatabase(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.fates: list[str] = []  # "": as it should, "reply lost": committed, and nobody learns of it, "lost": rolled back
+        self.reply_was_lost = False
+        self.transactions = 0  # hot ones, so far
 
     @asynccontextmanager
     async def hot(self) -> AsyncIterator[HotTx]:
         fate = self.fates.pop(0) if self.fates else ""
+        self.transactions += 1
         async with super().hot() as tx:
             yield tx
             if fate == "lost":
                 raise Unavailable("The connection is gone.")
         if fate == "reply lost":
+            self.reply_was_lost = True
             raise Unavailable("The connection is gone.")
 
 
@@ -183,10 +188,12 @@ class House:
             found = [*wallet.verify(tx), *verify_charges(tx)]
         assert not found, found
 
-    def carrier_goes_down(self, *, ago_ms: int, carrier_id: int | None = None) -> None:
+    def carrier_is_removed_from_routes(self) -> None:
         with self.db.write() as tx:
-            carriers.record_state(tx, carrier_id or self.carrier_id, LinkState.BACKING_OFF, "gone", clock.now_ms() - ago_ms)
+            carriers.remove_route(tx, "")
 
-
-def made_at(row: Row) -> int:
-    return ids.made_at_ms(int(row.id, 16))
+    def carrier_is(self, state: LinkState, *, carrier_id: int | None = None) -> None:
+        """Recorded as the carrier's state, from now on."""
+        with self.db.write() as tx:
+            carriers.record_state(tx, carrier_id or self.carrier_id, state, "", clock.now_ms())
+            config.bump(tx)

@@ -8,7 +8,9 @@ import re
 from collections import defaultdict
 from typing import Any, Final
 
-from heliograph.base.db import Database, HotTx
+from heliograph.base import ids
+from heliograph.base.db import Database
+from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages import turn_sql
 from heliograph.messages.receipts import canonical_of_receipt
@@ -48,9 +50,14 @@ async def match_doubts(db: Database, carrier_id: int, since_ms: int, now_ms: int
         for receipt in parked:
             by_recipient[receipt[1]].append(receipt)
         pairs = [(receipts[0], on_the_wire[recipient][0]) for recipient, receipts in by_recipient.items()
-                 if len(receipts) == 1 and len(on_the_wire.get(recipient, ())) == 1 and on_the_wire[recipient][0][6] == "in_doubt"]
+                 if len(receipts) == 1 and len(on_the_wire.get(recipient, ())) == 1 and _may_match(receipts[0], on_the_wire[recipient][0])]
         await _adopt(tx, carrier_id, pairs, now_ms)
     return len(pairs)
+
+
+def _may_match(receipt: Any, segment: Any) -> bool:
+    """The segment is in doubt, and the receipt came after its message was made: one from before is another message's."""
+    return segment[6] == "in_doubt" and receipt[4] >= ids.made_at_ms(int(segment[0], 16))
 
 
 async def _adopt(tx: HotTx, carrier_id: int, pairs: list[tuple[Any, Any]], now_ms: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from heliograph.base import ids
-from heliograph.base.db import HotTx
+from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Outcome, Receipt
 from heliograph.messages import turn_sql
 from heliograph.messages.states import FINAL_RECEIPTS

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from heliograph.base import ids
-from heliograph.base.db import HotTx
+from heliograph.base.hot import HotTx
 from heliograph.messages import accept_sql, turn_sql
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED

@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 from heliograph.base import ids
-from heliograph.base.db import Database, HotTx
+from heliograph.base.db import Database
+from heliograph.base.hot import HotTx
 from heliograph.carriers import Routes
 from heliograph.messages import turn_sql
 from heliograph.messages.settle import Changes, MessageRow, Requeued, move
@@ -80,7 +81,7 @@ async def fail_over(db: Database, routes: Routes, down: frozenset[int]) -> int:
             targets = [(run, _next_carrier(routes, run[6], down)) for run in runs]
             moving = [(run, target) for run, target in targets if target is not None]
             await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run, _ in moving])
-            await turn_sql.QUEUE.rows(tx, [(target, *run[1:]) for run, target in moving])
+            await turn_sql.QUEUE_AGAIN.rows(tx, [(target, *run[1:]) for run, target in moving])  # parts of a message may move one after the other
             moved += len(moving)
     return moved
 

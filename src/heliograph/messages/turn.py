@@ -15,9 +15,11 @@ from typing import Any, Final
 import structlog
 
 from heliograph.base import clock, ids, metrics
-from heliograph.base.db import Database, HotTx, is_conflict
+from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
+from heliograph.base.hot import HotTx
+from heliograph.base.outage import is_conflict
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import receipts, turn_sql
 from heliograph.messages.judge import FAIR_SPACING_US

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from heliograph.base.db import HotTx
+from heliograph.base.hot import HotTx
 
 # --- what came in ---
 

@@ -37,6 +37,7 @@ class App:
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         table = endpoints(db, self.cache, on_queued)
         self.api = Api(table, self.cache, self.limiter)
+        self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
         self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}

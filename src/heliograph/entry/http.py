@@ -50,6 +50,7 @@ class Api:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         self._waiting = 0
         self.usage = Usage()
+        self.logs_requests = False  # set at log level debug only: a line a request costs as much as the request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
@@ -57,6 +58,7 @@ class Api:
         headers: Headers = [_JSON, (b"x-request-id", request_id.encode())]
         route = "unknown"
         status = 200
+        principal: Principal | None = None
         try:
             principal = await authenticate(self._cache, scope["headers"])
             self.usage.note(principal.key_id, clock.now_ms())
@@ -84,7 +86,11 @@ class Api:
             failure = ServiceError("Something went wrong on our side; the request id finds it in our log.")
             status, body = 500, rendered(failure, request_id)
         await respond(send, status, headers, body, head=scope["method"] == "HEAD")
-        metrics.request_answered(scope["method"], route, status, time.perf_counter() - started_s)
+        seconds = time.perf_counter() - started_s
+        metrics.request_answered(scope["method"], route, status, seconds)
+        if self.logs_requests:
+            log.debug("request", request_id=request_id, account=principal and ids.text_of_raw("acc", principal.account_id), method=scope["method"],
+                      route=route, status=status, milliseconds=round(seconds * 1_000, 1))
 
     async def _answer(self, endpoint: Endpoint, call: Call) -> Answer:
         if endpoint.handle is not None:

@@ -7,6 +7,7 @@ a commit has it; a receipt is acknowledged only then.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -178,6 +179,12 @@ class Turn:
             metrics.answered(name, answer.outcome.value)
         for receipt in arrived:
             metrics.received(name, receipt.state.value if receipt.state is not None else "unreadable")
+        if log.is_enabled_for(logging.DEBUG):
+            for answer in answers:
+                log.debug("submission_answered", carrier=name, message=ids.text_of_raw("msg", answer.message_id), part=answer.part,
+                          outcome=answer.outcome.value, command_status=answer.command_status)
+            for receipt in arrived:
+                log.debug("receipt_stored", carrier=name, ref=receipt.ref, state=receipt.state and receipt.state.value, code=receipt.error)
 
     async def _take_back(self, tx: HotTx, now_ms: int) -> None:
         """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue."""

@@ -57,7 +57,7 @@ async def match_doubts(db: Database, carrier_id: int, since_ms: int, now_ms: int
 
 def _may_match(receipt: Any, segment: Any) -> bool:
     """The segment is in doubt, and the receipt came after its message was made: one from before is another message's."""
-    return segment[6] == "in_doubt" and receipt[4] >= ids.made_at_ms(int(segment[0], 16))
+    return bool(segment[6] == "in_doubt" and receipt[4] >= ids.made_at_ms(int(segment[0], 16)))
 
 
 async def _adopt(tx: HotTx, carrier_id: int, pairs: list[tuple[Any, Any]], now_ms: int) -> None:

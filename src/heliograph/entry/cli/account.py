@@ -91,7 +91,7 @@ def show_(session: Session, acc: str) -> None:
 @command.command("suspend", epilog=examples("account suspend 'Amina Foods'"))
 @click.argument("acc")
 def suspend(session: Session, acc: str) -> None:
-    """Suspend an account and its customers: they can read, and change and send nothing."""
+    """Suspend an account and its customers. They can read, and change and send nothing; what is queued still goes out."""
     from heliograph import accounts
 
     with session.write() as tx:

@@ -69,8 +69,8 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
     }  # fmt: skip
 
 
-@command.command("add", epilog=examples("carrier add mtn --type smpp --host smpp.example.net --port 2775 --system-id amina --password-file mtn.txt",
-                                        "route set 233 mtn"))
+@command.command("add", epilog=examples("carrier add gh-main --host smpp.example.net --port 2775 --system-id amina --password-file gh.txt",
+                                        "route set 233 gh-main"))
 @click.argument("name")
 @click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True)
 @click.option("--host", required=True, metavar="H")
@@ -89,7 +89,7 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
     show(session, record)
 
 
-@command.command("set", epilog=examples("carrier set mtn --tps 50 --window 20", "carrier set mtn --password-file new.password"))
+@command.command("set", epilog=examples("carrier set gh-main --tps 50 --window 20", "carrier set gh-main --password-file new.txt"))
 @click.argument("name")
 @click.option("--host", metavar="H")
 @_settings
@@ -116,7 +116,7 @@ def list_(session: Session) -> None:
     show_list(session, records, ("name", "type", "state", "state_detail", "draining"))
 
 
-@command.command("drain", epilog=examples("carrier drain mtn", "carrier drain mtn --stop"))
+@command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))
 @click.argument("name")
 @click.option("--stop", is_flag=True, help="Let it have new messages again.")
 def drain(session: Session, name: str, stop: bool) -> None:
@@ -130,10 +130,10 @@ def drain(session: Session, name: str, stop: bool) -> None:
     show(session, {**_record(carrier), "messages_waiting": waiting})
 
 
-@command.command("remove", epilog=examples("carrier remove mtn"))
+@command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
 def remove(session: Session, name: str) -> None:
-    """Remove a carrier to which no route leads and for which no message waits."""
+    """Remove a carrier. No route may lead to it, and no message wait for it."""
     from heliograph.carriers import carrier_named, remove_carrier
     from heliograph.messages.waiting import waiting_for_carrier
 
@@ -142,7 +142,7 @@ def remove(session: Session, name: str) -> None:
     show(session, {"name": name, "removed": True})
 
 
-@command.command("test", epilog=examples("carrier test mtn"))
+@command.command("test", epilog=examples("carrier test gh-main"))
 @click.argument("name")
 def test(session: Session, name: str) -> None:
     """Bind to an SMPP carrier with its settings, and unbind again. Exit status 1 if it does not let us in."""

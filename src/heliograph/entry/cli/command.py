@@ -59,17 +59,21 @@ class Session:
 
 
 class Command(click.Command):
-    """A command with --data-dir and --json, whose callback gets a `session`; expected errors become a Failure."""
+    """A command with --data-dir and --json, whose callback gets a `session`; expected errors become a Failure.
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    `own_data_dir`: where it works unless told by --data-dir, whatever the environment says. `prints_record` False: it has no --json."""
+
+    def __init__(self, *args: Any, own_data_dir: str | None = None, prints_record: bool = True, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.params += [
-            click.Option(["--data-dir"], metavar="DIR", envvar="HELIOGRAPH_DATA_DIR", show_envvar=True, help="Default: ./heliograph-data"),
-            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."),
-        ]
+        self._own_data_dir = own_data_dir
+        variable = None if own_data_dir else "HELIOGRAPH_DATA_DIR"
+        self.params.append(click.Option(["--data-dir"], metavar="DIR", envvar=variable, show_envvar=True,
+                                        help=f"Default: ./{own_data_dir or 'heliograph-data'}"))
+        if prints_record:
+            self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
 
     def invoke(self, ctx: click.Context) -> Any:
-        ctx.params["session"] = Session(ctx.params.pop("data_dir"), ctx.params.pop("as_json"))
+        ctx.params["session"] = Session(ctx.params.pop("data_dir") or self._own_data_dir, ctx.params.pop("as_json", False))
         try:
             return super().invoke(ctx)
         except _expected() as error:

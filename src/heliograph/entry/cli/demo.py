@@ -10,12 +10,11 @@ DATA_DIR = "heliograph-demo"
 def _demo(session: Session, host: str, port: int, once: bool) -> None:
     from dataclasses import replace
 
-    from heliograph.base import settings as all_settings
     from heliograph.entry import demo, logs, serve
 
-    settings = all_settings.load(session.data_dir or DATA_DIR)
-    if not settings.database_url.startswith("sqlite"):
-        raise Failure("The demo runs on SQLite only: unset DATABASE_URL.")
+    settings = session.settings
+    if not settings.database_url.startswith(f"sqlite:///{settings.data_dir}/"):
+        raise Failure("The demo has a database of its own: unset DATABASE_URL.")
     logs.set_up(replace(settings, log_level="warning"))
     try:
         demo.run(settings, host, port, click.echo, once=once)
@@ -24,13 +23,13 @@ def _demo(session: Session, host: str, port: int, once: bool) -> None:
 
 
 command = Command(
-    "demo", callback=_demo,
+    "demo", callback=_demo, own_data_dir=DATA_DIR, prints_record=False,
     params=[
         click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
         click.Option(["--port"], default=8080, show_default=True, type=click.IntRange(0, 65_535), help="Port to listen on; 0: any free one."),
         click.Option(["--once"], is_flag=True, help="End after the first delivery."),
     ],
     epilog=examples("demo", "demo --once --port 0"),
-    help="Run a server with a ready account, and watch a first text on its way. "
-         f"Its data directory is ./{DATA_DIR} unless --data-dir says otherwise. All its live texts go to the built-in simulator.",
+    help="Run a server with a ready account, and watch a first text on its way. It has a data directory and new keys of its own, and its texts go to "
+         "the built-in simulator: nothing leaves this machine.",
 )  # fmt: skip

@@ -19,7 +19,7 @@ command = Noun("ledger", help="The ledger: every change of money and credits, in
 
 @command.command("verify", epilog=examples("ledger verify"))
 def verify(session: Session) -> None:
-    """Prove the ledger: wallets are the sum of their entries, charges and refunds those of the messages, nothing is below zero.
+    """Prove the ledger. Wallets are the sum of their entries, charges and refunds those of the messages, nothing is below zero.
 
     Works beside a running server. Exit status 1, and what is wrong with which account, if it is not so."""
     from heliograph.messages.verify import verify_charges

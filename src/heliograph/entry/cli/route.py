@@ -23,11 +23,11 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
     return {"prefix": route.prefix, "carriers": [names[carrier_id] for carrier_id in route.carrier_ids]}
 
 
-@command.command("set", epilog=examples("route set 233 mtn,vodafone", 'route set "" simulator'))
+@command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
 @click.argument("prefix")
 @click.argument("carriers", metavar="CARRIER[,CARRIER…]")
 def set_(session: Session, prefix: str, carriers: str) -> None:
-    """Set the carriers of a prefix; each next one is taken while those before it have been down for a minute."""
+    """Set the carriers of a prefix. Each next one is taken while those before it have been down for a minute."""
     from heliograph.carriers import all_carriers, set_route
 
     with session.write() as tx:

@@ -46,7 +46,7 @@ def list_(session: Session, status: str | None, account: str | None, limit: int,
 @command.command("approve", epilog=examples("sender approve sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 def approve(session: Session, sender_id: str) -> None:
-    """Approve a sender ID: within a second the account can send from it."""
+    """Approve a sender ID. Within a second the account can send from it."""
     from heliograph import senders
     from heliograph.base import clock
 

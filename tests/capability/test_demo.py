@@ -1,0 +1,25 @@
+"""`heliograph demo` keeps to itself, whatever the environment says: its account and its route never get into a real installation."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def _demo(directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "from heliograph.entry.cli import main; main()", "demo", "--once", "--port", "0"]
+    return subprocess.run(command, cwd=directory, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_demo_stays_out_of_the_data_directory_of_the_environment(tmp_path: Path) -> None:
+    done = _demo(tmp_path, HELIOGRAPH_DATA_DIR=str(tmp_path / "real"))
+    assert done.returncode == 0, done.stderr
+    assert "\n  delivered " in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["heliograph-demo"]
+
+
+def test_the_demo_refuses_another_database(tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path / 'real.db'}", "postgresql://heliograph@127.0.0.1:1/real"):
+        done = _demo(tmp_path, DATABASE_URL=url, HELIOGRAPH_SECRET_KEY="k" * 40)
+        assert (done.returncode, done.stderr) == (1, "heliograph: The demo has a database of its own: unset DATABASE_URL.\n")
+    assert not (tmp_path / "real.db").exists()

@@ -151,7 +151,7 @@ def test_an_equal_request_waits_for_the_one_that_is_being_carried_out(
     thread = threading.Thread(target=lambda: waiting.append(api.post(amina, "/sender-ids", {"sender": "FIRST"}, key="k-1")))
     thread.start()
     if finished:
-        holder.wait_for_waiter()
+        holder.wait_for(thread)
         holder.finish(commit=True)
         thread.join()
         assert is_replay(waiting[0], first)
@@ -170,10 +170,15 @@ class Holder:
         self._connection.execute(idempotency_keys.insert().values(row))
         self._pid = self._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
 
-    def wait_for_waiter(self) -> None:
-        while not self._connection.exec_driver_sql(
-                f"SELECT count(*) FROM pg_stat_activity WHERE {self._pid} = ANY(pg_blocking_pids(pid))").scalar_one():
-            pass
+    def wait_for(self, thread: threading.Thread) -> None:
+        """Until the other one waits for this row a second time: a lock is waited for one second at most, and then tried again."""
+        for somebody in (True, False, True):
+            while self._somebody_waits() != somebody and thread.is_alive():
+                pass
+
+    def _somebody_waits(self) -> bool:
+        waiters = f"SELECT count(*) FROM pg_stat_activity WHERE {self._pid} = ANY(pg_blocking_pids(pid))"
+        return bool(self._connection.exec_driver_sql(waiters).scalar_one())
 
     def finish(self, *, commit: bool) -> None:
         (self._connection.commit if commit else self._connection.rollback)()

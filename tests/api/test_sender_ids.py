@@ -116,6 +116,7 @@ def test_senders_are_paged(api: Service, chidi: Actor) -> None:
     query: dict[str, str] = {"limit": "2"}
     while True:
         reply = api.get(chidi, "/sender-ids", **query)
+        assert len(reply.ids) <= 2
         seen += reply.ids
         if (cursor := reply.body["next_cursor"]) is None:
             break

@@ -1,5 +1,7 @@
 """GET /wallet/transactions."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy.engine import Connection
 
@@ -69,6 +71,25 @@ def test_sandbox_has_no_transactions(api: Service, amina: Actor) -> None:
 def test_a_bad_parameter_is_named(api: Service, amina: Actor, query: dict[str, str], field: str) -> None:
     reply = api.get(amina, "/wallet/transactions", **query)
     assert (reply.status, reply.code, reply.reason, reply.bad_fields) == (400, "INVALID_REQUEST", "invalid_query", [field])
+
+
+def test_the_ledger_is_paged_through_entries_of_both_sides(api: Service, amina: Actor, bilal: Actor) -> None:
+    for round_ in range(4):
+        with api.db.write() as tx:
+            transfer(tx, amina, bilal, credits=1)
+            wallet.grant(tx, bilal.account_id, 1, f"round {round_}", now_ms=clock.now_ms())
+    whole = api.get(bilal, "/wallet/transactions").ids
+    assert len(whole) == 2 + 2 * 4
+    seen: list[str] = []
+    query: dict[str, Any] = {"limit": 3}
+    while True:
+        reply = api.get(bilal, "/wallet/transactions", **query)
+        assert len(reply.ids) <= 3
+        seen += reply.ids
+        if reply.body["next_cursor"] is None:
+            break
+        query["cursor"] = reply.body["next_cursor"]
+    assert seen == whole
 
 
 def test_a_batch_is_listed_in_the_order_of_its_figures(api: Service, amina: Actor) -> None:

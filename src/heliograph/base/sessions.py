@@ -95,6 +95,7 @@ def _session_settings() -> dict[str, str]:
         "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
         "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
         "timezone": "UTC",
+        "jit": "off",  # compiling takes longer than any statement of ours
     }
 
 

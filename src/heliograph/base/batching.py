@@ -55,9 +55,7 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight += self._weigh(item)
         if not self._is_starting and len(self._running) < self._at_once:
             self._is_starting = True
-            task = asyncio.create_task(self._work())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._running.add(asyncio.create_task(self._work()))
         outcome = await answer
         if isinstance(outcome, ServiceError):
             raise outcome
@@ -65,12 +63,17 @@ class Batcher(Generic[Item, Outcome]):
 
     async def _work(self) -> None:
         self._is_starting = False
-        while self._waiting:
-            batch = self._take()
-            outcomes = await self._carry_out([item for item, _ in batch])
-            for (_, answer), outcome in zip(batch, outcomes, strict=True):
-                if not answer.done():  # its client may have gone
-                    answer.set_result(outcome)
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            while self._waiting:
+                batch = self._take()
+                outcomes = await self._carry_out([item for item, _ in batch])
+                for (_, answer), outcome in zip(batch, outcomes, strict=True):
+                    if not answer.done():  # its client may have gone
+                        answer.set_result(outcome)
+        finally:
+            self._running.discard(task)  # in the step that found nothing waiting: what comes in the next one must start a new task
 
     def _take(self) -> list[tuple[Item, "asyncio.Future[Outcome | ServiceError]"]]:
         batch = [self._waiting.popleft()]

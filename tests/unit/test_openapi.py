@@ -63,7 +63,7 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
         assert least <= set(operation["responses"]), (method, path)
         for status, answer in operation["responses"].items():
             assert "X-Request-Id" in resolved(answer)["headers"]
-            assert ("Retry-After" in resolved(answer)["headers"]) == (status in ("429", "503"))
+            assert ("Retry-After" in resolved(answer)["headers"]) == (status in ("409", "429", "503"))
 
 
 def test_every_reason_that_the_code_can_give_is_described() -> None:

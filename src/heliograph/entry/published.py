@@ -17,8 +17,7 @@ def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict
     """The pages by path. Raises Undescribed for an endpoint of which nothing is written."""
     document = openapi_document(endpoints, base_url or "")
     return {
-        f"{BASE_PATH}/openapi.json": _page(document, [
-            (b"content-type", b"application/json"), (b"access-control-allow-origin", b"*")]),  # readable by viewers on other sites: it is no secret
+        f"{BASE_PATH}/openapi.json": _page(document, [(b"content-type", b"application/json")]),
         "/docs": _page(docs_page(document, base_url or EXAMPLE_BASE_URL), [
             (b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", content_security_policy().encode()),
             (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]),

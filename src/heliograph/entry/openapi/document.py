@@ -139,7 +139,10 @@ def _failure(status: int, reasons: list[str]) -> Json:
     detail: Json = {"code": {"const": REASONS[reasons[0]].code}, "reason": {"enum": reasons}}
     required = ["required", "available"] if status == 402 else []
     schema = {"allOf": [ref("Error"), {"properties": {"error": {"properties": detail, "required": required}}}]}
-    return {"description": "\n".join(f"- `{name}`: {REASONS[name].meaning}" for name in reasons), "headers": headers(*_headers_of(status)),
+    sent = headers(*_headers_of(status))
+    if "idempotency_in_progress" in reasons:  # with this one of the two reasons
+        sent["Retry-After"] = {**HEADERS["Retry-After"], "required": False}
+    return {"description": "\n".join(f"- `{name}`: {REASONS[name].meaning}" for name in reasons), "headers": sent,
             "content": {"application/json": {"schema": schema, "example": _failure_example(status, reasons[0])}}}
 
 

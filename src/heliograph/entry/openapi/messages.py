@@ -96,7 +96,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         "A send that was accepted: stored, paid and on its way.",
         send_id=identity("snd", "The send's id; null in a dry run.", nullable=True),
         type=one_of(SEND_TYPES, "What kind of messages it holds."),
-        status=one_of(("queued", "dry_run"), "`queued`, or `dry_run`."),
+        status=one_of(("queued", "dry_run"), "What became of the request."),
         message_id=identity("msg", "The message's id, when there is exactly one.", nullable=True),
         message_ids=array(identity("msg", "Null for a rejected recipient.", nullable=True),
                           "`message_ids[i]` belongs to `recipients[i]`: null if it was rejected, the first one's if it repeats a number."),

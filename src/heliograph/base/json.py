@@ -10,8 +10,10 @@ import msgspec
 from heliograph.base.errors import InvalidRequest
 
 NESTING_MAX: Final = 64
-_INTEGER_DIGITS_MAX: Final = 19  # a signed 64-bit integer
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOO_DEEP: Final = f"The body is nested deeper than {NESTING_MAX} levels."
+_INTEGER_CHARACTERS_MAX: Final = 20  # of a signed 64-bit integer, sign and all
+_ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a surrogate, both of which can only come in escaped
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 encode: Final = msgspec.json.Encoder().encode
 
@@ -27,17 +29,19 @@ def decode_object(body: bytes) -> dict[str, Any]:
     a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no object."""
     if body.startswith(b"\xef\xbb\xbf"):
         raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
-    if body.count(b"[") + body.count(b"{") > NESTING_MAX:
-        _refuse_deep(body)
     try:
         value = _DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
         raise InvalidJson(f"The body is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
         raise InvalidJson(f"The body is not JSON: {error.msg} (character {error.pos}).") from error
+    except RecursionError as error:  # hundreds of levels, by which the decoder's own stack is limited
+        raise InvalidJson(_TOO_DEEP) from error
     if not isinstance(value, dict):
         raise InvalidJson(f"The body must be a JSON object, not {_kind(value)}.")
-    if b"\\u" in body:
+    if body.count(b"[") + body.count(b"{") > NESTING_MAX:
+        _refuse_deep(value)
+    if _ESCAPED_SUSPECT.search(body):
         _refuse_characters(value, "")
     return value
 
@@ -52,9 +56,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _INTEGER_DIGITS_MAX:
-        raise InvalidJson(f"The number {digits[:24]}… is out of range.")
-    return int(digits)
+    if len(digits) > _INTEGER_CHARACTERS_MAX or not -(2**63) <= (value := int(digits)) < 2**63:
+        raise InvalidJson(f"The number {digits[:24]} is out of range.")
+    return value
 
 
 def _float(digits: str) -> float:
@@ -71,15 +75,14 @@ def _constant(name: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 
 
-def _refuse_deep(body: bytes) -> None:
-    depth = 0
-    for octet in _STRINGS.sub(b"", body):
-        if octet in b"[{":
-            depth += 1
-            if depth > NESTING_MAX:
-                raise InvalidJson(f"The body is nested deeper than {NESTING_MAX} levels.")
-        elif octet in b"]}":
-            depth -= 1
+def _refuse_deep(value: Any) -> None:
+    """Level by level: what is decoded tells its depth at the price of looking at it, whatever the octets were."""
+    level = [value]
+    for _ in range(NESTING_MAX):
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each) if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise InvalidJson(_TOO_DEEP)
 
 
 def _refuse_characters(value: Any, path: str) -> None:
@@ -87,7 +90,7 @@ def _refuse_characters(value: Any, path: str) -> None:
     if isinstance(value, str):
         if "\0" in value:
             raise InvalidJson(f"{path or 'A key'} holds the character U+0000.")
-        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        if not value.isascii() and _SURROGATE.search(value):
             raise InvalidJson(f"{path or 'A key'} holds half a surrogate pair.")
     elif isinstance(value, dict):
         for name, item in value.items():

@@ -1,0 +1,112 @@
+"""Each thing that contract section 2 refuses, wherever in a body it stands. Bodies at random: tests/property/test_json_property.py."""
+
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from heliograph.base.json import NESTING_MAX, InvalidJson, decode_object
+
+BOM = b"\xef\xbb\xbf"
+
+
+def refusal(body: bytes) -> str:
+    with pytest.raises(InvalidJson) as refused:
+        decode_object(body)
+    assert (refused.value.status, refused.value.code, refused.value.reason) == (400, "INVALID_REQUEST", "invalid_json")
+    return refused.value.message
+
+
+@pytest.mark.parametrize(("body", "kind"), [
+    (b"null", "null"), (b"[]", "an array"), (b'"a"', "a string"), (b"true", "true or false"), (b"0", "a number"), (b"0.5", "a number")])
+def test_a_body_that_is_no_object_is_refused_by_what_it_is(body: bytes, kind: str) -> None:
+    assert refusal(body) == f"The body must be a JSON object, not {kind}."
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"{", b"{}}", b"{} {}", b"{'a': 1}", b"{a: 1}", b'{"a": 1,}', b'{"a": 01}', b'{"a": +1}', b'{"a": .5}',
+                                  b'{"a": "\t"}', b'{"a": "\0"}', b'{"a": "\\x"}', b'{"a": "\\u12"}', b"{}\0", b"{} // comment"])
+def test_what_is_not_json_is_refused_with_the_place(body: bytes) -> None:
+    assert refusal(body).startswith("The body is not JSON: ")
+
+
+def test_a_byte_order_mark_is_refused() -> None:
+    assert "byte order mark" in refusal(BOM + b"{}")
+
+
+@pytest.mark.parametrize("octets", [b"\xff", b"\xc0\x80", b"\xed\xa0\xbd", b"\xf4\x90\x80\x80", "ж".encode("utf-16-le"), "é".encode("latin-1")])
+def test_octets_that_are_not_utf_8_are_refused_with_their_place(octets: bytes) -> None:
+    assert refusal(b'{"message": "' + octets + b'"}').startswith("The body is not ")
+
+
+# how a bad value may stand in a body: alone, deep, and where nothing reads it
+PLACES = (b'{"a": %s}', b'{"recipients": ["1", {"b": [%s]}]}', b'{"message": "\\ud83d\\ude00", "unknown": {"c": %s}, "z": 1}')
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("value", "said"), [
+    (b"NaN", "NaN is not JSON"),
+    (b"Infinity", "Infinity is not JSON"),
+    (b"-Infinity", "-Infinity is not JSON"),
+    (b"1e400", "1e400 is out of range"),
+    (b"-1e400", "-1e400 is out of range"),
+    (b"9223372036854775808", "9223372036854775808 is out of range"),
+    (b"-9223372036854775809", "-9223372036854775809 is out of range"),
+    (b"1" * 100_000, "1" * 24 + " is out of range"),
+    (b'{"k": 1, "j": 2, "k": 1}', "'k' stands twice"),
+    (b'{"k": 1, "\\u006b": 2}', "'k' stands twice"),
+    (b'"\\u0000"', "holds the character U+0000"),
+    (b'"\\ud83d"', "holds half a surrogate pair"),
+    (b'"\\ude00\\ud83d"', "holds half a surrogate pair"),
+    (b'"\\uD83Dx"', "holds half a surrogate pair"),
+    (b'{"\\u0000": 1}', "A key holds the character U+0000"),
+    (b'{"\\udead": 1}', "A key holds half a surrogate pair"),
+])  # fmt: skip
+def test_what_only_looks_like_json_is_refused_wherever_it_stands(place: bytes, value: bytes, said: str) -> None:
+    assert said in refusal(place % value)
+
+
+def test_a_bad_character_is_named_by_its_path() -> None:
+    assert refusal(b'{"logs": [{}, {"body": ["a", "\\u0000"]}]}').startswith("logs[1].body[1] holds")
+
+
+@pytest.mark.parametrize(("body", "value"), [
+    (b'{"a": 9223372036854775807, "b": -9223372036854775808}', {"a": 2**63 - 1, "b": -(2**63)}),
+    (b'{"a": "\\ud83d\\ude00 \\u0001 \\\\u0000"}', {"a": "😀 \x01 \\u0000"}),
+    (b'\r\n\t {"a" : [ 1e3 , -0.5 , true , null ] } ', {"a": [1000.0, -0.5, True, None]}),
+    (b'{"": {}}', {"": {}}),
+])  # fmt: skip
+def test_what_stands_just_inside_is_taken_as_it_is(body: bytes, value: dict[str, Any]) -> None:
+    assert decode_object(body) == value
+
+
+@pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"k":', b"}"), (b'[{"k":', b"}]")])
+def test_nesting_is_taken_to_64_levels_and_no_further(opens: bytes, closes: bytes) -> None:
+    levels = len(opens.replace(b'"k":', b""))
+    deepest = (NESTING_MAX - levels) // levels  # the body's own object is a level too
+    body = b'{"a": %s1%s, "b": "]]]]}}}}[[[[", "c": [[], [], {}]}'
+    assert set(decode_object(body % (opens * deepest, closes * deepest))) == {"a", "b", "c"}
+    for count in (deepest + 1, 500, 300_000):
+        assert "nested deeper than 64 levels" in refusal(body % (opens * count, closes * count))
+
+
+def test_brackets_within_strings_and_side_by_side_are_no_nesting() -> None:
+    wide = b'{"text": "%s", "lists": [%s1]}' % (b"[{" * 500, b"[[],{}]," * 500)
+    assert len(decode_object(wide)["lists"]) == 501
+
+
+HOSTILE_S_MAX = 2.0  # they take 0.1 s; what is quadratic takes minutes
+
+
+@pytest.mark.parametrize("body", [
+    b'{"b": [' + b"[]," * 70 + b'"' + b'\\"' * 500_000,
+    b'{"b": [' + b"[]," * 330_000 + b"1]}",
+    b'{"b": "' + b"\\ud83d\\ude00" * 80_000 + b'\\ud83d"}',
+    b"[" * 1_000_000,
+    b'{"a":' * 200_000,
+], ids=["unterminated string of escapes", "many lists", "many escapes", "deep", "deep objects"])
+def test_no_body_of_a_megabyte_holds_up_the_others(body: bytes) -> None:
+    before_s = time.process_time()
+    with suppress(InvalidJson):
+        decode_object(body)
+    assert time.process_time() - before_s < HOSTILE_S_MAX

@@ -58,12 +58,11 @@ class Form:
         value = self._take(name, aliases, required)
         if value is _NOTHING:
             return None
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # 60.0 is an integer in JSON (RFC 8259 section 6 draws no line)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        number = int(value) if isinstance(value, float) and value.is_integer() else value  # 60.0 is one too (RFC 8259 section 6 draws no line)
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
             self.refuse(name, f"must be an integer from {least} to {most}, not {shown(value)}")
             return None
-        return value
+        return number
 
     def boolean(self, name: str, *aliases: str, default: bool = False) -> bool:
         value = self._take(name, aliases, required=False)
@@ -167,6 +166,8 @@ def read_moment_ms(value: Any) -> int:
 
 def shown(value: Any) -> str:
     """A bad value, short enough to stand in an error."""
+    if value is None:
+        return "null"
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

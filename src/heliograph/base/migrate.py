@@ -48,14 +48,25 @@ def is_current(tx: Connection) -> bool:
 
 
 def make_partitions(tx: Connection, now_ms: int) -> None:
-    """One partition of `messages` a month, this month's and the next ones'; a wrong clock's rows go to the default partition."""
+    """One partition of `messages` a month, this month's and the next ones'. What a wrong clock, or a month nobody prepared for, has left
+    in the default partition moves into its month."""
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC)
     for ahead in range(PARTITION_MONTHS_AHEAD + 1):
         months = moment.year * 12 + moment.month - 1 + ahead
         name = f"messages_{months // 12}_{months % 12 + 1:02d}"
         if tx.execute(sa.text("SELECT to_regclass(:name)"), {"name": name}).scalar() is None:
-            tx.execute(sa.text(f"CREATE TABLE {name} PARTITION OF messages FOR VALUES FROM ('{_first_id(months)}') TO ('{_first_id(months + 1)}')"
-                               " WITH (fillfactor = 70)"))
+            _make_partition(tx, name, _first_id(months), _first_id(months + 1))
+
+
+def _make_partition(tx: Connection, name: str, first_id: str, next_id: str) -> None:
+    for statement in (
+        f"CREATE TABLE {name} (LIKE messages INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING COMMENTS) WITH (fillfactor = 70)",
+        "LOCK TABLE messages IN ACCESS EXCLUSIVE MODE",  # for milliseconds: nobody may add to the default partition meanwhile
+        f"WITH moved AS (DELETE FROM messages_default WHERE id >= '{first_id}' AND id < '{next_id}' RETURNING *)"  # noqa: S608  names of ours
+        f" INSERT INTO {name} SELECT * FROM moved",
+        f"ALTER TABLE messages ATTACH PARTITION {name} FOR VALUES FROM ('{first_id}') TO ('{next_id}')",
+    ):
+        tx.execute(sa.text(statement))
 
 
 def _first_id(months: int) -> str:

@@ -52,7 +52,7 @@ def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os
     Raises SettingError for the first wrong one."""
     directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # texts and numbers are nobody else's to read
     except OSError as error:
         raise SettingError("HELIOGRAPH_DATA_DIR", f"{directory} ({error.strerror})", "a directory that can be written") from error
     given = _from_file(directory) | _from_environment(environment)

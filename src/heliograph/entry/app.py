@@ -115,4 +115,6 @@ def _may_read_metrics(token: str | None, scope: Scope) -> bool:
         given = next((value for name, value in headers if name == b"authorization"), b"")
         return hmac.compare_digest(given, b"Bearer " + token.encode())
     client = scope.get("client")
+    if any(name in (b"x-forwarded-for", b"forwarded") for name, _ in scope["headers"]):
+        return False  # a proxy on this machine: its peer is loopback whoever asks
     return client is not None and ipaddress.ip_address(client[0]).is_loopback

@@ -102,7 +102,8 @@ def _farewell(base_url: str, ready: Ready, once: bool) -> str:
   live key     {ready.live_key}
   sandbox key  {ready.sandbox_key}
 
-Live texts of this demo go to the built-in simulator: nothing leaves this machine. Send one yourself:
+Live texts of this demo go to the built-in simulator: nothing leaves this machine. {'While it runs, send' if once else 'Send'} one yourself:
 
   {curl}
-{'' if once else chr(10) + 'Ctrl-C stops the demo.'}"""
+
+{'This one ends here; without --once (ONCE=1) it stays up.' if once else 'Ctrl-C stops the demo.'}"""

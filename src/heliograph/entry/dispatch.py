@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph import messages
-from heliograph.base import clock, config, metrics
+from heliograph.base import clock, config, metrics, migrate
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.faults import told
@@ -35,6 +35,7 @@ from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
 SWEEP_S: Final = 1.0
+PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
@@ -165,6 +166,8 @@ class Dispatch:
             await asyncio.sleep(SWEEP_S)
             sweeps += 1
             try:
+                if sweeps % PARTITIONS_EVERY_SWEEPS == 1 and self._db.postgresql:
+                    await asyncio.to_thread(self._make_partitions)
                 if sweeps % SCAN_EVERY_SWEEPS == 1:
                     await self._measure()
                     await messages.fail_expired(self._db, clock.now_ms())
@@ -173,6 +176,10 @@ class Dispatch:
                 down = now_down
             except Exception as error:  # noqa: BLE001  whatever it was, the next sweep must come
                 log.error("sweep_failed", **told(error))
+
+    def _make_partitions(self) -> None:
+        with self._db.write() as tx:
+            migrate.make_partitions(tx, clock.now_ms())
 
     async def _measure(self) -> None:
         depths = await messages.queue_depths(self._db, clock.now_ms())

@@ -73,7 +73,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
     except OSError as error:
-        raise AddressInUse(f"Cannot listen on {host} port {port}: {error.strerror}. Name another with --host or --port.") from error
+        raise AddressInUse(f"Cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}. Name another with --host or --port.") from error
     with listener:
         yield listener
 

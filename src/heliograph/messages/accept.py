@@ -21,6 +21,7 @@ from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send, exceptions_of
 from heliograph.messages.judge import FAIR_SPACING_US, Accepted, AccountFacts, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
+from heliograph.requests import KEPT_MS
 from heliograph.senders import approved_senders
 from heliograph.wallet import SALES_ID
 
@@ -97,7 +98,8 @@ def _to_lock(requests: Sequence[SendRequest]) -> list[str]:
 
 
 async def _known_keys(tx: HotTx, requests: Sequence[SendRequest]) -> dict[tuple[str, bool, str], tuple[bytes, Send]]:
-    asked = [(r.key_account_id, r.sandbox, r.path, r.idempotency_key) for r in requests if r.idempotency_key is not None and not r.dry_run]
+    since_ms = clock.now_ms() - KEPT_MS
+    asked = [(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms) for r in requests if r.idempotency_key is not None and not r.dry_run]
     return {(row[0], bool(row[1]), row[2]): (bytes(row[3]), Send(*row[4:])) for row in await accept_sql.find_keys(tx, asked)}
 
 

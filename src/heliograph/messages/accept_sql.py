@@ -23,13 +23,15 @@ _SEND_COLUMNS: Final = """s.id, s.account_id, s.sandbox, s.type, s.sender, s.enc
 
 _FIND_KEYS: Final = f"""
     SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
-    FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[]) AS asked (account_id, sandbox, path, key)
+    FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[], $5::bigint[])
+         AS asked (account_id, sandbox, path, key, since_ms)
     JOIN idempotency_keys k USING (account_id, sandbox, path, key)
-    LEFT JOIN sends s ON s.id = k.send_id"""
+    LEFT JOIN sends s ON s.id = k.send_id
+    WHERE k.created_at_ms > asked.since_ms"""
 _FIND_KEYS_SQLITE: Final = f"""
     SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
     FROM idempotency_keys k LEFT JOIN sends s ON s.id = k.send_id
-    WHERE k.account_id = ? AND k.sandbox = ? AND k.path = ? AND k.key = ?"""
+    WHERE k.account_id = ? AND k.sandbox = ? AND k.path = ? AND k.key = ? AND k.created_at_ms > ?"""
 
 _FIND_SENDS: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ANY($1::uuid[])"
 _FIND_SENDS_SQLITE: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ?"
@@ -59,6 +61,8 @@ _STORE: Final = """
     ), stored_keys AS (
         INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms)
         SELECT * FROM unnest($29::uuid[], $30::bool[], $31::text[], $32::text[], $33::bytea[], $34::uuid[], $35::bigint[])
+        ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET  -- find_keys, under the wallet's lock, found it too old to count
+            body_sha256 = excluded.body_sha256, send_id = excluded.send_id, created_at_ms = excluded.created_at_ms
     ), charged AS (
         INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
                                     description, reference, created_at_ms)
@@ -85,7 +89,9 @@ _STORE_SQLITE: Final = {
         INSERT INTO queue (carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?)""",
     "keys": """
-        INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
+            body_sha256 = excluded.body_sha256, send_id = excluded.send_id, created_at_ms = excluded.created_at_ms""",
     "entries": """
         INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
                                     description, reference, created_at_ms)
@@ -110,8 +116,8 @@ async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
     return await tx.over(_LOCK_WALLETS if tx.postgresql else _LOCK_WALLETS_SQLITE, account_ids)
 
 
-async def find_keys(tx: HotTx, asked: Sequence[tuple[str, bool, str, str]]) -> list[Any]:
-    """Rows of keys that were used before: account, mode, key, body_sha256, then the send's columns."""
+async def find_keys(tx: HotTx, asked: Sequence[tuple[str, bool, str, str, int]]) -> list[Any]:
+    """Of (account, mode, path, key, since_ms) the rows that were used since: account, mode, key, body_sha256, then the send's columns."""
     if not asked:
         return []
     return await tx.over(_FIND_KEYS if tx.postgresql else _FIND_KEYS_SQLITE, *map(list, zip(*asked, strict=True)))

@@ -172,7 +172,7 @@ def test_a_querys_name_and_alias_that_differ_are_an_error() -> None:
 
 
 offsets = st.integers(-1_439, 1_439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-moments = st.datetimes(datetime.min + timedelta(days=2), datetime.max - timedelta(days=2), timezones=offsets)
+moments = st.datetimes(timezones=offsets).filter(lambda moment: 2 <= moment.year <= 9_998)  # those that UTC has too
 
 
 @given(moments, st.sampled_from("Tt "))

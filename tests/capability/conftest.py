@@ -18,3 +18,8 @@ def db(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def house(database_url: str) -> House:
     return House(database_url)
+
+
+@pytest.fixture
+def postgresql_house(postgresql_url: str) -> House:
+    return House(postgresql_url)

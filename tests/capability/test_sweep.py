@@ -1,5 +1,7 @@
 """What no event brings about: doubts that last, validity that ends, carriers that are down, and what a dead process held."""
 
+from typing import Any
+
 import pytest
 
 from heliograph.base import clock
@@ -15,7 +17,7 @@ THREE_SEGMENTS = "x" * 400
 DAY_MS = 86_400_000
 
 
-async def in_doubt(house: House, *to: str, text: str = "hello", kind: str = "sms", **more: object) -> ScriptedLink:
+async def in_doubt(house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any) -> ScriptedLink:
     """A send whose answers never came."""
     link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.db import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.base.errors import Unavailable
+from heliograph.base.sessions import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.carriers import LinkState, Outcome, Receipt
 from heliograph.messages import settle_doubts
 from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
@@ -273,11 +273,11 @@ async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(h
 
 
 @awaited
-async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_url: str) -> None:
-    house = House(postgresql_url)
+async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_house: House) -> None:
+    house = postgresql_house
     link = await house.submitted()
     link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-    holder = psycopg.connect(postgresql_url)
+    holder = psycopg.connect(house.db.url)
     holder.execute("SELECT FROM wallets FOR UPDATE")
     turning = asyncio.create_task(link.turn.run())
     await asyncio.sleep(POSTGRES_LOCK_TIMEOUT_MS / 1_000 + 0.3)
@@ -288,7 +288,6 @@ async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_url: str) -
             await asyncio.sleep(0.01)
     turning.cancel()
     await asyncio.gather(turning, return_exceptions=True)
-    await house.close()
 
 
 @awaited

@@ -7,9 +7,10 @@ import base64
 import ipaddress
 import os
 import secrets
+import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -51,13 +52,11 @@ def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os
 
     Raises SettingError for the first wrong one."""
     directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
-    try:
+    with _writable(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # texts and numbers are nobody else's to read
-    except OSError as error:
-        raise SettingError("HELIOGRAPH_DATA_DIR", f"{directory} ({error.strerror})", "a directory that can be written") from error
     given = _from_file(directory) | _from_environment(environment)
     database_url = _database_url(given.pop("database_url", None), directory)
-    secret = given.pop("secret_key", None) or _secret_of(directory, database_url)
+    secret = str(given.pop("secret_key", None) or _secret_of(directory, database_url))
     if len(secret) < SECRET_BYTES_MIN:
         raise SettingError("HELIOGRAPH_SECRET_KEY", f"{len(secret)} characters", f"at least {SECRET_BYTES_MIN}, from a random source")
     given.pop("data_dir", None)
@@ -96,7 +95,8 @@ def _database_url(found: Any, directory: Path) -> str:
         return "postgresql://" + url.split("://", 1)[1]
     if url.startswith("sqlite:////"):
         return url
-    raise SettingError("DATABASE_URL", repr(url.split("://", 1)[0] + "://…"), "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH")
+    found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "no URL"  # the rest may hold a password
+    raise SettingError("DATABASE_URL", found, "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH")
 
 
 def _secret_of(directory: Path, database_url: str) -> str:
@@ -104,14 +104,29 @@ def _secret_of(directory: Path, database_url: str) -> str:
         raise SettingError("HELIOGRAPH_SECRET_KEY", "nothing",
                            f"at least {SECRET_BYTES_MIN} random characters, the same for every process of this database (openssl rand -base64 32)")
     path = directory / SECRET_FILE
-    if not path.exists():
-        written = directory / f"{SECRET_FILE}.{os.getpid()}"
-        with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
-        with suppress(FileExistsError):  # another process was faster: its key is whole, for a link appears with its content
-            os.link(written, path)
-        written.unlink()
-    return path.read_text("ascii").strip()
+    with _writable(directory):
+        if not path.exists():
+            _write_secret(path)
+        return path.read_text("ascii", errors="ignore").strip()
+
+
+def _write_secret(path: Path) -> None:
+    descriptor, written = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # with mode 0600
+    with os.fdopen(descriptor, "w") as file:
+        file.write(base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        file.flush()
+        os.fsync(file.fileno())  # what is encrypted with it will be on the disk, so it must be too
+    with suppress(FileExistsError):  # another process was faster: its key is whole, for a link appears with its content
+        os.link(written, path)
+    os.unlink(written)
+
+
+@contextmanager
+def _writable(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SettingError("HELIOGRAPH_DATA_DIR", f"{directory} ({error.strerror})", "a directory that can be written") from error
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:

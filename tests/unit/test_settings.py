@@ -1,0 +1,157 @@
+"""Settings: where they come from, and that a wrong one stops the start with its name, what was found and what is allowed."""
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from heliograph.base.settings import CONFIG_FILE, SECRET_FILE, SettingError, Settings, load
+
+SECRET = "s" * 32
+POSTGRESQL = "postgresql://amina:opensesame@127.0.0.1:5432/heliograph"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    working = tmp_path / "working"
+    working.mkdir()
+    monkeypatch.chdir(working)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def refusal(data_dir: Path, **environment: str) -> str:
+    with pytest.raises(SettingError) as refused:
+        load(data_dir, environment)
+    return str(refused.value)
+
+
+def write_config(directory: Path, text: str) -> Path:
+    directory.mkdir(exist_ok=True)
+    path = directory / CONFIG_FILE
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_with_nothing_set_it_runs_on_sqlite_in_its_data_directory(data_dir: Path) -> None:
+    settings = load(data_dir, {})
+    assert settings == Settings(data_dir, f"sqlite:///{data_dir}/heliograph.db", settings.secret_key)
+    assert data_dir.is_dir()
+
+
+def test_the_data_directory_is_named_on_the_command_line_or_in_the_environment_or_is_beside(tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    assert load(tmp_path / "given", {"HELIOGRAPH_DATA_DIR": elsewhere}).data_dir == tmp_path / "given"
+    assert load(None, {"HELIOGRAPH_DATA_DIR": elsewhere}).data_dir == Path(elsewhere)
+    assert load(None, {}).data_dir == Path.cwd() / "heliograph-data"
+
+
+def test_every_setting_can_stand_in_the_environment(data_dir: Path) -> None:
+    assert load(data_dir, {
+        "DATABASE_URL": POSTGRESQL, "REDIS_URL": "redis://127.0.0.1:6379/0", "HELIOGRAPH_SECRET_KEY": SECRET,
+        "HELIOGRAPH_BASE_URL": "https://sms.example.org/", "HELIOGRAPH_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1", "HELIOGRAPH_METRICS_TOKEN": "m",
+        "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "UNRELATED": "x",
+    }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
+                   "debug")  # fmt: skip
+
+
+def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:
+    write_config(data_dir, 'log_level = "error"\nlog_format = "json"\ntrusted_proxies = ["10.0.0.0/8"]\n')
+    settings = load(data_dir, {"HELIOGRAPH_LOG_LEVEL": "debug", "HELIOGRAPH_LOG_FORMAT": ""})
+    assert (settings.log_level, settings.log_format, settings.trusted_proxies) == ("debug", "json", ("10.0.0.0/8",))
+
+
+def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(data_dir: Path) -> None:
+    write_config(Path.cwd(), 'log_level = "error"')
+    assert load(data_dir, {}).log_level == "error"
+    write_config(data_dir, 'log_level = "warning"')
+    assert load(data_dir, {}).log_level == "warning"
+
+
+@pytest.mark.parametrize(("name", "value", "found", "allowed"), [
+    ("DATABASE_URL", "mysql://amina:opensesame@db/x", "'mysql://…'", "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"),
+    ("DATABASE_URL", "host=db password=opensesame", "no URL", "postgresql://USER:PASSWORD@HOST:PORT/NAME"),
+    ("DATABASE_URL", "sqlite:///relative.db", "'sqlite://…'", "sqlite:////ABSOLUTE/PATH"),
+    ("REDIS_URL", "http://:opensesame@cache:6379", "'cache:6379'", "redis://… or rediss://… or unix://…"),
+    ("HELIOGRAPH_SECRET_KEY", "opensesame", "10 characters", "at least 32"),
+    ("HELIOGRAPH_BASE_URL", "sms.example.org", "'sms.example.org'", "http://… or https://…"),
+    ("HELIOGRAPH_TRUSTED_PROXIES", "10.0.0.0/8,proxy", "'proxy'", "addresses or networks such as 10.0.0.0/8"),
+    ("HELIOGRAPH_TRUSTED_PROXIES", "10.0.0.1/8", "'10.0.0.1/8'", "addresses or networks such as 10.0.0.0/8"),
+    ("HELIOGRAPH_LOG_FORMAT", "xml", "'xml'", "auto, text, json"),
+    ("HELIOGRAPH_LOG_LEVEL", "INFO", "'INFO'", "debug, info, warning, error"),
+])  # fmt: skip
+def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_dir: Path, name: str, value: str, found: str, allowed: str) -> None:
+    message = refusal(data_dir, **{name: value})
+    assert message.startswith(f"{name}: found {found}; allowed: ")
+    assert allowed in message
+    assert "opensesame" not in message
+
+
+@pytest.mark.parametrize(("line", "name"), [
+    ("log_level = 3", "HELIOGRAPH_LOG_LEVEL"),
+    ('log_format = ["json"]', "HELIOGRAPH_LOG_FORMAT"),
+    ("trusted_proxies = 5", "HELIOGRAPH_TRUSTED_PROXIES"),
+    ("trusted_proxies = [5]", "HELIOGRAPH_TRUSTED_PROXIES"),
+    ("base_url = true", "HELIOGRAPH_BASE_URL"),
+    ("redis_url = {}", "REDIS_URL"),
+    ("database_url = 5", "DATABASE_URL"),
+    ("secret_key = 5", "HELIOGRAPH_SECRET_KEY"),
+])  # fmt: skip
+def test_a_value_of_the_wrong_kind_in_the_file_is_named_too(data_dir: Path, line: str, name: str) -> None:
+    write_config(data_dir, line)
+    assert refusal(data_dir).startswith(f"{name}: found ")
+
+
+@pytest.mark.parametrize("text", ["log_level", 'log_level = "info', "[log]\nlevel = 1", 'loglevel = "info"', 'data_dir = "/elsewhere"'])
+def test_a_file_that_cannot_be_read_or_sets_what_there_is_not_is_named_with_its_path(data_dir: Path, text: str) -> None:
+    path = write_config(data_dir, text)
+    assert refusal(data_dir).startswith(str(path))
+
+
+def test_a_data_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert refusal(tmp_path / "file" / "data").startswith(f"HELIOGRAPH_DATA_DIR: found {tmp_path}/file/data (Not a directory)")
+
+
+def test_a_data_directory_that_cannot_be_written_is_named() -> None:
+    assert refusal(Path("/proc")).startswith("HELIOGRAPH_DATA_DIR: found /proc (")
+
+
+def test_on_sqlite_the_secret_key_is_made_once_and_is_nobody_elses_to_read(data_dir: Path) -> None:
+    first = load(data_dir, {}).secret_key
+    assert len(first) >= 40
+    assert load(data_dir, {}).secret_key == first
+    assert stat.S_IMODE((data_dir / SECRET_FILE).stat().st_mode) == 0o600
+    assert os.listdir(data_dir) == [SECRET_FILE]
+    assert load(data_dir, {"HELIOGRAPH_SECRET_KEY": SECRET}).secret_key == SECRET
+
+
+def test_processes_that_start_at_once_share_one_secret_key(data_dir: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        keys = set(pool.map(lambda _: load(data_dir, {}).secret_key, range(64)))
+    assert len(keys) == 1
+    assert os.listdir(data_dir) == [SECRET_FILE]
+
+
+def test_on_postgresql_the_secret_key_is_required_and_none_is_made(data_dir: Path) -> None:
+    message = refusal(data_dir, DATABASE_URL=POSTGRESQL)
+    assert message.startswith("HELIOGRAPH_SECRET_KEY: found nothing; allowed: at least 32 random characters, the same for every process")
+    assert "opensesame" not in message
+    assert os.listdir(data_dir) == []
+
+
+@pytest.mark.parametrize("octets", [b"", b"short\n", b"\xff" * 40])
+def test_a_secret_key_file_that_was_damaged_is_not_taken_for_a_key(data_dir: Path, octets: bytes) -> None:
+    data_dir.mkdir()
+    (data_dir / SECRET_FILE).write_bytes(octets)
+    assert refusal(data_dir).startswith("HELIOGRAPH_SECRET_KEY: found ")
+
+
+@pytest.mark.parametrize("url", ["postgres://amina@db/x", "postgresql://amina@db/x"])
+def test_both_spellings_of_postgresql_mean_the_same(data_dir: Path, url: str) -> None:
+    assert load(data_dir, {"DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET}).database_url == "postgresql://amina@db/x"

@@ -80,7 +80,8 @@ class RedisLimiter:
         if self._sending is None:
             self._sending = asyncio.create_task(self._send())
         used = await answer
-        return mine if used < 0 else Allowance(per_minute, per_minute - used, reset_s)
+        shared = Allowance(per_minute, per_minute - used, reset_s)
+        return mine if mine.remaining < shared.remaining else shared  # a Redis that is away, or was, or was emptied knows less than we do
 
     async def _send(self) -> None:
         try:

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from heliograph.entry.dispatch import Dispatch, register_worker
 
 LOCK_FILE: Final = "serve.lock"
 DATABASE_LOCK: Final = 0x48454C53
+DATABASE_LOCK_TRIES: Final = 20
+DATABASE_LOCK_RETRY_S: Final = 0.1
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
 KEEP_ALIVE_S: Final = 65  # longer than the 60 s after which common proxies close an idle connection themselves
 BACKLOG: Final = 2_048
@@ -110,8 +113,12 @@ def _only_server_of(db: Database) -> Iterator[None]:
         yield
         return
     with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if not connection.execute(sa.text(f"SELECT pg_try_advisory_lock({DATABASE_LOCK})")).scalar_one():
-            raise AlreadyServed("Another server uses this database.")
+        for left in range(DATABASE_LOCK_TRIES, 0, -1):  # PostgreSQL takes a moment to see that a killed server is gone
+            if connection.execute(sa.text(f"SELECT pg_try_advisory_lock({DATABASE_LOCK})")).scalar_one():
+                break
+            if left == 1:
+                raise AlreadyServed("Another server uses this database.")
+            time.sleep(DATABASE_LOCK_RETRY_S)
         yield
 
 

@@ -30,7 +30,7 @@ from heliograph.carriers import (
     record_state,
     remember_id_format,
 )
-from heliograph.carriers.simulator import SimulatorLink, SimulatorSettings
+from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
 from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
@@ -133,11 +133,18 @@ class Dispatch:
 
     async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> Running:
         turn = messages.Turn(self._db, _facts(carrier), self._worker, self._reporter(carrier.id))
-        link: Link = SimulatorLink(SimulatorSettings(), turn) if connection is None else SmppLink(connection, turn)
+        link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
         turn.link = link
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         await link.start()
         return Running(carrier, connection, turn, link, task)
+
+    async def _simulator(self, carrier: Carrier, turn: messages.Turn) -> SimulatorLink:
+        """The simulator, with the receipts that it owed when its process was killed."""
+        link = SimulatorLink(SimulatorSettings(), turn)
+        link.resume([Owed(ref, sender, str(recipient)) for ref, sender, recipient in
+                     await messages.unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)])
+        return link
 
     def _reporter(self, carrier_id: int) -> Callable[[LinkState, str], None]:
         return lambda state, detail: self._states.put_nowait((carrier_id, state, detail))

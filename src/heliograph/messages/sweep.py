@@ -5,7 +5,7 @@ from typing import Any, Final
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.carriers import Routes
+from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.messages import turn_sql
 from heliograph.messages.settle import Changes, MessageRow, Requeued, move
 from heliograph.messages.states import FAILED, QUEUED
@@ -25,6 +25,11 @@ _DOUBTS: Final = """
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1 OR (i.carrier_id = $2 AND i.attempt = 1 AND i.since_ms <= $3 AND s.type <> 'otp'))
     LIMIT $4"""
+_UNRECEIPTED: Final = """
+    SELECT r.ref, s.sender, m.recipient
+    FROM (SELECT ref, message_id, receipt_state FROM carrier_refs WHERE carrier_id = $1 ORDER BY ref DESC LIMIT $2) r
+    JOIN messages m ON m.id = r.message_id JOIN sends s ON s.id = m.send_id
+    WHERE r.receipt_state IS NULL AND m.recipient IS NOT NULL"""
 
 
 async def fail_expired(db: Database, now_ms: int) -> int:
@@ -99,13 +104,14 @@ async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]
 
 
 async def take_over(db: Database, worker: int, now_ms: int) -> int:
-    """At the start of the one server: what another process held. Claimed but unwritten goes back to the queue; written becomes in doubt."""
+    """At the start of the one server: what another process held. Claimed but unwritten goes back to the queue; written becomes in doubt,
+    but for what the simulator had: that was nowhere but in the process that is gone."""
     taken = 0
     async with db.hot() as tx:
-        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker <> $2 AND state = 'submitting'",
-                       now_ms, worker)
+        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker <> $2 AND state = 'submitting'"
+                       " AND carrier_id <> $3", now_ms, worker, SIMULATOR_ID)
         rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker <> $1"
-                              " AND state = 'claimed'", worker)
+                              " AND (state = 'claimed' OR (state = 'submitting' AND carrier_id = $2))", worker, SIMULATOR_ID)
         await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}
@@ -115,6 +121,13 @@ async def take_over(db: Database, worker: int, now_ms: int) -> int:
             await store_changes(tx, carrier_id, changes)
             taken += len(mine)
     return taken
+
+
+async def unreceipted(db: Database, carrier_id: int, among: int) -> list[tuple[str, str, int]]:
+    """Segments that a carrier accepted and of which it has not said what became: its id, sender and recipient. Looks at the carrier's
+    newest `among` ids, if their order is that of time."""
+    async with db.hot() as tx:
+        return [(row[0], row[1], row[2]) for row in await tx.fetch(_UNRECEIPTED, carrier_id, among)]
 
 
 def _back(row: MessageRow, prefix: str, attempt: int, now_ms: int, expires_at_ms: int) -> Requeued:

@@ -65,14 +65,15 @@ LIMITS: Final = (
     Figure("kannel.receipts", "Kannel, disk queue: accept and deliver at once, receipts and callbacks", "messages/s"),
 )  # fmt: skip
 
-_KANNEL_ACCEPT: Final = ("kannel.accept_queue", "kannel.accept")
 _KANNEL_RECEIPTS: Final = ("kannel.drain", "kannel.receipts")
 
 
 def _of_database(kind: str) -> tuple[Figure, ...]:
     rows, commits = ("limit.unnest", "limit.postgresql_commits") if kind == "postgresql" else ("limit.sqlite_rows", "limit.sqlite_commits")
     on_postgresql = kind == "postgresql"
-    accept_aims = (Aim(times=0.7, of=_KANNEL_ACCEPT) if on_postgresql else Aim(at_least=3_500),)
+    # like with like: its SMSC away beside our carrier away, and there beside there (where ours asks for receipts too, and Kannel does not)
+    accept_aims = (Aim(times=0.7, of=("kannel.accept_queue",)) if on_postgresql else Aim(at_least=3_500),)
+    flow_aims = (Aim(times=0.7, of=("kannel.accept",)),) if on_postgresql else ()
     bulk_aims = (Aim(at_least=100_000 if on_postgresql else 50_000),)
     drain_aims = (Aim(at_least=5_000), Aim(times=2, of=_KANNEL_RECEIPTS)) if on_postgresql else (Aim(at_least=3_000),)
     beside_accept, beside_drain = ("limit.json", commits, "kannel.accept_queue"), ("limit.smpp_receipts", "kannel.drain")
@@ -80,7 +81,7 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
         Figure(f"ours.bulk.{kind}", "10,000-recipient sends, 4 connections", "recipients/s", (rows,), bulk_aims),
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
-        Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",)),
+        Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),
         Figure(f"ours.flow.{kind}", "accept and deliver at once: delivered", "messages/s", ("kannel.receipts",)),
         Figure(f"ours.cold.{kind}", "one-recipient sends in the first second after a start, all keys new", "messages/s"),
         Figure(f"ours.idle_p50.{kind}", "one send on an idle server, median", "ms"),

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -53,7 +54,8 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     with _only_server(settings.data_dir), _listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
-        uvloop.run(_serve(settings, listener, when_ready))
+        address = f"http://{host}:{listener.getsockname()[1]}"  # what the documentation shows unless there is a public one
+        uvloop.run(_serve(replace(settings, base_url=settings.base_url or address), listener, when_ready))
 
 
 @contextmanager

@@ -1,0 +1,216 @@
+"""Whatever happens, in whatever order: the ledger's sum is the balance, what was charged less what was paid back is what carriers took,
+and nothing goes out twice that was not in doubt."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+import pytest
+import sqlalchemy as sa
+import uvloop
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+
+from heliograph import wallet
+from heliograph.base import clock
+from heliograph.base.errors import InsufficientCredits, Unavailable
+from heliograph.carriers import Outcome, ReceiptState, Submission
+from heliograph.messages import fail_expired, match_doubts, settle_doubts, take_over
+from heliograph.messages.accept import Outcome as Accepted
+from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import inflight, queue
+from tests.capability.sending import WORKER, House
+from tests.factories import phones
+
+T = TypeVar("T")
+FIRST_CREDITS = 1_000
+TEXTS = {1: "hello", 2: "x" * 161, 4: "x" * 500}
+FATES = st.sampled_from(["", "", "", "lost", "reply lost"])
+
+
+class Money(RuleBasedStateMachine):
+    """One account, one carrier with a window of 5; the machine is client, carrier, operator, clock and network."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.loop = uvloop.new_event_loop()
+        self.house = House(url)
+        self.worker = WORKER
+        self.link = self.house.turn(window=5)
+        self.granted = FIRST_CREDITS
+        self.charged = 0
+        self.terminal: dict[str, str] = {}
+        self.accepted_parts: dict[str, int] = defaultdict(int)  # of each message, bits: what the carrier has said it took
+        self.taken_after_all: set[str] = set()  # messages of which a part was taken when they had failed already
+        self.spent: set[tuple[str, int]] = set()  # segments that are on the wire, taken or refused
+        self.doubts: Counter[tuple[str, int]] = Counter()  # how often a segment was in doubt, and no answer came later
+        self.unanswered: list[Submission] = []  # their answers may come late
+        self.sent = 0
+        self.moved_ms = 0
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(asyncio.wait_for(work, 30))
+
+    def teardown(self) -> None:
+        self.settle_everything()
+        self.run(self.house.close())
+        self.loop.close()
+        clock.move(by_ms=-self.moved_ms)
+
+    def move(self, by_ms: int) -> None:
+        clock.move(by_ms=by_ms)
+        self.moved_ms += by_ms
+
+    # what may happen
+
+    @precondition(lambda self: self.sent > 20)
+    @rule(credits=st.integers(1, 50))
+    def grant(self, credits: int) -> None:
+        with self.house.db.write() as tx:
+            wallet.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+        self.granted += credits
+
+    @initialize(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)))
+    def begin(self, count: int, segments: int) -> None:
+        self.send(count, segments, 3_600, "")
+
+    @rule(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)), validity_s=st.sampled_from([60, 3_600]), fate=FATES)
+    def send(self, count: int, segments: int, validity_s: int, fate: str) -> None:
+        self.house.db.fates = [fate]
+        accepted = self.run(self.house.send(phones(count, first=self.sent), TEXTS[segments], validity_s=validity_s))
+        assert isinstance(accepted, Accepted)
+        assert accepted.send.credits_used == count * segments
+        self.sent += count
+        self.charged += accepted.send.credits_used
+
+    @precondition(lambda self: self.sent > 20)
+    @rule()
+    def ask_for_more_than_there_is(self) -> None:
+        refused = self.run(self.house.tried(phones(10_000)))
+        assert isinstance(refused, InsufficientCredits)
+
+    @rule(answers=st.lists(st.tuples(st.sampled_from([Outcome.ACCEPTED, *Outcome]), st.none() | st.sampled_from(list(ReceiptState))), max_size=5),
+          fate=FATES)
+    def turn(self, answers: list[tuple[Outcome, ReceiptState | None]], fate: str) -> None:
+        """The carrier answers some of what is on the wire, and sends receipts for some; then comes a turn."""
+        for submission, (outcome, receipt) in zip(list(self.link.open.values()), answers, strict=False):
+            (ref,) = self.link.answer(submission, outcome=outcome, command_status=8 if outcome is Outcome.RETRY else 0)
+            self.note(submission, outcome)
+            if outcome is Outcome.ACCEPTED and receipt is not None:
+                self.link.receive(ref, submission.recipient, receipt)
+            elif outcome is Outcome.UNANSWERED:
+                self.unanswered.append(submission)
+        self.house.db.fates = [fate]
+        before = len(self.link.submitted)
+        try:
+            self.run(self.link.turn.once())
+        except Unavailable:
+            assert fate
+        self.house.db.fates = []
+        for submission in self.link.submitted[before:]:
+            segment = (submission.message_id, submission.part)
+            assert segment not in self.spent
+            assert self.doubts[segment] <= 1  # in doubt once: sent once more; twice: never again
+            self.spent.add(segment)
+
+    def note(self, submission: Submission, outcome: Outcome) -> None:
+        segment = (submission.message_id, submission.part)
+        if outcome is Outcome.ACCEPTED:
+            self.spent.add(segment)
+            self.accepted_parts[submission.message_id] |= submission.parts
+            if submission.message_id in self.terminal:
+                self.taken_after_all.add(submission.message_id)
+        elif outcome is not Outcome.REFUSED:
+            self.spent.discard(segment)
+            self.doubts[segment] += outcome is Outcome.UNANSWERED
+
+    @precondition(lambda self: self.unanswered)
+    @rule(outcome=st.sampled_from([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED]))
+    def answer_late(self, outcome: Outcome) -> None:
+        submission = self.unanswered.pop()
+        self.link.answer(submission, outcome=outcome, late=True)
+        segment = (submission.message_id, submission.part)
+        if segment not in self.link.open:  # it was not sent once more meanwhile
+            self.doubts[segment] -= 1
+        if outcome is Outcome.ACCEPTED:
+            self.note(submission, outcome)
+
+    @precondition(lambda self: self.sent)
+    @rule(by_ms=st.sampled_from([0, 600, 15_000, RESEND_AFTER_MS, RESEND_AFTER_MS, 3_700_000]))
+    def time_passes(self, by_ms: int) -> None:
+        self.move(by_ms)
+        self.sweep()
+
+    def sweep(self) -> None:
+        self.run(fail_expired(self.house.db, clock.now_ms()))
+        self.run(match_doubts(self.house.db, self.house.carrier_id, 0, clock.now_ms()))
+        self.run(settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True))
+
+    @precondition(lambda self: self.link.submitted)
+    @rule()
+    def the_process_dies_and_another_begins(self) -> None:
+        self.worker += 1
+        self.unanswered = []  # nobody hears the answers of connections that are gone
+        with self.house.db.read() as tx:
+            on_the_wire = tx.execute(sa.select(inflight.c.message_id, inflight.c.part).where(inflight.c.state == "submitting")).all()
+        for message_id, part in on_the_wire:  # as far as anybody can know
+            self.spent.discard((message_id, part))
+            self.doubts[message_id, part] += 1
+        self.run(take_over(self.house.db, self.worker, clock.now_ms()))
+        self.link = self.house.turn(window=5, worker=self.worker)
+        self.link.refs = 1_000 * self.worker
+
+    # what must hold
+
+    @invariant()
+    def the_ledger_proves_the_balance(self) -> None:
+        self.house.assert_sound()
+        refunded = sum(row.refunded for row in self.house.messages())
+        assert self.house.credits() == self.granted - self.charged + refunded
+        assert (sum(self.house.entries("sms_charge")), sum(self.house.entries("sms_refund"))) == (-self.charged, refunded)
+
+    @invariant()
+    def terminal_states_stick(self) -> None:
+        for row in self.house.messages():
+            if row.status in ("delivered", "failed"):
+                assert self.terminal.setdefault(row.id, f"{row.status}/{row.error_code}") == f"{row.status}/{row.error_code}"
+            else:
+                assert row.id not in self.terminal
+
+    def settle_everything(self) -> None:
+        """Time goes by until nothing can happen any more; then what no carrier took has been paid back, and nothing else."""
+        self.house.db.fates = []
+        self.run(self.link.close(0))
+        self.run(self.link.turn.finish())
+        self.move(2 * 86_400_000)
+        for _ in range(5):
+            self.sweep()
+        assert self.house.count(queue) == self.house.count(inflight) == 0
+        for row in self.house.messages():
+            assert row.status != "queued"
+            assert row.parts_accepted & ~self.accepted_parts[row.id] == 0
+            not_taken = row.credits - row.parts_accepted.bit_count()  # a segment costs one credit
+            if row.id in self.taken_after_all:
+                assert not_taken <= row.refunded <= row.credits  # what was paid back is not charged again
+            else:
+                assert row.refunded == (not_taken if row.status == "failed" else 0), row
+        self.the_ledger_proves_the_balance()
+
+
+@pytest.fixture
+def emptied(request: pytest.FixtureRequest, database_url: str, new_database: Callable[[str], str]) -> Iterator[Callable[[], str]]:
+    """Gives the URL of an empty database, as often as it is asked."""
+    if database_url.startswith("sqlite"):
+        yield lambda: new_database("sqlite")
+    else:
+        yield request.getfixturevalue("_postgres_databases").reused
+
+
+def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        lambda: Money(emptied()),
+        settings=settings(max_examples=15, stateful_step_count=40, suppress_health_check=list(HealthCheck)))
+
+

@@ -1,15 +1,12 @@
 """A carrier's turn: the window is kept, answers mean what they mean, and a lost reply to COMMIT sends nothing twice."""
 
-import asyncio
 from collections import Counter
 
-import psycopg
 import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.sessions import POSTGRES_LOCK_TIMEOUT_MS
-from heliograph.carriers import LinkState, Outcome, Receipt
+from heliograph.carriers import LinkState, Outcome
 from heliograph.messages import settle_doubts
 from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
 from heliograph.messages.sweep import RESEND_AFTER_MS
@@ -235,74 +232,3 @@ async def test_what_an_otp_takes_along_says_so(house: House) -> None:
     message = link.submitted[0].data
     assert (message.priority, message.sender, message.recipient, message.text) == (1, "AMINA", "233201234567", "hello")
     assert 295 <= message.validity_s <= 300
-
-
-@awaited
-async def test_a_turn_that_stops_gives_back_what_it_has_not_written(house: House) -> None:
-    link = await house.submitted(phones(2), TEN_SEGMENTS, window=5)
-    link.turn.stop_claiming()
-    link.answer(*link.open.values())
-    await link.close(0)
-    await link.turn.finish()
-    assert house.count(inflight) == 0
-    successor = house.turn(worker=8)
-    await until_nothing_waits(successor)
-    assert [s.part for s in link.submitted + successor.submitted] == list(range(1, 11)) * 2
-    assert house.statuses() == ["sent"] * 2
-
-
-@awaited
-async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(house: House) -> None:
-    link = await house.submitted(phones(50))
-    refs = link.answer(*link.open.values())
-    for ref, phone in zip(refs[:20], phones(20), strict=True):
-        link.receive(ref, phone)
-    poison = Receipt(None, None, None, None, None, 1 << 70, b"", object())  # no database takes that number
-    link.turn.received([poison])
-    for ref, phone in zip(refs[20:], phones(50)[20:], strict=True):
-        link.receive(ref, phone)
-    turning = asyncio.create_task(link.turn.run())
-    async with asyncio.timeout(10):
-        while house.statuses() != ["delivered"] * 50:
-            await asyncio.sleep(0.01)
-        while poison not in link.acknowledged:  # or the carrier would send it for ever
-            await asyncio.sleep(0.01)
-    turning.cancel()
-    await asyncio.gather(turning, return_exceptions=True)
-    assert len(link.acknowledged) == 51
-
-
-@awaited
-async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_house: House) -> None:
-    house = postgresql_house
-    link = await house.submitted()
-    link.answer(*link.open.values(), outcome=Outcome.REFUSED)
-    holder = psycopg.connect(house.db.url)
-    holder.execute("SELECT FROM wallets FOR UPDATE")
-    turning = asyncio.create_task(link.turn.run())
-    await asyncio.sleep(POSTGRES_LOCK_TIMEOUT_MS / 1_000 + 0.3)
-    assert not turning.done()
-    holder.close()
-    async with asyncio.timeout(5):
-        while house.credits() != 1_000:
-            await asyncio.sleep(0.01)
-    turning.cancel()
-    await asyncio.gather(turning, return_exceptions=True)
-
-
-@awaited
-async def test_a_turn_that_is_canceled_at_any_moment_leaves_the_database_usable(house: House) -> None:
-    await house.send(phones(300))
-    link = house.turn(window=5)
-    for steps in range(40):
-        link.answer(*link.open.values())
-        turning = asyncio.create_task(link.turn.once())
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        turning.cancel()
-        await asyncio.gather(turning, return_exceptions=True)
-        async with asyncio.timeout(5):
-            await link.turn.once()
-    await until_nothing_waits(link)
-    assert not twice(link)
-    assert house.statuses() == ["sent"] * 300

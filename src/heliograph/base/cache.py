@@ -109,8 +109,8 @@ class ConfigCache:
     async def refresh(self) -> None:
         """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read."""
         async with self._refreshing:
-            asked_s = clock.monotonic_s()
-            if await asyncio.to_thread(self._read_epoch) != self.epoch:
+            asked_s, epoch = await asyncio.to_thread(self._read_epoch)
+            if epoch != self.epoch:
                 remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
                 self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
             self._seen_s = asked_s
@@ -123,9 +123,10 @@ class ConfigCache:
         self._seen_s = max(self._seen_s, asked_s)
         return True
 
-    def _read_epoch(self) -> int:
+    def _read_epoch(self) -> tuple[float, int]:
+        """The epoch, and a moment from which on it is known to have been that: waiting for a thread or a connection makes it no older."""
         with self._db.read() as tx:
-            return config.epoch(tx)
+            return clock.monotonic_s(), config.epoch(tx)
 
     async def poll(self) -> None:
         """Runs until cancelled."""

@@ -84,7 +84,7 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight -= weight
         return batch
 
-    async def _carry_out(self, items: Sequence[Item], again: bool = False) -> Sequence[Outcome | ServiceError]:
+    async def _carry_out(self, items: Sequence[Item], again: bool = False, tries: int = CONFLICT_TRIES) -> Sequence[Outcome | ServiceError]:
         lost = conflicts = 0
         while True:
             try:
@@ -95,7 +95,7 @@ class Batcher(Generic[Item, Outcome]):
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
             except (exc.DBAPIError, asyncpg.PostgresError) as error:
-                if is_conflict(error) and conflicts < CONFLICT_TRIES:
+                if is_conflict(error) and conflicts < tries:
                     conflicts += 1
                     continue
                 return await self._halve(items, error, again)
@@ -104,8 +104,8 @@ class Batcher(Generic[Item, Outcome]):
 
     async def _halve(self, items: Sequence[Item], error: Exception, again: bool) -> Sequence[Outcome | ServiceError]:
         if len(items) > 1:
-            middle = len(items) // 2
-            return [*await self._carry_out(items[:middle], again), *await self._carry_out(items[middle:], again)]
+            middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES  # one stuck lock must not hold the lane for each half anew
+            return [*await self._carry_out(items[:middle], again, tries), *await self._carry_out(items[middle:], again, tries)]
         if is_conflict(error):
             return [Unavailable("The database is busy.")]
         log.error("batch_item_failed", **told(error))

@@ -117,8 +117,8 @@ class Row(NamedTuple):
 class House:
     """One account with a sender and credits, one carrier with a route to it. `turn()` gives the carrier's turn and scripted link."""
 
-    def __init__(self, url: str) -> None:
-        self.db = LossyDatabase(url)
+    def __init__(self, url: str, database: type[LossyDatabase] = LossyDatabase) -> None:
+        self.db = database(url)
         self.cache = ConfigCache(self.db)
         self.woken: list[set[int]] = []
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append)

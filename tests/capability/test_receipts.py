@@ -287,3 +287,16 @@ async def test_all_parked_receipts_are_read_anew_however_many_there_are(house: H
     await link.turn.once()
     assert await rematch(house.db, house.carrier_id, "dec", 0, clock.now_ms()) == 10
     assert house.statuses() == ["delivered"] * 10
+
+
+@awaited
+async def test_ids_of_one_digit_prove_no_base(house: House) -> None:
+    link = await house.submitted(phones(12))
+    for k, submission in enumerate(link.submitted, 1):
+        link.answer(submission, ref=f"{k:x}")
+    for k, submission in enumerate(link.submitted, 1):
+        link.receive(str(k), submission.recipient)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"] * 9 + ["sent"] * 3
+    assert not link.turn.ids_match
+    assert await learn_id_format(house.db, house.carrier_id, 0) == "dec"

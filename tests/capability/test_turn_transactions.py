@@ -1,12 +1,23 @@
 """The transactions that turns and batches run in: canceled at any moment, opened by several at once, and their one order of locks."""
 
 import asyncio
+import re
 import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import psycopg
+import pytest
 
+from heliograph.base import clock
 from heliograph.base.db import Database
-from tests.factories import awaited
+from heliograph.base.hot import HotTx
+from heliograph.carriers import Outcome, Routes, load_routes
+from heliograph.messages import fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts, take_over
+from heliograph.messages.sweep import RESEND_AFTER_MS
+from tests.capability.sending import WORKER, House, LossyDatabase
+from tests.factories import awaited, open_carrier, open_route, phones
 
 
 @awaited
@@ -57,3 +68,96 @@ async def test_several_that_come_first_share_one_pool_of_connections(postgresql_
                                   " AND backend_type = 'client backend'").fetchone()
     assert left == (1,)  # of whoever empties the database after a test
     db.close()
+
+
+LOCK_ORDER = ["inflight", "carrier_refs", "messages", "wallets"]
+_LOCKING = re.compile(r"UPDATE (\w+)|DELETE FROM (\w+)|INSERT INTO (\w+)[^;]*?ON CONFLICT[^;]*?DO UPDATE|FROM (\w+)[^;]*?FOR UPDATE(?! SKIP)")
+
+
+class WatchedDatabase(LossyDatabase):
+    """Keeps, of each hot transaction, the tables whose rows it may have to wait for, in the order in which it first asked for them."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.waits: list[list[str]] = []
+
+    @asynccontextmanager
+    async def hot(self) -> AsyncIterator[HotTx]:
+        async with super().hot() as tx:
+            self.waits.append([])
+            yield WatchedTx(tx, self.waits[-1])
+
+
+class WatchedTx:
+    postgresql = True
+
+    def __init__(self, tx: HotTx, waits: list[str]) -> None:
+        self._tx = tx
+        self._waits = waits
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        self._note(sql)
+        return await self._tx.fetch(sql, *args)
+
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        if columns[0]:
+            self._note(sql)
+        return await self._tx.over(sql, *columns)
+
+    def _note(self, sql: str) -> None:
+        for names in _LOCKING.findall(sql):
+            table = next(name for name in names if name)
+            if table in LOCK_ORDER and table not in self._waits:
+                self._waits.append(table)
+
+
+@pytest.fixture
+def watched(postgresql_url: str) -> House:
+    return House(postgresql_url, WatchedDatabase)
+
+
+@awaited
+async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House) -> None:
+    """In flight, carrier refs, messages, wallets; within each by id. So no two of them can wait for each other.
+
+    Not in this order, because nobody waits there: the queue (SKIP LOCKED, and what was got so), rows that are only inserted (sends, messages,
+    ledger entries, and Idempotency-Keys, which the lock on their account's wallet guards), and the claim's rows in flight (of messages that
+    were got from the queue). On SQLite each of them is alone.
+    """
+    house, db = watched, watched.db
+    assert isinstance(db, WatchedDatabase)
+    second = open_carrier(db, "second", prefix=None)
+    open_route(db, "carrier", "second")
+
+    await house.send(phones(5), key="k-1")
+    await house.send(phones(600), "x" * 161, validity_s=60, dry_run=True)
+    await house.send(phones(20, first=100), "x" * 161, validity_s=60)
+    link = house.turn(window=30)
+    await link.turn.once()
+    accepted, refused, doubtful, throttled, *_ = list(link.open.values())
+    link.answer(accepted, ref="6b0000")
+    link.answer(refused, outcome=Outcome.REFUSED)
+    link.answer(doubtful, outcome=Outcome.UNANSWERED)
+    link.answer(throttled, outcome=Outcome.THROTTLED)
+    link.receive(str(0x6B0000), accepted.recipient)
+    link.receive("c1", doubtful.recipient)
+    await link.turn.once()
+    now_ms = clock.now_ms()
+    with db.read() as tx:
+        routes = Routes(load_routes(tx))
+    assert await fail_over(db, routes, frozenset({house.carrier_id}))
+    assert await learn_id_format(db, house.carrier_id, 0) == "dec"
+    assert await rematch(db, house.carrier_id, "dec", 0, now_ms) == 1
+    assert await match_doubts(db, house.carrier_id, 0, now_ms) == 1
+    other = house.turn(carrier_id=second, window=4)
+    await other.turn.once()
+    await take_over(db, WORKER + 1, now_ms)
+    clock.move(by_ms=RESEND_AFTER_MS)
+    await fail_expired(db, clock.now_ms())
+    assert await settle_doubts(db, second, clock.now_ms(), resend=True)
+    assert house.credits() > 955
+    house.assert_sound()
+
+    out_of_order = [waits for waits in db.waits if waits != [table for table in LOCK_ORDER if table in waits]]
+    assert not out_of_order
+    assert LOCK_ORDER in db.waits  # the scenario has met them all

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import sqlalchemy as sa
@@ -31,6 +31,7 @@ from heliograph.carriers import (
     remember_id_format,
 )
 from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
+from heliograph.messages.receipts import AS_IS
 from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
@@ -39,6 +40,7 @@ PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ah
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
+PARKED_KEPT_MS: Final = 72 * 3_600_000
 
 log = structlog.get_logger(__name__)
 
@@ -211,22 +213,25 @@ class Dispatch:
             self.wake(set(self._running))
         for running in list(self._running.values()):
             carrier = running.carrier
-            await messages.match_doubts(self._db, carrier.id, since_ms, now_ms)
+            if running.turn.carrier.id_format == "auto":
+                await self._learn(running, now_ms)
+            else:  # before, a parked receipt may be any message's
+                await messages.match_doubts(self._db, carrier.id, since_ms, now_ms)
             await messages.settle_doubts(self._db, carrier.id, now_ms, resend=carrier.settings.get("in_doubt", "resend") == "resend")
-            if running.turn.carrier.id_format == "auto" and not running.turn.ids_match:
-                await self._learn(carrier, since_ms, now_ms)
 
-    async def _learn(self, carrier: Carrier, since_ms: int, now_ms: int) -> None:
-        id_format = await messages.learn_id_format(self._db, carrier.id, since_ms)
+    async def _learn(self, running: Running, now_ms: int) -> None:
+        """How a carrier's receipts print its ids is remembered once it has shown."""
+        carrier, turn, since_ms = running.carrier, running.turn, now_ms - PARKED_KEPT_MS
+        id_format = AS_IS if turn.ids_match else await messages.learn_id_format(self._db, carrier.id, since_ms)
         if id_format is None:
             return
         log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
         await asyncio.to_thread(self._remember, carrier.id, id_format)
+        turn.carrier = replace(turn.carrier, id_format=id_format)  # before the parked ones are read: nothing parks in between
         await messages.rematch(self._db, carrier.id, id_format, since_ms, now_ms)
 
     def _remember(self, carrier_id: int, id_format: str) -> None:
-        with self._db.write() as tx:
-            remember_id_format(tx, carrier_id, id_format)
+        self._db.transact(lambda tx: remember_id_format(tx, carrier_id, id_format))
 
 
 def _facts(carrier: Carrier) -> messages.CarrierFacts:

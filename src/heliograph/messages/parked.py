@@ -34,7 +34,7 @@ _ON_THE_WIRE: Final = """
 _KNOWN_REF: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = $1 AND r.ref = $2"""
 _ANY_MATCHED: Final = """
-    SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NOT NULL AND receipt_state IS NOT NULL LIMIT 1"""
+    SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NOT NULL AND receipt_state IS NOT NULL AND length(ref) > 1 LIMIT 1"""
 
 
 async def match_doubts(db: Database, carrier_id: int, since_ms: int, now_ms: int) -> int:

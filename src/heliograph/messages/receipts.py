@@ -15,6 +15,7 @@ from heliograph.carriers import Answer, Outcome, Receipt
 from heliograph.messages import turn_sql
 from heliograph.messages.states import FINAL_RECEIPTS
 
+AS_IS: Final = "as_is"  # a carrier's receipts print ids as its answers do; beside it there are dec and hex
 REF_MAX: Final = 65  # message_id of SMPP 3.4, 5.2.23
 ERROR_MAX: Final = 32  # these three: as wide as their columns
 SENDER_MAX: Final = 21
@@ -45,6 +46,11 @@ def canonical_of_receipt(ref: str, id_format: str) -> str:
     if id_format == "hex" and re.fullmatch(r"[0-9a-fA-F]{1,32}", text, re.ASCII):
         return str(int(text, 16))
     return canonical(text)
+
+
+def tells_base(ref: str) -> bool:
+    """Whether an id would read otherwise in another base: 1 to 9 are the same in all."""
+    return len(ref) > 1
 
 
 async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[Answer], receipts: Sequence[Receipt], now_ms: int) -> list[Ref]:

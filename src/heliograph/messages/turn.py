@@ -43,7 +43,7 @@ class CarrierFacts:
     id: int
     name: str
     receipts: str = "all"  # all, last or none
-    id_format: str = "auto"  # how receipts print the carrier's ids: auto, hex or dec
+    id_format: str = "auto"  # how receipts print the carrier's ids: auto (not known yet), as_is, hex or dec
 
 
 class Turn:
@@ -215,7 +215,7 @@ class Turn:
         for ref in refs:
             row = changes.messages.get(ref.message_id or "")
             if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
-                self.ids_match = True
+                self.ids_match |= receipts.tells_base(ref.ref)
                 settle_receipt(row, ref.parts or 0, ReceiptState(ref.state), ref.error, now_ms)
         await store_changes(tx, self.carrier.id, changes)
 

@@ -16,8 +16,12 @@ RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serializati
 
 def is_conflict(error: BaseException) -> bool:
     """True for what the same transaction, run again, may well not meet: deadlock, serialization failure, a lock not got in time."""
+    return _sqlstate(error) in RETRIED_SQLSTATES
+
+
+def _sqlstate(error: BaseException) -> str:
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    return getattr(cause, "sqlstate", None) in RETRIED_SQLSTATES
+    return getattr(cause, "sqlstate", None) or ""
 
 
 @contextmanager
@@ -25,12 +29,19 @@ def reachable() -> Iterator[None]:
     """Turns "the database cannot be used right now" into 503; every other error stays what it is."""
     try:
         yield
-    except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError,
-            asyncpg.TooManyConnectionsError, asyncpg.DiskFullError, asyncpg.QueryCanceledError,
-            asyncpg.IdleInTransactionSessionTimeoutError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
+    except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
             OSError) as error:  # refused, reset, no such host, no answer in time
         raise Unavailable("The database is not reachable.") from error
-    except (exc.OperationalError, sqlite3.OperationalError) as error:
-        if is_conflict(error):
+    except (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError) as error:
+        if is_conflict(error) or not _is_outage(error):
             raise
         raise Unavailable("The database is not reachable.") from error
+
+
+# Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection, read-only after a fail-over, sign-in,
+# no such database, resources (a full disk, too many connections), objects in another state, an operator, the system.
+OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
+
+
+def _is_outage(error: BaseException) -> bool:
+    return isinstance(error, exc.OperationalError | sqlite3.OperationalError) or _sqlstate(error).startswith(OUTAGE_CLASSES)

@@ -17,7 +17,7 @@ POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
 POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
 CONNECT_TIMEOUT_S: Final = 1
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
-SYNC_CONNECTIONS_MAX: Final = 8
+SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
 
 
 class FairLock:

@@ -86,7 +86,7 @@ class Dispatch:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(self._stop(running) for running in self._running.values()))
+        await asyncio.gather(*(self._stop(running) for running in self._running.values()), return_exceptions=True)
         while not self._states.empty():
             await self._record_state(*self._states.get_nowait())
 
@@ -153,14 +153,24 @@ class Dispatch:
 
     async def _record_states(self) -> None:
         """Carriers' states are kept in the database, for the operator and for routing."""
+        latest: dict[int, tuple[LinkState, str]] = {}  # of each carrier, what is not stored yet
         while True:
-            await self._record_state(*await self._states.get())
+            if not latest or not self._states.empty():
+                carrier_id, state, detail = await self._states.get()
+                latest[carrier_id] = (state, detail)
+            for carrier_id, (state, detail) in list(latest.items()):
+                if await self._record_state(carrier_id, state, detail):
+                    del latest[carrier_id]
+            if latest:
+                await asyncio.sleep(SWEEP_S)
 
-    async def _record_state(self, carrier_id: int, state: LinkState, detail: str) -> None:
+    async def _record_state(self, carrier_id: int, state: LinkState, detail: str) -> bool:
         try:
             await asyncio.to_thread(self._record, carrier_id, state, detail)
         except Exception as error:  # noqa: BLE001  whatever it was, the next state must be recorded
             log.error("carrier_state_not_recorded", state=state.value, **told(error))
+            return False
+        return True
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
@@ -169,7 +179,7 @@ class Dispatch:
     # sweeps
 
     async def _sweep(self) -> None:
-        down: frozenset[int] = frozenset()
+        down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
         sweeps = 0
         while True:
             await asyncio.sleep(SWEEP_S)
@@ -179,12 +189,18 @@ class Dispatch:
                     await asyncio.to_thread(self._make_partitions)
                 if sweeps % SCAN_EVERY_SWEEPS == 1:
                     await self._measure()
-                    await messages.fail_expired(self._db, clock.now_ms())
+                    await self._fail_expired()
                 routes, now_down = await asyncio.to_thread(self._routing, down)
                 await self._sweep_once(routes, now_down)
                 down = now_down
             except Exception as error:  # noqa: BLE001  whatever it was, the next sweep must come
                 log.error("sweep_failed", **told(error))
+
+    async def _fail_expired(self) -> None:
+        """All whose validity has ended, in small batches; the rest of a very long queue at the next look."""
+        until_s = clock.monotonic_s() + SWEEP_S
+        while await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s:
+            pass
 
     def _make_partitions(self) -> None:
         with self._db.write() as tx:
@@ -198,7 +214,7 @@ class Dispatch:
             metrics.QUEUE_AGE.labels(running.carrier.name).set(age_s)
             metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
 
-    def _routing(self, known_down: frozenset[int]) -> tuple[Routes, frozenset[int]]:
+    def _routing(self, known_down: frozenset[int] | None) -> tuple[Routes, frozenset[int]]:
         with self._db.read() as tx:
             routes, down = Routes(load_routes(tx)), down_carriers(tx, clock.now_ms())
         if down != known_down:  # new messages must take the other carrier too

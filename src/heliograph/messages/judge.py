@@ -109,8 +109,10 @@ class Accepted:
 
 def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int) -> Accepted | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was."""
-    sender = facts.senders.get(request.sender.lower())
-    if sender is None and not (request.sandbox and request.sender.lower() == SANDBOX_SENDER.lower()):
+    asked = request.sender.lower()
+    asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked  # a leading + of digits is dropped, as when it was registered
+    sender = facts.senders.get(asked)
+    if sender is None and not (request.sandbox and asked == SANDBOX_SENDER.lower()):
         return InvalidRequest(f"The sender {request.sender!r} is not approved for this account.", reason="sender_not_approved")
     accepted = _sort_recipients(request, sender or SANDBOX_SENDER, facts, tariff)
     if not accepted.recipients:

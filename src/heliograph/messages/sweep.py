@@ -19,7 +19,7 @@ _EXPIRED_RUNS: Final = """
     WHERE expires_at_ms <= $1 LIMIT $2"""
 _RUNS_OF: Final = """
     SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
-    WHERE carrier_id = $1 ORDER BY rank_us LIMIT $2"""
+    WHERE carrier_id = $1 AND prefix = $2 ORDER BY rank_us LIMIT $3"""
 _DOUBTS: Final = """
     SELECT i.message_id, i.part, i.carrier_id, i.prefix, i.attempt, i.expires_at_ms, s.type FROM inflight i
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
@@ -51,7 +51,8 @@ async def fail_expired(db: Database, now_ms: int) -> int:
         await turn_sql.QUEUE.rows(tx, rests)
         changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
         for row in changes.messages.values():
-            move(row, FAILED, now_ms, "expired")
+            if row.status == QUEUED:  # a late answer may have settled it meanwhile: then its other try ends here
+                move(row, FAILED, now_ms, "expired")
         await store_changes(tx, 0, changes)
     return len(numbers)
 
@@ -69,9 +70,11 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
         for message_id, _, _, prefix, attempt, expires_at_ms, _ in doubts:
             row = changes.messages[message_id]
+            if row.status != QUEUED:
+                continue  # a late answer of another try has settled it
             if expires_at_ms <= now_ms:
                 move(row, FAILED, now_ms, "unknown")
-            elif row.status == QUEUED:
+            else:
                 changes.requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
         await store_changes(tx, carrier_id, changes)
     return len(doubts)
@@ -82,12 +85,14 @@ async def fail_over(db: Database, routes: Routes, down: frozenset[int]) -> int:
     moved = 0
     for carrier_id in sorted(down):
         async with db.hot() as tx:
-            runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), carrier_id, BATCH_MAX)
-            targets = [(run, _next_carrier(routes, run[6], down)) for run in runs]
-            moving = [(run, target) for run, target in targets if target is not None]
-            await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run, _ in moving])
-            await turn_sql.QUEUE_AGAIN.rows(tx, [(target, *run[1:]) for run, target in moving])  # parts of a message may move one after the other
-            moved += len(moving)
+            for (prefix,) in await tx.fetch("SELECT DISTINCT prefix FROM queue WHERE carrier_id = $1", carrier_id):
+                target = _next_carrier(routes, prefix, down)
+                if target is None:
+                    continue  # these wait for the carrier; they must not stand before those that need not
+                runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), carrier_id, prefix, BATCH_MAX)
+                await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run in runs])
+                await turn_sql.QUEUE_AGAIN.rows(tx, [(target, *run[1:]) for run in runs])  # parts of a message may move one after the other
+                moved += len(runs)
     return moved
 
 

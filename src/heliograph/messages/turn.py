@@ -32,6 +32,7 @@ CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
 POLL_S: Final = 0.25  # when nothing wakes it: what another process queued, retries whose time has come
 BUSY_POLL_S: Final = 0.01  # when only the rate held it back
 AFTER_FAULT_S: Final = 0.25
+FINISH_TRIES: Final = 20  # 5 s: a process that stops must be gone within 30
 
 log = structlog.get_logger(__name__)
 
@@ -133,10 +134,18 @@ class Turn:
 
     async def finish(self) -> None:
         """Records what is left after the link was closed; claimed but unwritten parts go back to the queue."""
+        tries = FINISH_TRIES
         while self._answers or self._receipts or self._buffer or self._uncertain:
             self._uncertain = bool(self._buffer) or self._uncertain
             self._buffer.clear()
-            await self.once()
+            try:
+                await self.once()
+            except Exception as error:  # noqa: BLE001  what is left stays in flight, and the next process takes it over
+                tries -= 1
+                if tries == 0:
+                    log.error("turn_not_finished", carrier=self.carrier.name, **told(error), events=len(self._answers) + len(self._receipts))
+                    return
+                await asyncio.sleep(AFTER_FAULT_S)
 
     async def once(self) -> float:
         """One turn. Answers how long to wait for the next one, in seconds, if nothing wakes it."""

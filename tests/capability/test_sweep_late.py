@@ -1,0 +1,84 @@
+"""Sweeps beside late answers, other routes and an outage: what is settled stays settled, and what can go on does."""
+
+import asyncio
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.carriers import Outcome
+from heliograph.messages import fail_expired, fail_over
+from tests.capability.sending import House
+from tests.capability.test_sweep import in_doubt, routes, settle
+from tests.factories import awaited, open_carrier, open_route, phones, send_request
+
+DAY_MS = 86_400_000
+IN_DOUBT_MS = 121_000
+LONDON = "447911123456"
+READ_ONLY, WRITE = "SET TRANSACTION READ ONLY", "UPDATE config SET epoch = epoch + 1"  # as after a fail-over that left us on a standby
+
+
+@awaited
+async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_try_in_doubt(house: House) -> None:
+    link = await in_doubt(house)
+    first = link.submitted[0]
+    clock.move(by_ms=IN_DOUBT_MS)
+    await settle(house)
+    await link.turn.once()
+    link.answer(link.submitted[1], outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    link.answer(first, late=True)
+    await link.turn.once()
+    clock.move(by_ms=DAY_MS)
+    await settle(house)
+    assert house.statuses() == ["sent"]
+
+
+@awaited
+async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_other_try_in_the_queue(house: House) -> None:
+    link = await in_doubt(house)
+    first = link.submitted[0]
+    link.window = 0
+    clock.move(by_ms=IN_DOUBT_MS)
+    await settle(house)
+    link.answer(first, late=True)
+    await link.turn.once()
+    clock.move(by_ms=DAY_MS)
+    await fail_expired(house.db, clock.now_ms())
+    assert house.statuses() == ["sent"]
+
+
+@awaited
+async def test_what_has_another_carrier_does_not_wait_behind_what_has_none(house: House) -> None:
+    open_carrier(house.db, "second", prefix=None)
+    open_route(house.db, "carrier", prefix="233")
+    open_route(house.db, "carrier", "second", prefix="44")
+    await house.cache.refresh()
+    await asyncio.gather(*(house.acceptor.accept(send_request(house.amina, phone)) for phone in phones(500)))
+    await house.send(LONDON)
+    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id})) == 1
+
+
+@awaited
+async def test_a_database_that_only_reads_is_unavailable_and_not_our_fault(postgresql_url: str) -> None:
+    db = Database(postgresql_url)
+    with pytest.raises(Unavailable):
+        await _write_hot(db)
+    with pytest.raises(Unavailable):
+        _write(db)
+    await db.close_hot()
+    db.close()
+
+
+async def _write_hot(db: Database) -> None:
+    async with db.hot() as tx:
+        await tx.fetch(READ_ONLY)
+        await tx.fetch(WRITE)
+
+
+def _write(db: Database) -> None:
+    with db.write() as tx:
+        tx.execute(sa.text(READ_ONLY))
+        tx.execute(sa.text(WRITE))

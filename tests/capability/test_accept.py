@@ -11,6 +11,7 @@ from heliograph.messages.accept import LARGE_SEND
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.answer import send_answer
 from heliograph.messages.tables import messages, queue, sends
+from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
 from tests.capability.sending import House
 from tests.factories import PHONE, SENDER, awaited, phones, send_request
@@ -159,4 +160,13 @@ async def test_equal_keys_in_both_lanes_are_one_send(house: House) -> None:
     house.assert_sound()
 
 
-# a batch never fails for one
+@awaited
+async def test_a_key_is_free_again_after_72_hours(house: House) -> None:
+    await house.send(key="k-1")
+    clock.move(by_ms=KEPT_MS - 60_000)
+    assert (await house.send(key="k-1")).replayed
+    clock.move(by_ms=60_000)
+    assert not (await house.send(text="another", key="k-1")).replayed
+    assert (await house.send(text="another", key="k-1")).replayed
+    assert isinstance(await house.tried(key="k-1"), Conflict)
+    assert (house.sends(), house.count(idempotency_keys)) == (2, 1)

@@ -1,7 +1,6 @@
 """Accepting when something goes wrong or changes meanwhile: a bad request, a lost COMMIT, no database, another configuration."""
 
 import asyncio
-from collections import Counter
 
 import psycopg
 import pytest
@@ -163,20 +162,6 @@ async def test_large_sends_have_a_lane_of_their_own(house: House) -> None:
     assert not large[2].done()
     await asyncio.gather(*large)
     assert house.count(messages) == 30_001
-
-
-@awaited
-async def test_several_accounts_share_a_carrier_evenly(house: House) -> None:
-    others = [open_account(house.db, name, credits=1_000) for name in ("bilal", "chidi")]
-    for account_id, first in zip((house.amina, *others), (0, 10_000, 20_000), strict=True):
-        await house.send(phones(600, first=first), account_id=account_id)
-    link = house.turn(window=60)
-    for _ in range(10):
-        await link.turn.once()
-        link.answer(*link.open.values())
-    shares = Counter(int(s.recipient) % 100_000 // 10_000 for s in link.submitted)
-    assert len(link.submitted) == 600
-    assert max(shares.values()) - min(shares.values()) <= 120, shares
 
 
 @awaited

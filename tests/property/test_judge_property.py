@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
 from heliograph.messages.answer import Send, exceptions_of, send_answer
-from heliograph.messages.judge import FAIR_SPACING_US, Accepted, AccountFacts, Tariff, WalletState, judge
+from heliograph.messages.judge import Accepted, AccountFacts, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
 from tests.factories import send_request
 
@@ -36,17 +36,17 @@ def judged(draw: st.DrawFn) -> tuple[WalletState, WalletState, list[tuple[SendRe
                          draw(st.none() | st.integers(0, 60)))
     tariff = Tariff(Routes(draw(ROUTES)), Rates(draw(RATES)), draw(st.sampled_from([frozenset(), frozenset({2}), frozenset({2, 3})])))
     credits = draw(st.integers(0, 100))
-    purse = WalletState(credits, 0, 0, 0)
+    purse = WalletState(credits, 0, 0)
     verdicts = []
     for at, request in enumerate(draw(st.lists(requests(), max_size=8))):
-        before = (purse.sms_credits, purse.next_rank_us, purse.spent_credits)
+        before = (purse.sms_credits, purse.spent_credits)
         verdict = judge(request, facts, tariff, purse, NOW_MS + at)
         if isinstance(verdict, ServiceError) or request.sandbox or request.dry_run:
-            assert (purse.sms_credits, purse.next_rank_us, purse.spent_credits) == before
+            assert (purse.sms_credits, purse.spent_credits) == before
         verdicts.append((request, verdict))
     if facts.daily_credits is not None:
         assert credits - purse.sms_credits <= facts.daily_credits
-    return WalletState(credits, 0, 0, 0), purse, verdicts
+    return WalletState(credits, 0, 0), purse, verdicts
 
 
 Story = tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]
@@ -93,15 +93,6 @@ def test_runs_hold_every_message_once_in_order_and_keep_to_one_carrier(story: St
             for run in verdict.runs:
                 assert set(verdict.carriers[run.first : run.first + run.messages]) == {run.carrier_id}
             assert all((a.carrier_id, a.prefix) != (b.carrier_id, b.prefix) for a, b in pairwise(verdict.runs))
-
-
-@given(judged())
-def test_an_accounts_charged_messages_never_share_a_place_in_the_queue(story: Story) -> None:
-    free_us = 0
-    for request, verdict in story[2]:
-        if isinstance(verdict, Accepted) and not request.sandbox and not request.dry_run:
-            assert verdict.rank_us >= max(free_us, NOW_MS * 1_000)
-            free_us = verdict.rank_us + FAIR_SPACING_US * len(verdict.recipients)
 
 
 @given(judged())

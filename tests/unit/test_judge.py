@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
-from heliograph.messages.judge import DAY_MS, FAIR_SPACING_US, Accepted, AccountFacts, Run, Tariff, WalletState, judge
+from heliograph.messages.judge import DAY_MS, Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
 from tests.factories import send_request
 
@@ -17,8 +17,8 @@ FACTS = AccountFacts(senders={"amina": "AMINA"}, countries=None, daily_credits=N
 TARIFF = Tariff(Routes([Route("233", (MTN, VODAFONE)), Route("", (ABROAD, MTN)), Route("254", ())]), Rates([Rate(GENERAL, "NG", 3)]))
 
 
-def wallet(credits: int = 1_000, *, next_rank_us: int = 0, spent_day: int = 0, spent: int = 0) -> WalletState:
-    return WalletState(credits, next_rank_us, spent_day, spent)
+def wallet(credits: int = 1_000, *, spent_day: int = 0, spent: int = 0) -> WalletState:
+    return WalletState(credits, spent_day, spent)
 
 
 def send(*to: str, text: str = "hello", **fields: object) -> SendRequest:
@@ -134,14 +134,6 @@ def test_the_daily_cap_counts_what_was_spent_today_in_utc() -> None:
     yesterdays = wallet(spent_day=TODAY - 1, spent=10)
     accepted(send(ACCRA), yesterdays, capped)
     assert (yesterdays.spent_day, yesterdays.spent_credits) == (TODAY, 1)
-
-
-def test_an_account_takes_its_place_in_the_queue_behind_its_own_messages_and_nobody_elses() -> None:
-    busy, idle = wallet(next_rank_us=(NOW_MS + 60_000) * 1_000), wallet(next_rank_us=(NOW_MS - 60_000) * 1_000)
-    assert accepted(send(ACCRA), idle).rank_us == NOW_MS * 1_000
-    assert idle.next_rank_us == NOW_MS * 1_000 + FAIR_SPACING_US
-    assert accepted(send(ACCRA, KUMASI), busy).rank_us == (NOW_MS + 60_000) * 1_000
-    assert busy.next_rank_us == (NOW_MS + 60_000) * 1_000 + 2 * FAIR_SPACING_US
 
 
 def test_sandbox_goes_to_the_simulator_with_a_price_that_nobody_pays() -> None:

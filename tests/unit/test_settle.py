@@ -4,6 +4,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.messages.fair import rank_ahead
 from heliograph.messages.settle import Changes, InFlight, MessageRow, Requeued, agrees, move, refund_due, settle_answer, settle_receipt
 
 NOW_MS = 1_800_000_000_000
@@ -31,7 +32,7 @@ def settle(row: MessageRow, *answers: Answer, taken_back: bool = False, receipt_
 
 def requeued(attempt: int, delay_ms: int, segments: int = 1) -> Requeued:
     """Back in its old place, which is the time it was made."""
-    return Requeued(MADE_MS * 1_000, MESSAGE, SEND, segments, "233", attempt, NOW_MS + delay_ms, EXPIRES_MS)
+    return Requeued(rank_ahead(MADE_MS), MESSAGE, SEND, segments, "233", attempt, NOW_MS + delay_ms, EXPIRES_MS)
 
 
 @pytest.mark.parametrize(("outcome", "attempt", "back"), [

@@ -19,7 +19,8 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send, exceptions_of
-from heliograph.messages.judge import FAIR_SPACING_US, Accepted, AccountFacts, Tariff, WalletState, judge
+from heliograph.messages.fair import BULK_FROM_US, FairQueue, rank_ahead
+from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
 from heliograph.requests import KEPT_MS
 from heliograph.senders import approved_senders
@@ -45,6 +46,7 @@ class Acceptor:
         self._db = db
         self._cache = cache
         self._on_queued = on_queued
+        self._queue = FairQueue()
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 
@@ -81,7 +83,9 @@ class Acceptor:
             if not self._cache.confirm(locked[0][-1], started_s):
                 await self._cache.refresh()
                 tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
-            batch = Batch(locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
+            if self._queue.is_old():
+                self._queue.read(await accept_sql.heads(tx, BULK_FROM_US))
+            batch = Batch(self._queue, locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
             outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
             if batch.accepted:
                 await accept_sql.store(tx, batch.columns(), SALES_ID)
@@ -111,12 +115,14 @@ async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[st
 class Batch:
     """One transaction's sends: decided one after the other, then laid out as columns."""
 
-    def __init__(self, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]], stored: dict[str, Send]) -> None:
+    def __init__(self, queue: FairQueue, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]],
+                 stored: dict[str, Send]) -> None:
         self.now_ms = clock.now_ms()
         self.accepted: list[Accepted] = []
+        self._queue = queue
         self._known = known
         self._stored = stored
-        self._wallets = {row[0]: WalletState(row[1], row[2], row[3], row[4]) for row in locked}
+        self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
         self._rows = {row[0]: row for row in locked}
         self._sends: list[Send] = []
         self._entries: list[tuple[Any, ...]] = []
@@ -147,7 +153,7 @@ class Batch:
         self._sends.append(send)
         if accepted.credits_used:
             row = self._rows[send.account_id]
-            self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), send.account_id, row[6], -accepted.credits_used, row[5],
+            self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), send.account_id, row[5], -accepted.credits_used, row[4],
                                   accepted.credits_remaining, f"SMS to {send.message_count} recipient{'s' * (send.message_count > 1)}",
                                   ids.text_of_raw("snd", send.id), self.now_ms))
 
@@ -161,12 +167,17 @@ class Batch:
         return accept_sql.Columns(
             sends=_columns([_send_row(a, s) for a, s in zip(self.accepted, self._sends, strict=True)], 16),
             messages=self._message_columns(),
-            runs=_columns([(run.carrier_id, a.rank_us + run.first * FAIR_SPACING_US, ids.raw_of_number(a.request.number + 1 + run.first),
-                            run.messages, place, run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
+            runs=_columns([(run.carrier_id, self._rank_us(a.request, run), ids.raw_of_number(a.request.number + 1 + run.first), run.messages, place,
+                            run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
             keys=_columns([(a.request.key_account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
                            for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
             entries=_columns(self._entries, 9),
-            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 6))
+            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 5))
+
+    def _rank_us(self, request: SendRequest, run: Run) -> int:
+        if request.type == "otp":
+            return rank_ahead(self.now_ms)
+        return self._queue.rank_us(request.account_id, run.carrier_id, run.messages, self.now_ms)
 
     def _message_columns(self) -> tuple[list[Any], ...]:
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
@@ -182,9 +193,9 @@ class Batch:
 
     def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
         wallet, row = self._wallets[account_id], self._rows[account_id]
-        threshold, armed = row[7], bool(row[8])
+        threshold, armed = row[6], bool(row[7])
         still_armed = armed and (threshold is None or wallet.sms_credits >= threshold)
-        return account_id, wallet.sms_credits, wallet.next_rank_us, wallet.spent_day, wallet.spent_credits, still_armed
+        return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, still_armed
 
 
 def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:

@@ -10,13 +10,16 @@ from heliograph.base.hot import HotTx
 
 # Locks the batch's wallets in order of their ids, and tells the configuration's epoch.
 _LOCK_WALLETS: Final = """
-    SELECT account_id, sms_credits, next_rank_us, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+    SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
            (SELECT epoch FROM config)
     FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
 _LOCK_WALLETS_SQLITE: Final = """
-    SELECT account_id, sms_credits, next_rank_us, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+    SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
            (SELECT epoch FROM config)
     FROM wallets WHERE account_id = ?"""
+
+_HEADS: Final = """
+    SELECT c.id, (SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= $1 ORDER BY q.rank_us LIMIT 1) FROM carriers c"""
 
 _SEND_COLUMNS: Final = """s.id, s.account_id, s.sandbox, s.type, s.sender, s.encoding, s.segments, s.message_count, s.reference,
     s.credits_required, s.credits_used, s.credits_remaining, s.exceptions, s.created_at_ms"""
@@ -71,10 +74,8 @@ _STORE: Final = """
         FROM unnest($36::uuid[], $37::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::bigint[], $42::text[], $43::text[], $45::bigint[])
              AS l (id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms)
     )
-    UPDATE wallets SET sms_credits = w.sms_credits, next_rank_us = w.next_rank_us, spent_day = w.spent_day, spent_credits = w.spent_credits,
-                       credits_alarm_armed = w.armed
-    FROM unnest($46::uuid[], $47::bigint[], $48::bigint[], $49::int[], $50::bigint[], $51::bool[])
-         AS w (account_id, sms_credits, next_rank_us, spent_day, spent_credits, armed)
+    UPDATE wallets SET sms_credits = w.sms_credits, spent_day = w.spent_day, spent_credits = w.spent_credits, credits_alarm_armed = w.armed
+    FROM unnest($46::uuid[], $47::bigint[], $48::int[], $49::bigint[], $50::bool[]) AS w (account_id, sms_credits, spent_day, spent_credits, armed)
     WHERE wallets.account_id = w.account_id"""
 
 _STORE_SQLITE: Final = {
@@ -97,7 +98,7 @@ _STORE_SQLITE: Final = {
                                     description, reference, created_at_ms)
         VALUES (?, ?, ?, 'sms_charge', ?, 0, ?, ?, ?, ?, ?, ?)""",
     "wallets": """
-        UPDATE wallets SET sms_credits = ?, next_rank_us = ?, spent_day = ?, spent_credits = ?, credits_alarm_armed = ? WHERE account_id = ?""",
+        UPDATE wallets SET sms_credits = ?, spent_day = ?, spent_credits = ?, credits_alarm_armed = ? WHERE account_id = ?""",
 }
 
 
@@ -109,11 +110,16 @@ class Columns(NamedTuple):
     runs: tuple[list[Any], ...]  # carrier_id, rank_us, first_id, count, send, prefix
     keys: tuple[list[Any], ...]  # account_id, sandbox, path, key, body_sha256, send_id, created_at_ms
     entries: tuple[list[Any], ...]  # id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms
-    wallets: tuple[list[Any], ...]  # account_id, sms_credits, next_rank_us, spent_day, spent_credits, armed
+    wallets: tuple[list[Any], ...]  # account_id, sms_credits, spent_day, spent_credits, armed
 
 
 async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
     return await tx.over(_LOCK_WALLETS if tx.postgresql else _LOCK_WALLETS_SQLITE, account_ids)
+
+
+async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:
+    """Of each carrier: its id, and the rank of bulk that its queue serves next (None: none waits)."""
+    return await tx.fetch(_HEADS, bulk_from_us)
 
 
 async def find_keys(tx: HotTx, asked: Sequence[tuple[str, bool, str, str, int]]) -> list[Any]:

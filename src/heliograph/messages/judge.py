@@ -11,7 +11,6 @@ from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.text import Phone
 
-FAIR_SPACING_US: Final = 1_000  # virtual time between two messages of an account: 1,000 a second keep their place beside others
 PLANS_MAX: Final = 100_000
 DAY_MS: Final = 86_400_000
 SANDBOX_SENDER: Final = "SANDBOX"
@@ -73,7 +72,6 @@ class WalletState:
     """A wallet as its lock found it; judge moves it on."""
 
     sms_credits: int
-    next_rank_us: int
     spent_day: int
     spent_credits: int
     charged: bool = False
@@ -104,7 +102,6 @@ class Accepted:
     credits_required: int = 0
     credits_used: int = 0
     credits_remaining: int = 0
-    rank_us: int = 0
 
 
 def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int) -> Accepted | ServiceError:
@@ -177,7 +174,6 @@ def _settle_duplicates(accepted: Accepted) -> None:
 def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int) -> ServiceError | None:
     cost = accepted.credits_required
     if request.sandbox:  # the one place where charging is skipped
-        accepted.rank_us = now_ms * 1_000
         if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.recipients):
             return InsufficientCredits(required=cost, available=0)
         return None
@@ -192,6 +188,4 @@ def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet
     wallet.spent_day, wallet.spent_credits = today, spent + cost
     wallet.charged = True
     accepted.credits_used = cost
-    accepted.rank_us = max(now_ms * 1_000, wallet.next_rank_us)
-    wallet.next_rank_us = accepted.rank_us + FAIR_SPACING_US * len(accepted.recipients)
     return None

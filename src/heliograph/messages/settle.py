@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.messages.fair import rank_ahead
 from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED_BY_RECEIPT, NEXT, QUEUED, SENT, all_parts
 
 TRIES_MAX: Final = 3  # of a message whose submit_sm met a passing fault (promises.md section 3)
@@ -115,12 +116,12 @@ def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
 
 
 def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
-    """Back to the queue, at its old place: by the time it was made."""
+    """Back to the queue, ahead of all that has not had its turn yet."""
     if row.id in changes.requeued:
         return  # another part of it is on its way back already; the claim takes all missing parts
     retried = outcome is Outcome.RETRY
     delay_ms = RETRY_DELAYS_MS[was.attempt - 1] if retried else THROTTLED_DELAY_MS if outcome is Outcome.THROTTLED else 0
-    changes.requeued[row.id] = Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, was.prefix,
+    changes.requeued[row.id] = Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, was.prefix,
                                         was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms)
 
 

@@ -64,8 +64,8 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         held[account_id] += sum(paid_back)
         wallet = wallets[account_id]
         count = len(paid_back)
-        entries.append((ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, wallet[6], sum(paid_back), wallet[5], held[account_id],
+        entries.append((ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, wallet[5], sum(paid_back), wallet[4], held[account_id],
                         f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", ids.text_of_raw("snd", send_id), now_ms))
-    rows = [(account_id, credits, bool(wallets[account_id][8]) or credits >= (wallets[account_id][7] or 0)) for account_id, credits in held.items()]
+    rows = [(account_id, credits, bool(wallets[account_id][7]) or credits >= (wallets[account_id][6] or 0)) for account_id, credits in held.items()]
     await tx.over(_REFUND if tx.postgresql else _REFUND_SQLITE, *map(list, zip(*rows, strict=True)))
     await tx.over(_REFUND_ENTRIES if tx.postgresql else _REFUND_ENTRIES_SQLITE, *map(list, zip(*entries, strict=True)))

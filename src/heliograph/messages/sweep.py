@@ -7,6 +7,7 @@ from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.messages import turn_sql
+from heliograph.messages.fair import rank_ahead
 from heliograph.messages.settle import Changes, MessageRow, Requeued, move
 from heliograph.messages.states import FAILED, QUEUED
 from heliograph.messages.store import store_changes
@@ -102,10 +103,10 @@ def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | No
 
 
 async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]]:
-    """By carrier: how many messages wait, and how long the next one in line has, in seconds."""
+    """By carrier: how many messages wait, and how long the oldest one has, in seconds."""
     async with db.hot() as tx:
-        rows = await tx.fetch("SELECT carrier_id, sum(count), min(rank_us) FROM queue GROUP BY carrier_id")
-    return {row[0]: (int(row[1]), max(0.0, now_ms / 1_000 - row[2] / 1_000_000)) for row in rows}
+        rows = await tx.fetch("SELECT carrier_id, sum(count), min(CAST(first_id AS text)) FROM queue GROUP BY carrier_id")
+    return {row[0]: (int(row[1]), max(0, now_ms - ids.made_at_ms(int(row[2].replace("-", ""), 16))) / 1_000) for row in rows}
 
 
 async def take_over(db: Database, worker: int, now_ms: int) -> int:
@@ -136,7 +137,7 @@ async def unreceipted(db: Database, carrier_id: int, among: int) -> list[tuple[s
 
 
 def _back(row: MessageRow, prefix: str, attempt: int, now_ms: int, expires_at_ms: int) -> Requeued:
-    return Requeued(ids.made_at_ms(int(row.id, 16)) * 1_000, row.id, row.send_id, row.segments, prefix, attempt, now_ms, expires_at_ms)
+    return Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, prefix, attempt, now_ms, expires_at_ms)
 
 
 async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:

@@ -23,7 +23,7 @@ from heliograph.base.hot import HotTx
 from heliograph.base.outage import is_conflict
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import receipts, turn_sql
-from heliograph.messages.judge import FAIR_SPACING_US
+from heliograph.messages.fair import FAIR_SPACING_US
 from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
 from heliograph.messages.store import store_changes
 

@@ -71,7 +71,7 @@ _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 def open_wallet(tx: Connection, account_id: str, currency_code: str) -> Wallet:
     """An empty wallet for a new account. Raises InvalidRequest for what is no currency."""
     wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True)
-    tx.execute(wallets.insert().values(wallet._asdict() | {"next_rank_us": 0, "spent_day": 0, "spent_credits": 0}))
+    tx.execute(wallets.insert().values(wallet._asdict() | {"spent_day": 0, "spent_credits": 0}))
     return wallet
 
 

@@ -257,7 +257,6 @@ def upgrade() -> None:
         sa.Column('low_balance_amount_minor', sa.BigInteger(), nullable=True),
         sa.Column('credits_alarm_armed', sa.Boolean(), nullable=False),
         sa.Column('balance_alarm_armed', sa.Boolean(), nullable=False),
-        sa.Column('next_rank_us', sa.BigInteger(), nullable=False, comment="virtual time at which the account's next message is due (fair queue)"),
         sa.Column('spent_day', sa.Integer(), nullable=False, comment='days since 1970 (UTC) that spent_credits counts'),
         sa.Column('spent_credits', sa.BigInteger(), nullable=False),
         sa.CheckConstraint('balance_minor >= 0', name='wallets_balance'),

@@ -51,7 +51,8 @@ def test_each_recipient_has_its_place_in_the_answer(api: Service, amina: Actor) 
     ({**BODY, "recipients": ["0201234567"], "country_code": "GH"}, {"accepted": 1}), ({**BODY, "sender": "amina"}, {"accepted": 1}),
     ({**BODY, "message": "€" * 81, "max_segments": 2}, {"segments": 2, "credits_used": 2}), ({**BODY, "reference": "r-1"}, {"reference": "r-1"}),
     ({**BODY, "message": "ё"}, {"encoding": "UCS-2"}), ({**BODY, "validity_s": 60.0}, {"accepted": 1}),
-    ({**BODY, "reference": None}, {"reference": None})])
+    ({**BODY, "reference": None}, {"reference": None}), ({**BODY, "from": "AMINA", "to": PHONE}, {"accepted": 1}),
+    ({**BODY, "recipients": ["0201234567"], "countryCode": "GH", "country_code": "gh"}, {"accepted": 1})])
 def test_what_may_be_given(api: Service, amina: Actor, body: dict[str, Any], shown: dict[str, Any]) -> None:
     reply = api.post(amina, "/sms/send", body)
     assert reply.status == 200, reply
@@ -73,6 +74,9 @@ def test_unknown_fields_are_named_and_never_stored(api: Service, amina: Actor) -
     ({"countryCode": "XX"}, ["countryCode"]), ({"countryCode": "GH", "country_code": "NG"}, ["country_code"]), ({"from": "OTHER"}, ["from"]),
     ({"to": OTHER}, ["to"]), ({"reference": "x" * 129}, ["reference"]), ({"validity_s": 59}, ["validity_s"]), ({"validity_s": True}, ["validity_s"]),
     ({"max_segments": 11}, ["max_segments"]), ({"dry_run": "true"}, ["dry_run"]), ({"customer_id": 1}, ["customer_id"]),
+    ({"sender": None, "from": 1}, ["from"]), ({"recipients": None, "to": [PHONE, 2]}, ["to[1]"]), ({"country_code": "XX"}, ["country_code"]),
+    ({"recipients": [None] * 200}, [f"recipients[{k}]" for k in range(100)]),
+    ({"message": "x" * 1_531, "sender": 1, "recipients": [2]}, ["message", "recipients[0]", "sender"]),
     ({"sender": 1, "message": 2, "recipients": 3, "dry_run": 4}, ["sender", "message", "recipients", "dry_run"])])
 def test_all_bad_fields_are_named_together_and_nothing_is_stored(api: Service, amina: Actor, change: dict[str, Any], fields: list[str]) -> None:
     reply = api.post(amina, "/sms/send", {**BODY, **change})
@@ -82,11 +86,18 @@ def test_all_bad_fields_are_named_together_and_nothing_is_stored(api: Service, a
 
 @pytest.mark.parametrize(("change", "reason"), [
     ({"sender": "CHIDI"}, "sender_not_approved"), ({"recipients": ["1", "x"]}, "no_valid_recipient"), ({"message": "x" * 1_531}, "too_many_segments"),
-    ({"message": "x" * 161, "max_segments": 1}, "too_many_segments")])
+    ({"message": "x" * 161, "max_segments": 1}, "too_many_segments"), ({"message": "ж" * 671}, "too_many_segments")])
 def test_what_cannot_be_sent_says_why(api: Service, amina: Actor, change: dict[str, Any], reason: str) -> None:
     reply = api.post(amina, "/sms/send", {**BODY, **change})
     assert (reply.status, reply.code, reply.reason) == (400, "INVALID_REQUEST", reason)
     assert is_nothing_stored(api)
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    ({"message": ""}, "must have 1 character to 10 segments (1530 characters of the GSM alphabet, 670 with any other), not 0"),
+    ({"message": "x" * 1_531}, "takes 11 segments; allowed: 10"), ({"message": "x" * 161, "max_segments": 1}, "takes 2 segments; allowed: 1")])
+def test_a_text_that_is_too_short_or_too_long_is_told_what_is_allowed(api: Service, amina: Actor, change: dict[str, Any], told: str) -> None:
+    assert api.post(amina, "/sms/send", {**BODY, **change}).error["fields"] == [{"field": "message", "message": told}]
 
 
 def test_a_send_that_costs_more_than_the_wallet_holds_charges_nothing(api: Service, amina: Actor) -> None:

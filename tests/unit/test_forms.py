@@ -80,10 +80,35 @@ def test_an_alias_is_taken_for_the_name_and_both_may_say_the_same(body: dict[str
     assert form.warnings() == []
 
 
-def test_a_name_and_its_alias_that_differ_are_an_error() -> None:
+def test_a_name_and_its_alias_that_differ_once_they_are_read_are_an_error() -> None:
+    form = Form({"countryCode": "GH", "country_code": "gh"})
+    assert form.value("countryCode", "country_code", read=str.upper) == "GH"
+    form.finish()
     form = Form({"countryCode": "GH", "country_code": "KE"})
-    form.text("countryCode", "country_code", most=2)
+    form.value("countryCode", "country_code", read=str.upper)
     assert errors_of(form) == [("country_code", "differs from countryCode; give one of them")]
+
+
+@pytest.mark.parametrize(("body", "named"), [
+    ({"from": 1}, ["from"]), ({"sender": 1}, ["sender"]), ({"sender": None, "from": 1}, ["from"]), ({"sender": "A", "from": 1}, ["from"]),
+    ({"sender": 1, "from": 2}, ["sender", "from"])])
+def test_a_bad_field_is_named_as_it_was_sent(body: dict[str, Any], named: list[str]) -> None:
+    form = Form(body)
+    form.text("sender", "from", most=11)
+    assert [field for field, _ in errors_of(form)] == named
+
+
+def test_a_reason_of_its_own_stands_on_top_when_nothing_else_is_wrong() -> None:
+    form = Form({"a": 1})
+    form.refuse("message", "is too long", reason="too_many_segments")
+    form.refuse("message", "is much too long", reason="too_many_segments")
+    with pytest.raises(InvalidRequest) as alone:
+        form.finish()
+    form.text("a", most=1)
+    with pytest.raises(InvalidRequest) as among_others:
+        form.finish()
+    assert (alone.value.reason, among_others.value.reason) == ("too_many_segments", "invalid_field")
+    assert [field for field, _ in among_others.value.fields] == ["message", "message", "a"]
 
 
 def test_a_field_with_rules_of_its_own_says_what_is_wrong() -> None:
@@ -169,6 +194,12 @@ def test_a_querys_name_and_alias_that_differ_are_an_error() -> None:
     query = Query([("campaignId", "cmp_1"), ("campaign_id", "cmp_2")])
     query.text("campaignId", "campaign_id")
     assert errors_of(query) == [("campaign_id", "differs from campaignId; give one of them")]
+    query = Query([("campaignId", "cmp_1"), ("campaign_id", "cmp_1")])
+    assert query.text("campaignId", "campaign_id") == "cmp_1"
+    query.finish()
+    query = Query([("campaignId", "cmp_1"), ("campaign_id", "")])
+    query.text("campaignId", "campaign_id")
+    assert [field for field, _ in errors_of(query)] == ["campaign_id"]
 
 
 offsets = st.integers(-1_439, 1_439).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -10,79 +10,83 @@ from heliograph.base.errors import FieldError, InvalidRequest
 T = TypeVar("T")
 
 SHOWN_MAX: Final = 40  # characters of a bad value that an error repeats
-_NOTHING: Final = object()
+
+
+class BadParts(ValueError):
+    """What is wrong within a value, by its path from there: `[3]`."""
+
+    def __init__(self, parts: list[FieldError]) -> None:
+        super().__init__()
+        self.parts = parts
 
 
 class Form:
-    """A JSON object being read field by field. `null` counts as absent. Call `finish()` last: it raises for all bad fields together."""
+    """A JSON object being read field by field. `null` counts as absent. Call `finish()` last: it raises for all bad fields together.
+
+    An error names a field as it was sent, by its name or an alias. Both may be sent when they say the same once they are read."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self._unread = set(body)
+        self._reasons: set[str] = set()
         self.errors: list[FieldError] = []
 
-    def _take(self, name: str, aliases: tuple[str, ...], required: bool) -> Any:
-        found, said = _NOTHING, name
-        for candidate in (name, *aliases):
-            if candidate not in self._unread:
-                continue
-            self._unread.discard(candidate)
-            value = self._body[candidate]
-            if value is None:
-                continue
-            if found is not _NOTHING and found != value:
-                self.refuse(candidate, f"differs from {said}; give one of them")
-                continue
-            if found is _NOTHING:
-                found, said = value, candidate
-        if found is _NOTHING and required:
-            self.refuse(name, "is required")
-        return found
-
-    def refuse(self, field: str, message: str) -> None:
+    def refuse(self, field: str, message: str, *, reason: str = InvalidRequest.reason) -> None:
+        """`reason` stands in the answer when nothing else is wrong."""
         self.errors.append(FieldError(field, message))
+        self._reasons.add(reason)
 
     def text(self, name: str, *aliases: str, required: bool = False, least: int = 1, most: int) -> str | None:
-        value = self._take(name, aliases, required)
-        if value is _NOTHING:
-            return None
-        if not isinstance(value, str):
-            self.refuse(name, f"must be a string, not {shown(value)}")
-        elif not least <= len(value) <= most:
-            self.refuse(name, f"must have {least} to {most} characters, not {len(value)}")
-        else:
-            return value
-        return None
+        def read(value: Any) -> str:
+            text = as_text(value)
+            if not least <= len(text) <= most:
+                raise ValueError(f"must have {least} to {most} characters, not {len(text)}")
+            return text
+
+        return self.value(name, *aliases, read=read, required=required)
 
     def integer(self, name: str, *aliases: str, required: bool = False, least: int, most: int) -> int | None:
-        value = self._take(name, aliases, required)
-        if value is _NOTHING:
-            return None
-        number = int(value) if isinstance(value, float) and value.is_integer() else value  # 60.0 is one too (RFC 8259 section 6 draws no line)
-        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
-            self.refuse(name, f"must be an integer from {least} to {most}, not {shown(value)}")
-            return None
-        return number
+        def read(value: Any) -> int:
+            number = int(value) if isinstance(value, float) and value.is_integer() else value  # 60.0 is one too (RFC 8259 section 6 draws no line)
+            if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+                raise ValueError(f"must be an integer from {least} to {most}, not {shown(value)}")
+            return number
+
+        return self.value(name, *aliases, read=read, required=required)
 
     def boolean(self, name: str, *aliases: str, default: bool = False) -> bool:
-        value = self._take(name, aliases, required=False)
-        if value is _NOTHING:
-            return default
-        if not isinstance(value, bool):
-            self.refuse(name, f"must be true or false, not {shown(value)}")
-            return default
-        return value
+        def read(value: Any) -> bool:
+            if not isinstance(value, bool):
+                raise ValueError(f"must be true or false, not {shown(value)}")
+            return value
 
-    def value(self, name: str, *aliases: str, read: Callable[[Any], T | str], required: bool = False) -> T | None:
-        """A field with rules of its own: `read` returns the value, or raises ValueError with what is wrong with it."""
-        value = self._take(name, aliases, required)
-        if value is _NOTHING:
-            return None
-        try:
-            return read(value)  # type: ignore[return-value]
-        except ValueError as error:
-            self.refuse(name, str(error))
-            return None
+        value = self.value(name, *aliases, read=read)
+        return default if value is None else value
+
+    def value(self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False) -> T | None:
+        """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
+        given = [sent for sent in (name, *aliases) if self._take(sent)]
+        if required and not given:
+            self.refuse(name, "is required")
+        found: list[tuple[str, T]] = []
+        for sent in given:
+            try:
+                value = read(self._body[sent])
+            except BadParts as error:
+                for path, message in error.parts:
+                    self.refuse(f"{sent}{path}", message)
+            except ValueError as error:
+                self.refuse(sent, str(error))
+            else:
+                if found and found[0][1] != value:
+                    self.refuse(sent, f"differs from {found[0][0]}; give one of them")
+                found.append((sent, value))
+        return found[0][1] if found else None
+
+    def _take(self, name: str) -> bool:
+        """Whether the field was sent, and is not null; it counts as read."""
+        self._unread.discard(name)
+        return self._body.get(name) is not None
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored, and named."""
@@ -90,7 +94,8 @@ class Form:
 
     def finish(self) -> None:
         if self.errors:
-            raise InvalidRequest(_summary(self.errors), fields=self.errors)
+            reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
+            raise InvalidRequest(_summary(self.errors), reason=reason, fields=self.errors)
 
 
 class Query:
@@ -107,18 +112,18 @@ class Query:
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
-        found: str | None = None
-        for candidate in (name, *aliases):
-            value = self._values.pop(candidate, None)
+        found: list[tuple[str, str]] = []
+        for sent in (name, *aliases):
+            value = self._values.pop(sent, None)
             if value is None:
                 continue
-            if found is not None and found != value:
-                self.errors.append(FieldError(candidate, f"differs from {name}; give one of them"))
-            found = value
-        if found is not None and ("\0" in found or not 1 <= len(found) <= most):
-            self.errors.append(FieldError(name, f"must have 1 to {most} characters and no U+0000"))
-            return None
-        return found
+            if "\0" in value or not 1 <= len(value) <= most:
+                self.errors.append(FieldError(sent, f"must have 1 to {most} characters and no U+0000"))
+                continue
+            if found and found[0][1] != value:
+                self.errors.append(FieldError(sent, f"differs from {found[0][0]}; give one of them"))
+            found.append((sent, value))
+        return found[0][1] if found else None
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
         value = self.text(name)
@@ -162,6 +167,13 @@ def read_moment_ms(value: Any) -> int:
         except (ValueError, OverflowError):
             pass
     raise ValueError(f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}")
+
+
+def as_text(value: Any) -> str:
+    """Raises ValueError for what is no string."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be a string, not {shown(value)}")
+    return value
 
 
 def shown(value: Any) -> str:

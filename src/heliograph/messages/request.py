@@ -3,17 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import Form, shown
+from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
+from heliograph.base.forms import BadParts, Form, as_text, shown
 from heliograph.text import SEGMENTS_MAX, Phone, count_segments, country, parse_phones
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
 TEXT_CHARACTERS_MAX: Final = 1_530  # ten GSM-7 segments of 153; every longer text has more than ten segments
+UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
 VALIDITY_DEFAULT_S: Final = 86_400
 VALIDITY_S: Final = (60, 172_800)
 REFERENCE_MAX: Final = 128
 RECIPIENT_SHOWN_MAX: Final = 64  # characters of a string that is no number, as `rejected` repeats it
-BAD_ELEMENTS_MAX: Final = 100
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     """Reads the body of POST /sms/send (specification 2.1, contract section 6). Raises InvalidRequest for all bad fields together."""
     form = Form(body)
     sender = form.text("sender", "from", required=True, most=64)
-    text = form.text("message", required=True, most=1 << 20)
+    text = form.value("message", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)
     country_code = form.value("countryCode", "country_code", read=_country)
     reference = form.text("reference", most=REFERENCE_MAX)
@@ -53,17 +53,29 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
     dry_run = form.boolean("dry_run")
     customer_id = form.text("customer_id", most=64)
-    if isinstance(recipients, list):
-        form.errors += _bad_elements(recipients)
+    encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
     assert sender is not None
     assert text is not None
     assert recipients is not None
-    encoding, segments = count_segments(text)
-    _check_segments(segments, max_segments)
     phones = parse_phones(recipients, country_code)
     return SendRequest(number, account_id, account_id, sandbox, sender, text, encoding, segments, recipients, phones, reference,
                        validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id)
+
+
+def _text(value: Any) -> str:
+    if text := as_text(value):
+        return text
+    raise ValueError(f"must have 1 character to {SEGMENTS_MAX} segments ({TEXT_CHARACTERS_MAX} characters of the GSM alphabet, "
+                     f"{UCS_2_CHARACTERS_MAX} with any other), not 0")
+
+
+def _counted(form: Form, text: str, segments_max: int) -> tuple[str, int]:
+    """Encoding and segments; too many of them are a fault like others of the body, so that all are told together."""
+    encoding, segments = count_segments(text)
+    if segments > segments_max:
+        form.refuse("message", f"takes {segments} segments; allowed: {segments_max}", reason="too_many_segments")
+    return encoding, segments
 
 
 def _recipients(value: Any) -> list[str]:
@@ -73,12 +85,10 @@ def _recipients(value: Any) -> list[str]:
         raise ValueError(f"must be a string or an array of strings, not {shown(value)}")
     if not 1 <= len(value) <= RECIPIENTS_PER_SEND_MAX:
         raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
+    bad = [index for index, element in enumerate(value) if type(element) is not str][:FIELDS_REPORTED_MAX]
+    if bad:
+        raise BadParts([FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}") for index in bad])
     return value
-
-
-def _bad_elements(recipients: list[Any]) -> list[FieldError]:
-    bad = [index for index, element in enumerate(recipients) if type(element) is not str]
-    return [FieldError(f"recipients[{index}]", f"must be a string, not {shown(recipients[index])}") for index in bad[:BAD_ELEMENTS_MAX]]
 
 
 def _country(value: Any) -> str:
@@ -86,10 +96,3 @@ def _country(value: Any) -> str:
     if found is None:
         raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
     return found
-
-
-def _check_segments(segments: int, max_segments: int | None) -> None:
-    allowed = max_segments or SEGMENTS_MAX
-    if segments > allowed:
-        message = f"takes {segments} segments; allowed: {allowed}"
-        raise InvalidRequest(f"message {message}.", reason="too_many_segments", fields=[FieldError("message", message)])

@@ -9,7 +9,7 @@ from heliograph import accounts
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import Form, shown
+from heliograph.base.forms import Form, as_text, shown
 from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
 from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for
@@ -80,10 +80,9 @@ def _text(rule: Callable[[str], str]) -> Callable[[Any], str]:
     """A field that is a string and keeps a rule of this capability."""
 
     def read(value: Any) -> str:
-        if not isinstance(value, str):
-            raise ValueError(f"must be a string, not {shown(value)}")
+        text = as_text(value)
         try:
-            return rule(value)
+            return rule(text)
         except InvalidRequest as error:
             raise ValueError(error.fields[0].message) from error
 

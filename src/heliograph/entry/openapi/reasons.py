@@ -31,7 +31,7 @@ REASONS: Final[dict[str, Reason]] = {
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",
         no_valid_recipient="None of the recipients can be sent to.",
-        too_many_segments="The text takes more segments than allowed."),
+        too_many_segments="The text takes more segments than allowed, and nothing else is wrong (else `invalid_field`)."),
     **_reasons(
         402, "INSUFFICIENT_CREDITS",
         insufficient_credits="The wallet holds fewer SMS credits than this costs; `required` and `available` tell both figures.",

@@ -128,6 +128,8 @@ def test_a_dry_run_stores_no_key(api: Service, amina: Actor) -> None:
     body = POSTS[0].body
     assert api.post(amina, "/sms/send", {**body, "dry_run": True}, key="k-1").status == 200
     assert api.post(amina, "/sms/send", body, key="k-1").headers.get("idempotent-replayed") is None
+    assert is_conflict(api.post(amina, "/sms/send", {**body, "dry_run": True}, key="k-1"))
+    assert api.post(amina, "/sms/send", {**body, "dry_run": True}, key="k-2").status == 200
 
 
 def test_a_key_is_free_again_after_72_hours(api: Service, amina: Actor) -> None:

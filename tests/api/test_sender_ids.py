@@ -58,7 +58,7 @@ def test_all_bad_fields_are_named_together_and_nothing_is_stored(api: Service, c
 
 
 def test_the_same_sender_again_is_the_existing_record_and_a_rejected_one_is_resubmitted(api: Service, chidi: Actor) -> None:
-    first = api.post(chidi, "/sender-ids", {"sender": "CHIDI"}).data
+    first = api.post(chidi, "/sender-ids", {"sender": "CHIDI", "country_code": "NG"}).data
     assert api.post(chidi, "/sender-ids", {"sender": "chidi", "purpose": "other"}).data == first
     decide(api, first["id"], "reject")
     rejected = api.get(chidi, "/sender-ids").data[0]
@@ -66,6 +66,9 @@ def test_the_same_sender_again_is_the_existing_record_and_a_rejected_one_is_resu
     again = api.post(chidi, "/sender-ids", {"sender": "Chidi", "purpose": "receipts"}).data
     assert (again["id"], again["status"], again["sender"], again["purpose"], again["rejection_reason"], again["decided_at"]) == (
         first["id"], "submitted", "Chidi", "receipts", None, None)  # fmt: skip
+    decide(api, first["id"], "reject")
+    again = api.post(chidi, "/sender-ids", {"sender": "Chidi"}).data
+    assert (again["status"], again["purpose"], again["country_code"]) == ("submitted", "receipts", "NG"), "what is not given again is kept"
 
 
 def test_in_sandbox_a_sender_is_approved_at_once_and_unseen_live(api: Service, chidi: Actor) -> None:

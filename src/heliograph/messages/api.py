@@ -69,6 +69,8 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
         request = read_send(call.json(), ids.new_number(), call.principal.account_id, sandbox=call.principal.sandbox)
         if request.customer_id is not None:
             request.account_id = await acting(call, request.customer_id)
+        if request.dry_run:  # it stores no key and replays none, so whatever used this one had another body
+            await asyncio.to_thread(refuse_other_use, call)
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
         outcome = await acceptor.accept(request)

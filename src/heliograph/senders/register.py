@@ -24,7 +24,7 @@ SENDERS_PER_ACCOUNT_MAX: Final = 1_000  # of each mode; a partner's customers ar
 def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, country_code: str | None = None, purpose: str | None = None,
              set_default: bool = False, now_ms: int) -> Sender:
     """Submits a sender for approval; in sandbox it is approved at once. The same sender again, whatever its case, is the existing record;
-    a rejected one is submitted anew, with what is given now.
+    a rejected one is submitted anew, with what is given now in place of what was then.
 
     Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be."""
     spelling = check(sender)
@@ -40,8 +40,8 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
     else:
         record = Sender(*existing)
         if record.status == "rejected":
-            record = move(tx, record.id, "submitted", sender=spelling, country_code=country_code, purpose=purpose, rejection_reason=None,
-                          decided_at_ms=None) or record
+            record = move(tx, record.id, "submitted", sender=spelling, country_code=country_code or record.country_code,
+                          purpose=purpose or record.purpose, rejection_reason=None, decided_at_ms=None) or record
     if set_default and not record.is_default:
         record = _make_default(tx, record)
     return record

@@ -43,6 +43,11 @@ class Contract:
             if found:
                 raise Undocumented(f"{where}:\n" + "\n".join(found[:5]))
 
+    def is_failure(self, name: str, response: httpx.Response) -> bool:
+        """Whether an answer outside of /api/v1 has the body of this shared failure."""
+        described = self.document["components"]["responses"][name]
+        return response.headers["content-type"] == "application/json" and bool(self._validator(name, described).is_valid(response.json()))
+
     def form_of(self, endpoint: Endpoint) -> str:
         """The name of the schema of its body."""
         body = self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]

@@ -143,6 +143,7 @@ def test_a_query_string_that_is_none_is_refused(api: Service, amina: Actor, quer
     for example in EXAMPLES:
         reply = api.request(example.endpoint.method, amina, f"{example.path}?{query}", **example.sends)
         assert (reply.status, reply.code, reply.reason) == (400, "INVALID_REQUEST", "invalid_query"), str(example)
+        assert ("has more than 100 parameters" in reply.error["message"]) == (query.count("&") == 100)
 
 
 def test_a_method_that_a_path_does_not_answer_is_405_and_the_others_named(api: Service, amina: Actor) -> None:

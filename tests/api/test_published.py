@@ -6,8 +6,6 @@ import json
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from heliograph.entry.docs import docs_page
 from tests.api.service import Service
 
@@ -27,19 +25,8 @@ class Page(HTMLParser):
 def test_the_description_is_read_without_a_key(api: Service) -> None:
     reply = api.get(None, "/openapi.json")
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-    assert reply.headers["x-request-id"].startswith("req_")
     assert (reply.body["openapi"], reply.body["info"]["version"], reply.body["servers"]) == ("3.1.0", "1.0.0", [{"url": "/api/v1"}])
     assert reply.body == api.contract.document
-
-
-@pytest.mark.parametrize("path", ["/api/v1/openapi.json", "/docs"])
-def test_only_reading_is_allowed(api: Service, path: str) -> None:
-    for method in ("POST", "PUT", "DELETE"):
-        response = api.run(api.client.request(method, path))
-        assert (response.status_code, response.headers["allow"], response.json()["error"]["code"]) == (405, "GET, HEAD", "METHOD_NOT_ALLOWED")
-    head = api.run(api.client.head(path))
-    assert (head.status_code, head.content) == (200, b"")
-    assert int(head.headers["content-length"]) > 10_000
 
 
 def test_the_page_shows_every_endpoint_and_needs_nothing_but_itself(api: Service) -> None:

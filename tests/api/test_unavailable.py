@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heliograph.base import migrate
 from tests.api.requests_of import examples, is_answered
-from tests.api.service import service_on
+from tests.api.service import Reply, service_on
 from tests.services.postgres import PrivatePostgres
 
 ANSWER_WITHIN_S = 2.0  # promise 7
@@ -24,6 +24,8 @@ def test_a_database_that_is_away_is_503_on_every_endpoint_until_it_is_back(priva
             assert (reply.status, reply.code, reply.reason) == (503, "UNAVAILABLE", "unavailable"), str(example)
             assert int(reply.headers["retry-after"]) >= 1
             assert time.monotonic() - asked_s < ANSWER_WITHIN_S, str(example)
+        ready = Reply(api.run(api.client.get("/readyz")))
+        assert (ready.status, ready.code, int(ready.headers["retry-after"]) >= 1) == (503, "UNAVAILABLE", True)
         private_postgres.start()
         until_s = time.monotonic() + BACK_WITHIN_S
         for example in examples():

@@ -12,9 +12,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from heliograph.base import migrate
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import ServiceError
+from heliograph.base.errors import Forbidden, ServiceError, Unavailable
 from heliograph.base.settings import Settings
-from heliograph.entry.http import Api, Headers, Receive, Scope, Send, respond
+from heliograph.entry.http import Api, Headers, Receive, Scope, Send
+from heliograph.entry.openapi import BASE_PATH
+from heliograph.entry.pages import Page, Shown, answer_page
 from heliograph.entry.published import published_pages
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor
@@ -24,7 +26,7 @@ from heliograph.wallet import endpoints as wallet_endpoints
 
 log = structlog.get_logger(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
-NOT_FOUND: Final = b"There is nothing here. The API is below /api/v1; its description is at /docs.\n"
+OK: Final = b"ok\n"
 
 
 class App:
@@ -40,7 +42,8 @@ class App:
         self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
-        self._pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
+        self._pages: dict[str, Page] = {
+            "/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
 
     async def start(self) -> None:
         await self.cache.refresh()
@@ -72,36 +75,30 @@ class App:
         if scope["type"] != "http":
             return
         path: str = scope["path"]
-        page = self._pages.get(path)
-        if page is not None:
-            await page(scope, send)
-        elif path.startswith("/api/v1/"):
+        if path not in self._pages and (path.startswith(f"{BASE_PATH}/") or path == BASE_PATH):
             await self.api(scope, receive, send)
         else:
-            await respond(send, 404, [TEXT], NOT_FOUND)
+            await answer_page(self._pages, scope, send)
 
-    async def _health(self, scope: Scope, send: Send) -> None:
+    async def _health(self, scope: Scope) -> Shown:
         """The process is there."""
-        await respond(send, 200, [TEXT], b"ok\n")
+        return Shown(OK, [TEXT])
 
-    async def _ready(self, scope: Scope, send: Send) -> None:
+    async def _ready(self, scope: Scope) -> Shown:
         """The database answers and has this version's schema."""
-        try:
-            ready = await asyncio.to_thread(self._is_current)
-            await respond(send, 200 if ready else 503, [TEXT], b"ok\n" if ready else b"the database needs `heliograph migrate`\n")
-        except ServiceError:
-            await respond(send, 503, [TEXT], b"the database is not reachable\n")
+        if not await asyncio.to_thread(self._is_current):
+            raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
+        return Shown(OK, [TEXT])
 
     def _is_current(self) -> bool:
         with self._db.read() as tx:
             return migrate.is_current(tx)
 
-    async def _metrics(self, scope: Scope, send: Send) -> None:
+    async def _metrics(self, scope: Scope) -> Shown:
         """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
         if not _may_read_metrics(self._settings.metrics_token, scope):
-            await respond(send, 403, [TEXT], b"metrics need the token of HELIOGRAPH_METRICS_TOKEN, or a loopback address\n")
-            return
-        await respond(send, 200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], await asyncio.to_thread(generate_latest))
+            raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address.")
+        return Shown(await asyncio.to_thread(generate_latest), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> list[Endpoint]:

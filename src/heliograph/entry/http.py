@@ -23,6 +23,7 @@ from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principa
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
 QUERY_OCTETS_MAX: Final = 8_192
+QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
 INTERNAL_ERROR: Final = 500
 THREADS: Final = 8  # of blocking handlers; as many as the database has connections for them
 WAITING_MAX: Final = 1_000  # blocking requests that wait for a thread; past it 503
@@ -33,7 +34,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 log = structlog.get_logger(__name__)
-_JSON: Final = (b"content-type", b"application/json")
+JSON: Final = (b"content-type", b"application/json")
 
 
 class Disconnected(Exception):
@@ -54,8 +55,8 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
-        request_id = f"req_{ids.new_number():032x}"
-        headers: Headers = [_JSON, (b"x-request-id", request_id.encode())]
+        request_id = new_request_id()
+        headers: Headers = [JSON, (b"x-request-id", request_id.encode())]
         route = "unknown"
         status = 200
         principal: Principal | None = None
@@ -76,15 +77,9 @@ class Api:
             body = answer.raw or encode({"success": True, **answer.body})
         except Disconnected:
             return
-        except ServiceError as error:
-            status, body = error.status, rendered(error, request_id)
-            headers += _error_headers(error)
-            if status >= INTERNAL_ERROR:
-                log.warning("request_not_served", request_id=request_id, route=route, status=status, reason=error.reason)
-        except Exception as error:  # noqa: BLE001  whatever it was, the client gets a 500 without detail
-            log.error("request_failed", request_id=request_id, route=route, **told(error))
-            failure = ServiceError("Something went wrong on our side; the request id finds it in our log.")
-            status, body = 500, rendered(failure, request_id)
+        except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+            status, more, body = failed(error, request_id, route)
+            headers += more
         await respond(send, status, headers, body, head=scope["method"] == "HEAD")
         seconds = time.perf_counter() - started_s
         metrics.request_answered(scope["method"], route, status, seconds)
@@ -157,8 +152,10 @@ async def _read(endpoint: Endpoint, scope: Scope, receive: Receive, principal: P
 def _pairs(query_string: bytes) -> list[tuple[str, str]]:
     if not query_string:
         return []
+    if query_string.count(b"&") >= QUERY_PARAMETERS_MAX:
+        raise InvalidRequest(f"The query string has more than {QUERY_PARAMETERS_MAX} parameters.", reason="invalid_query")
     try:
-        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise InvalidRequest("The query string is not percent-encoded UTF-8.", reason="invalid_query") from error
 
@@ -202,6 +199,20 @@ def _error_headers(error: ServiceError) -> Headers:
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     return headers
+
+
+def new_request_id() -> str:
+    return f"req_{ids.new_number():032x}"
+
+
+def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
+    """Status, further headers and body for a request that failed. Of a fault of ours only the log tells more."""
+    if not isinstance(error, ServiceError):
+        log.error("request_failed", request_id=request_id, route=route, **told(error))
+        error = ServiceError("Something went wrong on our side; the request id finds it in our log.")
+    elif error.status >= INTERNAL_ERROR:
+        log.warning("request_not_served", request_id=request_id, route=route, status=error.status, reason=error.reason)
+    return error.status, _error_headers(error), rendered(error, request_id)
 
 
 def rendered(error: ServiceError, request_id: str) -> bytes:

@@ -1,0 +1,36 @@
+"""What is answered without an API key: pages by their path, and nothing at any other. Errors have the one shape of the API's."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from heliograph.base.errors import MethodNotAllowed, NoSuchPath
+from heliograph.entry.http import JSON, Headers, Scope, Send, failed, new_request_id, respond
+
+METHODS: Final = ("GET", "HEAD")
+
+
+class Shown(NamedTuple):
+    """A page that is there: a 200."""
+
+    body: bytes
+    headers: Headers
+
+
+Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
+
+
+async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send) -> None:
+    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be shown."""
+    path: str = scope["path"]
+    request_id = new_request_id()
+    status = 200
+    try:
+        if path not in pages:
+            raise NoSuchPath("There is nothing here. The API is below /api/v1; its description is at /docs.")
+        if scope["method"] not in METHODS:
+            raise MethodNotAllowed([*METHODS])
+        body, headers = await pages[path](scope)
+    except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+        status, more, body = failed(error, request_id, path if path in pages else "unknown")
+        headers = [JSON, *more]
+    await respond(send, status, [*headers, (b"x-request-id", request_id.encode())], body, head=scope["method"] == "HEAD")

@@ -16,6 +16,7 @@ from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App, endpoints
 from heliograph.entry.openapi import BASE_PATH
+from heliograph.messages import FairQueue
 from tests.api.cast import Actor, Cast, make_cast
 from tests.api.contract import Contract
 
@@ -110,7 +111,7 @@ class Service:
 def contract() -> Contract:
     """Of the endpoints that the application has; none of them is called through it."""
     nowhere = Database("sqlite:////nowhere/at/all.db")
-    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None))
+    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None, FairQueue()))
 
 
 class Loop:

@@ -15,6 +15,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import Acceptor, CarrierFacts, Turn
 from heliograph.messages.accept import Outcome as Accepted
+from heliograph.messages.fair import FairQueue
 from heliograph.messages.tables import messages, sends
 from heliograph.messages.verify import verify_charges
 from heliograph.wallet.tables import ledger_entries
@@ -121,7 +122,8 @@ class House:
         self.db = database(url)
         self.cache = ConfigCache(self.db)
         self.woken: list[set[int]] = []
-        self.acceptor = Acceptor(self.db, self.cache, self.woken.append)
+        self.queue = FairQueue()
+        self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
         self.amina = open_account(self.db, credits=1_000)
         self.carrier_id = open_carrier(self.db)
 

@@ -15,7 +15,7 @@ DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 
 
 def dispatch(house: House, worker: int) -> Dispatch:
-    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), worker)
+    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), worker, house.queue)
 
 
 async def until(house: House, statuses: list[str]) -> None:

@@ -213,11 +213,11 @@ async def test_after_a_minute_what_waits_goes_to_the_next_carrier_that_is_up(hou
     open_route(house.db, "carrier", "second", "third")
     await house.send(phones(3))
     down = frozenset({house.carrier_id, second})
-    assert await fail_over(house.db, routes(house.db), down) == 1
+    assert await fail_over(house.db, routes(house.db), down, house.queue, clock.now_ms()) == 1
     link = house.turn(carrier_id=third)
     await link.turn.once()
     assert [s.recipient for s in link.submitted] == phones(3)
-    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id, second, third})) == 0
+    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id, second, third}), house.queue, clock.now_ms()) == 0
 
 
 @awaited
@@ -249,7 +249,7 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
         link.answer(submission, outcome=Outcome.UNSPENT)
         link.window = 0
         await link.turn.once()
-        await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}))
+        await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms())
     other = house.turn(carrier_id=second)
     await other.turn.once()
     other.answer(*other.open.values())

@@ -58,7 +58,7 @@ async def test_what_has_another_carrier_does_not_wait_behind_what_has_none(house
     await house.cache.refresh()
     await asyncio.gather(*(house.acceptor.accept(send_request(house.amina, phone)) for phone in phones(500)))
     await house.send(LONDON)
-    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id})) == 1
+    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()) == 1
 
 
 @awaited

@@ -145,7 +145,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     now_ms = clock.now_ms()
     with db.read() as tx:
         routes = Routes(load_routes(tx))
-    assert await fail_over(db, routes, frozenset({house.carrier_id}))
+    assert await fail_over(db, routes, frozenset({house.carrier_id}), house.queue, now_ms)
     assert await learn_id_format(db, house.carrier_id, 0) == "dec"
     assert await rematch(db, house.carrier_id, "dec", 0, now_ms) == 1
     assert await match_doubts(db, house.carrier_id, 0, now_ms) == 1

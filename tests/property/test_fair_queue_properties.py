@@ -1,4 +1,7 @@
-"""The fair queue, whatever was queued and served before: a newcomer is next, and an account's own messages keep their order."""
+"""The fair queue, whatever was queued and served before: newcomers are next, in their order, and who waits is served alike."""
+
+from collections import Counter
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,37 +10,118 @@ from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US, FairQueue
 
 NOW_MS = 1_800_000_000_000
 CARRIER = 2
-SENDS = st.lists(st.tuples(st.sampled_from(["amina", "bilal"]), st.integers(1, 20), st.integers(0, 30), st.integers(0, 10_000)), max_size=30)
+ACCOUNTS = ["amina", "bilal", "chidi", "dede"]
+STEPS = st.lists(st.tuples(st.sampled_from(ACCOUNTS), st.integers(1, 20), st.integers(1, 4), st.integers(0, 30), st.integers(0, 10_000)), max_size=40)
 
 
-def told(queue: FairQueue, waiting: list[tuple[int, str]]) -> None:
-    queue.read([(CARRIER, waiting[0][0] if waiting else None), (CARRIER + 1, None)])
+class Waiting(NamedTuple):
+    """One message, in the order of the queue."""
+
+    rank_us: int
+    number: int  # of its send
+    account: str
+    segments: int
 
 
-@given(SENDS)
-def test_who_has_nothing_waiting_is_next(sends: list[tuple[str, int, int, int]]) -> None:
-    queue, waiting, now_ms = FairQueue(), list[tuple[int, str]](), NOW_MS
-    for account, messages, served, pause_ms in sends:
-        told(queue, waiting)
-        first_us = queue.rank_us(account, CARRIER, messages, now_ms)
-        ranks = [first_us + k * FAIR_SPACING_US for k in range(messages)]
-        assert first_us >= BULK_FROM_US
-        assert all(rank_us < first_us for rank_us, whose in waiting if whose == account), "an account's own come one after the other"
-        waiting = sorted([*waiting, *((rank_us, account) for rank_us in ranks)])[served:]
-        now_ms += pause_ms
-    told(queue, waiting)
-    newcomer_us = queue.rank_us("chidi", CARRIER, 1, now_ms)
-    assert all(newcomer_us < rank_us for rank_us, _ in waiting)
+class Carrier:
+    """A queue as the database keeps it, and a carrier that takes from it."""
+
+    def __init__(self) -> None:
+        self.queue = FairQueue()
+        self.waiting: list[Waiting] = []
+        self.now_ms = NOW_MS
+        self.sends = 0
+
+    def send(self, account: str, messages: int, segments: int = 1) -> Waiting:
+        """Its first message."""
+        self.sends += 1
+        with self.queue.places() as places:
+            self.queue.read([(CARRIER, self.waiting[0].rank_us if self.waiting else None), (CARRIER + 1, None)], places)
+            first_us = places.rank_us(account, CARRIER, messages * segments, self.now_ms)
+        rows = [Waiting(first_us + k * segments * FAIR_SPACING_US, self.sends, account, segments) for k in range(messages)]
+        self.waiting = sorted([*self.waiting, *rows])
+        return rows[0]
+
+    def serve(self, messages: int) -> list[Waiting]:
+        served, self.waiting = self.waiting[:messages], self.waiting[messages:]
+        return served
 
 
-@given(st.integers(2, 5), st.integers(1, 50), st.integers(0, 100_000))
-def test_accounts_that_have_much_waiting_are_served_alike(accounts: int, served_at_once: int, first_lead: int) -> None:
-    queue, waiting = FairQueue(), list[tuple[int, str]]()
-    for number in range(accounts):
-        told(queue, waiting)
-        first_us = queue.rank_us(f"account {number}", CARRIER, 200 + first_lead * (number == 0), NOW_MS)
-        waiting = sorted([*waiting, *((first_us + k * FAIR_SPACING_US, f"account {number}") for k in range(200))])
-        waiting = waiting[served_at_once * (number == 0) :]
-    served = [whose for _, whose in waiting[: 100 * accounts]]
-    shares = [served.count(f"account {number}") for number in range(accounts)]
-    assert max(shares) - min(shares) <= 1 + accounts
+@given(STEPS)
+def test_before_who_has_nothing_waiting_stands_at_most_one_message_of_each_other_account(steps: list[tuple[str, int, int, int, int]]) -> None:
+    carrier = Carrier()
+    for account, messages, segments, served, pause_ms in steps:
+        before = list(carrier.waiting)
+        first = carrier.send(account, messages, segments)
+        assert first.rank_us >= BULK_FROM_US
+        assert all(one < first for one in before if one.account == account), "an account's own come one after the other"
+        carrier.serve(served)
+        carrier.now_ms += pause_ms
+    newcomer = carrier.send("eve", 1)
+    assert max(Counter(one.account for one in carrier.waiting if one < newcomer).values(), default=0) <= 1
+
+
+@given(st.integers(1, 50), st.lists(st.integers(0, 2), min_size=1, max_size=60))
+def test_newcomers_are_served_in_the_order_in_which_they_came(waiting: int, served: list[int]) -> None:
+    carrier = Carrier()
+    carrier.send("amina", waiting)
+    newcomers, gone = [], []
+    for k, count in enumerate(served):
+        newcomers.append(carrier.send(f"newcomer {k}", 1).number)
+        gone += carrier.serve(count)
+    gone += carrier.serve(len(carrier.waiting))
+    assert [one.number for one in gone if one.account != "amina"] == newcomers
+
+
+@given(STEPS, st.integers(1, 50), st.integers(1, 4))
+def test_two_accounts_that_wait_all_the_time_are_served_alike_whatever_others_do(
+        steps: list[tuple[str, int, int, int, int]], lead: int, segments: int) -> None:
+    carrier = Carrier()
+    carrier.send("eve", 3_000)
+    carrier.serve(lead)
+    carrier.send("faith", 3_000 // segments, segments)
+    shares: Counter[str] = Counter()
+    for account, messages, of_segments, served, pause_ms in steps:
+        carrier.send(account, messages, of_segments)
+        for one in carrier.serve(served):
+            shares[one.account] += one.segments
+        carrier.now_ms += pause_ms
+        assert abs(shares["eve"] - shares["faith"]) <= 2 * segments + 2
+
+
+@given(STEPS)
+def test_what_was_rolled_back_is_owed_by_nobody(steps: list[tuple[str, int, int, int, int]]) -> None:
+    carrier, other = Carrier(), Carrier()
+    for account, messages, segments, served, pause_ms in steps:
+        try:
+            with carrier.queue.places() as places:
+                carrier.queue.read([(CARRIER, carrier.waiting[0].rank_us if carrier.waiting else None)], places)
+                places.rank_us(account, CARRIER, 100 * messages, carrier.now_ms)
+                raise TimeoutError
+        except TimeoutError:
+            pass
+        carrier.send(account, messages, segments)
+        other.send(account, messages, segments)
+        assert [one[1:] for one in carrier.serve(served)] == [one[1:] for one in other.serve(served)]
+        for each in (carrier, other):
+            each.now_ms += pause_ms
+
+
+def test_what_is_being_stored_while_the_heads_are_read_counts_as_waiting() -> None:
+    queue = FairQueue()
+    with queue.places() as large:
+        begin_us = large.rank_us("amina", CARRIER, 10_000, NOW_MS)
+        with queue.places() as small:
+            queue.read([(CARRIER, None)], small)
+            assert small.rank_us("bilal", CARRIER, 1, NOW_MS + 200) <= begin_us
+    with queue.places() as next_one:  # the heads were read before that was stored
+        assert next_one.rank_us("amina", CARRIER, 1, NOW_MS + 300) == begin_us + 10_000 * FAIR_SPACING_US
+
+
+def test_an_account_without_anything_waiting_owes_nothing() -> None:
+    queue = FairQueue()
+    with queue.places() as places:
+        places.rank_us("amina", CARRIER, 10_000, NOW_MS)
+    with queue.places() as places:
+        queue.read([(CARRIER, None)], places)
+        assert places.rank_us("amina", CARRIER, 1, NOW_MS + 1) == (NOW_MS + 1) * 1_000

@@ -13,10 +13,11 @@ from heliograph.entry.app import endpoints
 from heliograph.entry.openapi import OPERATIONS, Undescribed, describe
 from heliograph.entry.openapi.reasons import REASONS
 from heliograph.keys import ALL_PERMISSIONS, Endpoint
+from heliograph.messages import FairQueue
 from tests.architecture.sources import PACKAGE, sources
 
 NOWHERE = Database("sqlite:////nowhere/at/all.db")
-ENDPOINTS = endpoints(NOWHERE, ConfigCache(NOWHERE), lambda carriers: None)
+ENDPOINTS = endpoints(NOWHERE, ConfigCache(NOWHERE), lambda carriers: None, FairQueue())
 DOCUMENT = describe(ENDPOINTS)
 
 

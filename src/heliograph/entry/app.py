@@ -19,10 +19,11 @@ from heliograph.entry.openapi import BASE_PATH
 from heliograph.entry.pages import Page, Shown, answer_page
 from heliograph.entry.published import published_pages
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
-from heliograph.messages import Acceptor
+from heliograph.messages import Acceptor, FairQueue, account_ends
 from heliograph.messages import endpoints as message_endpoints
 from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
+from heliograph.wallet import hold_still
 
 log = structlog.get_logger(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
@@ -37,7 +38,8 @@ class App:
         self._db = db
         self.cache = ConfigCache(db)
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
-        table = endpoints(db, self.cache, on_queued)
+        self.queue = FairQueue()
+        table = endpoints(db, self.cache, on_queued, self.queue)
         self.api = Api(table, self.cache, self.limiter)
         self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
@@ -47,7 +49,13 @@ class App:
 
     async def start(self) -> None:
         await self.cache.refresh()
+        self.queue.resume(await asyncio.to_thread(self._ends))
         self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
+
+    def _ends(self) -> list[tuple[str, int, int]]:
+        with self._db.read() as tx:
+            hold_still(tx)  # ten million sends that wait take ten seconds
+            return account_ends(tx)
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -101,9 +109,9 @@ class App:
         return Shown(await asyncio.to_thread(generate_latest), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
-def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> list[Endpoint]:
+def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> list[Endpoint]:
     """The one table of all endpoints: routing, guards, description and tests are made from it."""
-    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued), cache, db)]
+    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db)]
 
 
 def _may_read_metrics(token: str | None, scope: Scope) -> bool:

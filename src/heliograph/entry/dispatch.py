@@ -59,11 +59,12 @@ class Running:
 class Dispatch:
     """All carriers of this process."""
 
-    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, worker: int) -> None:
+    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, worker: int, queue: messages.FairQueue) -> None:
         self._db = db
         self._cache = cache
         self._settings = settings
         self._worker = worker
+        self._queue = queue
         self._running: dict[int, Running] = {}
         self._epoch = -1
         self._states: asyncio.Queue[tuple[int, LinkState, str]] = asyncio.Queue()
@@ -225,7 +226,7 @@ class Dispatch:
     async def _sweep_once(self, routes: Routes, down: frozenset[int]) -> None:
         now_ms = clock.now_ms()
         since_ms = now_ms - PARKED_LOOK_BACK_MS
-        if down and await messages.fail_over(self._db, routes, down):
+        if down and await messages.fail_over(self._db, routes, down, self._queue, now_ms):
             self.wake(set(self._running))
         for running in list(self._running.values()):
             carrier = running.carrier

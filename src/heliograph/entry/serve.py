@@ -97,7 +97,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
             worker = await asyncio.to_thread(_register, db)
             app = App(settings, db, lambda carrier_ids: dispatch.wake(carrier_ids))
             await app.start()
-            dispatch = Dispatch(db, app.cache, settings, worker)
+            dispatch = Dispatch(db, app.cache, settings, worker, app.queue)
             await dispatch.start()
             _tune_collector()
             await _answer(app, listener, when_ready)

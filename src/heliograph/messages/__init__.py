@@ -2,9 +2,11 @@
 
 from heliograph.messages.accept import Acceptor, Outcome
 from heliograph.messages.api import endpoints
+from heliograph.messages.fair import FairQueue
 from heliograph.messages.parked import learn_id_format, match_doubts, rematch
 from heliograph.messages.sweep import fail_expired, fail_over, queue_depths, settle_doubts, take_over, unreceipted
 from heliograph.messages.turn import CarrierFacts, Turn
+from heliograph.messages.waiting import account_ends
 
-__all__ = ["Acceptor", "CarrierFacts", "Outcome", "Turn", "endpoints", "fail_expired", "fail_over", "learn_id_format", "match_doubts",
-           "queue_depths", "rematch", "settle_doubts", "take_over", "unreceipted"]
+__all__ = ["Acceptor", "CarrierFacts", "FairQueue", "Outcome", "Turn", "account_ends", "endpoints", "fail_expired", "fail_over",
+           "learn_id_format", "match_doubts", "queue_depths", "rematch", "settle_doubts", "take_over", "unreceipted"]

@@ -19,7 +19,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send, exceptions_of
-from heliograph.messages.fair import BULK_FROM_US, FairQueue, rank_ahead
+from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places, rank_ahead
 from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
 from heliograph.requests import KEPT_MS
@@ -40,13 +40,13 @@ class Outcome(NamedTuple):
 
 
 class Acceptor:
-    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that queued something."""
+    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that queued something. `queue`: where in the queues."""
 
-    def __init__(self, db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> None:
+    def __init__(self, db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> None:
         self._db = db
         self._cache = cache
         self._on_queued = on_queued
-        self._queue = FairQueue()
+        self._queue = queue
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 
@@ -78,17 +78,18 @@ class Acceptor:
     async def _run(self, requests: Sequence[SendRequest], again: bool) -> Sequence[Outcome | ServiceError]:
         started_s = clock.monotonic_s()
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
-        async with self._db.hot() as tx:
-            locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
-            if not self._cache.confirm(locked[0][-1], started_s):
-                await self._cache.refresh()
-                tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
-            if self._queue.is_old():
-                self._queue.read(await accept_sql.heads(tx, BULK_FROM_US))
-            batch = Batch(self._queue, locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
-            outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
-            if batch.accepted:
-                await accept_sql.store(tx, batch.columns(), SALES_ID)
+        with self._queue.places() as places:
+            async with self._db.hot() as tx:
+                locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
+                if not self._cache.confirm(locked[0][-1], started_s):
+                    await self._cache.refresh()
+                    tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
+                if self._queue.is_old():
+                    self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+                batch = Batch(places, locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
+                outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
+                if batch.accepted:
+                    await accept_sql.store(tx, batch.columns(), SALES_ID)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
@@ -115,11 +116,11 @@ async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[st
 class Batch:
     """One transaction's sends: decided one after the other, then laid out as columns."""
 
-    def __init__(self, queue: FairQueue, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]],
+    def __init__(self, places: Places, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]],
                  stored: dict[str, Send]) -> None:
         self.now_ms = clock.now_ms()
         self.accepted: list[Accepted] = []
-        self._queue = queue
+        self._places = places
         self._known = known
         self._stored = stored
         self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
@@ -177,7 +178,7 @@ class Batch:
     def _rank_us(self, request: SendRequest, run: Run) -> int:
         if request.type == "otp":
             return rank_ahead(self.now_ms)
-        return self._queue.rank_us(request.account_id, run.carrier_id, run.messages, self.now_ms)
+        return self._places.rank_us(request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms)
 
     def _message_columns(self) -> tuple[list[Any], ...]:
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])

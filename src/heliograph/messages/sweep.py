@@ -6,8 +6,8 @@ from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import SIMULATOR_ID, Routes
-from heliograph.messages import turn_sql
-from heliograph.messages.fair import rank_ahead
+from heliograph.messages import accept_sql, turn_sql
+from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places, rank_ahead
 from heliograph.messages.settle import Changes, MessageRow, Requeued, move
 from heliograph.messages.states import FAILED, QUEUED
 from heliograph.messages.store import store_changes
@@ -19,8 +19,8 @@ _EXPIRED_RUNS: Final = """
     SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
     WHERE expires_at_ms <= $1 LIMIT $2"""
 _RUNS_OF: Final = """
-    SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
-    WHERE carrier_id = $1 AND prefix = $2 ORDER BY rank_us LIMIT $3"""
+    SELECT q.carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms, s.account_id
+    FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 ORDER BY q.rank_us, q.first_id LIMIT $3"""
 _DOUBTS: Final = """
     SELECT i.message_id, i.part, i.carrier_id, i.prefix, i.attempt, i.expires_at_ms, s.type FROM inflight i
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
@@ -81,19 +81,34 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
     return len(doubts)
 
 
-async def fail_over(db: Database, routes: Routes, down: frozenset[int]) -> int:
-    """What waits for a carrier that has been down for 60 s goes to the next one of its route that is up. Answers how many runs moved."""
+async def fail_over(db: Database, routes: Routes, down: frozenset[int], queue: FairQueue, now_ms: int) -> int:
+    """What waits for a carrier that has been down for 60 s goes to the next one of its route that is up, where it takes its place as if it
+    came just now. Answers how many runs moved."""
     moved = 0
     for carrier_id in sorted(down):
-        async with db.hot() as tx:
-            for (prefix,) in await tx.fetch("SELECT DISTINCT prefix FROM queue WHERE carrier_id = $1", carrier_id):
-                target = _next_carrier(routes, prefix, down)
-                if target is None:
-                    continue  # these wait for the carrier; they must not stand before those that need not
-                runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), carrier_id, prefix, BATCH_MAX)
-                await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run in runs])
-                await turn_sql.QUEUE_AGAIN.rows(tx, [(target, *run[1:]) for run in runs])  # parts of a message may move one after the other
-                moved += len(runs)
+        with queue.places() as places:
+            async with db.hot() as tx:
+                if queue.is_old():
+                    queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+                moved += await _move(tx, carrier_id, routes, down, places, now_ms)
+    return moved
+
+
+async def _move(tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Places, now_ms: int) -> int:
+    moved = 0
+    for (prefix,) in await tx.fetch("SELECT DISTINCT prefix FROM queue WHERE carrier_id = $1", carrier_id):
+        target = _next_carrier(routes, prefix, down)
+        if target is None:
+            continue  # these wait for the carrier; they must not stand before those that need not
+        runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE OF q SKIP LOCKED" if tx.postgresql else ""), carrier_id, prefix, BATCH_MAX)
+        await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run in runs])
+        again = []
+        for _, rank_us, first_id, count, send_id, segments, *others, account_id in runs:
+            if rank_us >= BULK_FROM_US:  # virtual time is a carrier's own
+                rank_us = places.rank_us(account_id, target, count * segments, now_ms)
+            again.append((target, rank_us, first_id, count, send_id, segments, *others))
+        await turn_sql.QUEUE_AGAIN.rows(tx, again)  # parts of a message may move one after the other
+        moved += len(runs)
     return moved
 
 

@@ -263,7 +263,7 @@ class Turn:
                 taken[ids.raw_of_number(number)] = run
             runs.append((carrier_id, rank_us, first_id))
             if some < count:
-                rests.append((carrier_id, rank_us + some * FAIR_SPACING_US, ids.raw_of_number(first + some), count - some, *others))
+                rests.append((carrier_id, rank_us + some * run[5] * FAIR_SPACING_US, ids.raw_of_number(first + some), count - some, *others))
             room -= some * run[5]
         await turn_sql.TAKE_RUNS.rows(tx, runs)
         await turn_sql.QUEUE.rows(tx, rests)

@@ -17,7 +17,7 @@ TEN_SEGMENTS = "x" * 1_530
 @awaited
 async def test_a_turn_that_stops_gives_back_what_it_has_not_written(house: House) -> None:
     link = await house.submitted(phones(2), TEN_SEGMENTS, window=5)
-    link.turn.stop_claiming()
+    link.turn.claiming = False
     link.answer(*link.open.values())
     await link.close(0)
     await link.turn.finish()

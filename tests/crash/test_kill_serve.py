@@ -3,9 +3,6 @@
 import itertools
 import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,17 +16,15 @@ from heliograph.base.db import Database
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
 from tests.crash.checker import Accepted, check, unsettled
+from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import remembering_smsc
-from tests.factories import SECRET_KEY, SENDER, issue_key, open_account, open_carrier
-from tests.services import free_port
+from tests.factories import SENDER, issue_key, open_account, open_carrier
 
 ROUNDS = int(os.environ.get("HELIOGRAPH_CRASH_ROUNDS", "20"))
 WINDOW = 20
 CLIENTS = 4
-READY_WITHIN_S = 30.0
 SETTLED_WITHIN_S = 60.0
 RECEIPTS_COME_WITHIN_S = 3.0  # those that the carrier kept while the server was down settle the doubts about what it got
-HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 
 
 class Load:
@@ -67,23 +62,6 @@ class Load:
                     self.refused.append((answer.status_code, answer.text))
 
 
-def _start(url: str, data_dir: Path) -> tuple[subprocess.Popen[bytes], str]:
-    port = free_port()
-    with (data_dir / "serve.log").open("ab") as log:
-        process = subprocess.Popen([HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log,
-                                   stderr=log, env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY})
-    address = f"http://127.0.0.1:{port}"
-    until_s = time.monotonic() + READY_WITHIN_S
-    while True:
-        try:
-            if httpx.get(f"{address}/readyz", timeout=1).status_code == 200:
-                return process, address
-        except httpx.HTTPError:
-            if process.poll() is not None or time.monotonic() > until_s:
-                raise AssertionError(f"the server did not start:\n{(data_dir / 'serve.log').read_text()[-2_000:]}") from None
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_once(
         kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
@@ -96,22 +74,23 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
         key = issue_key(db, amina)
         chance = random.Random(ROUNDS)  # the same moments each time, as far as a machine allows
         for _ in range(ROUNDS):
-            process, address = _start(url, tmp_path)
-            load = Load(address, key, numbers)
+            server = ServerProcess(url, tmp_path)
+            server.wait_until_ready()
+            load = Load(server.address, key, numbers)
             load.start()
             time.sleep(chance.uniform(0.1, 0.8))  # the moment is the test
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            server.process.kill()
+            server.process.wait()
             load.join()
             assert not load.refused, load.refused[:3]
             accepted += load.accepted
         assert len(accepted) > ROUNDS, "the server was killed before it did anything"
-        process, _ = _start(url, tmp_path)
+        server = ServerProcess(url, tmp_path)
         try:
+            server.wait_until_ready()
             _wait_until_settled(db)
         finally:
-            process.terminate()
-            assert process.wait() == 0
+            assert server.end() == 0
         settled = check(db, accepted, smsc.submits, duplicates_max=ROUNDS * WINDOW)
     db.close()
     print(f"\n{kind}: {ROUNDS} kills, {len(accepted)} messages answered 200, {settled.messages} stored, {settled.submitted_again} submitted again")

@@ -16,6 +16,7 @@ POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up ot
 POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
 POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
 CONNECT_TIMEOUT_S: Final = 1
+KEEPALIVE: Final = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
 SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
 
@@ -78,6 +79,12 @@ async def postgres_pool(url: str) -> "asyncpg.Pool[asyncpg.Record]":
         return await asyncpg.create_pool(
             url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
             command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings())
+
+
+async def postgres_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+    """One connection that is kept for its session. PostgreSQL finds within 11 s that nobody is at its other end any more. Raises Unavailable."""
+    with reachable():
+        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings=_session_settings() | KEEPALIVE)
 
 
 async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -67,6 +67,7 @@ class Dispatch:
         self._queue = queue
         self._running: dict[int, Running] = {}
         self._epoch = -1
+        self._claiming = True
         self._states: asyncio.Queue[tuple[int, LinkState, str]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -82,6 +83,12 @@ class Dispatch:
             if carrier_id in self._running:
                 self._running[carrier_id].turn.wake()
 
+    def may_claim(self, allowed: bool) -> None:
+        """Whether anything may be taken from the queue. What comes in is recorded in any case."""
+        self._claiming = allowed
+        for running in self._running.values():
+            running.turn.claiming = allowed
+
     async def stop(self) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
         for task in self._tasks:
@@ -92,7 +99,7 @@ class Dispatch:
             await self._record_state(*self._states.get_nowait())
 
     async def _stop(self, running: Running) -> None:
-        running.turn.stop_claiming()
+        running.turn.claiming = False
         await running.link.close(DRAIN_S)
         running.task.cancel()
         await asyncio.gather(running.task, return_exceptions=True)
@@ -138,6 +145,7 @@ class Dispatch:
         turn = messages.Turn(self._db, _facts(carrier), self._worker, self._reporter(carrier.id))
         link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
         turn.link = link
+        turn.claiming = self._claiming
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         await link.start()
         return Running(carrier, connection, turn, link, task)
@@ -190,6 +198,7 @@ class Dispatch:
                     await asyncio.to_thread(self._make_partitions)
                 if sweeps % SCAN_EVERY_SWEEPS == 1:
                     await self._measure()
+                    await messages.take_over(self._db, self._worker, clock.now_ms())  # what a server before claimed in its last moment
                     await self._fail_expired()
                 routes, now_down = await asyncio.to_thread(self._routing, down)
                 await self._sweep_once(routes, now_down)

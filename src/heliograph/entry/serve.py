@@ -1,19 +1,15 @@
 """`heliograph serve`: everything in one process. One server per data directory and per database; commands may run beside it."""
 
 import asyncio
-import fcntl
 import gc
 import os
 import signal
 import socket
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Final, TypeAlias
 
-import sqlalchemy as sa
 import structlog
 import uvicorn
 import uvloop
@@ -23,11 +19,8 @@ from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.app import App
 from heliograph.entry.dispatch import Dispatch, register_worker
+from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, only_server_in
 
-LOCK_FILE: Final = "serve.lock"
-DATABASE_LOCK: Final = 0x48454C53
-DATABASE_LOCK_TRIES: Final = 20
-DATABASE_LOCK_RETRY_S: Final = 0.1
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
 KEEP_ALIVE_S: Final = 65  # longer than the 60 s after which common proxies close an idle connection themselves
 BACKLOG: Final = 2_048
@@ -36,11 +29,9 @@ STARTING_POLL_S: Final = 0.005
 
 WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
 
+__all__ = ["AddressInUse", "AlreadyServed", "run"]
+
 log = structlog.get_logger(__name__)
-
-
-class AlreadyServed(Exception):
-    """Another server holds this data directory or database."""
 
 
 class AddressInUse(Exception):
@@ -51,26 +42,11 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it returns False the server stops.
 
     Raises AlreadyServed, AddressInUse, SettingError."""
-    with _only_server(settings.data_dir), _listening(host, port) as listener:
+    with only_server_in(settings.data_dir), _listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
         address = f"http://{host}:{listener.getsockname()[1]}"  # what the documentation shows unless there is a public one
         uvloop.run(_serve(replace(settings, base_url=settings.base_url or address), listener, when_ready))
-
-
-@contextmanager
-def _only_server(data_dir: Path) -> Iterator[None]:
-    with open(data_dir / LOCK_FILE, "a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise AlreadyServed(f"Another server (process {holder}) uses the data directory {data_dir}.") from error
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
 
 
 @contextmanager
@@ -92,36 +68,26 @@ def _tune_collector() -> None:
 
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
     db = Database(settings.database_url)
+    held = DatabaseHeld(db)
     try:
-        with _only_server_of(db):
-            worker = await asyncio.to_thread(_register, db)
-            app = App(settings, db, lambda carrier_ids: dispatch.wake(carrier_ids))
-            await app.start()
-            dispatch = Dispatch(db, app.cache, settings, worker, app.queue)
-            await dispatch.start()
-            _tune_collector()
-            await _answer(app, listener, when_ready)
-            await dispatch.stop()
-            await app.stop()
+        await held.begin()
+        worker = await asyncio.to_thread(_register, db)
+        app = App(settings, db, lambda carrier_ids: dispatch.wake(carrier_ids))
+        await app.start()
+        dispatch = Dispatch(db, app.cache, settings, worker, app.queue)
+        await dispatch.start()
+        keeping = asyncio.create_task(held.keep(worker, dispatch.may_claim))
+        _tune_collector()
+        await _answer(app, listener, when_ready, keeping)
+        keeping.cancel()
+        await dispatch.stop()
+        await app.stop()
+        if not keeping.cancelled():
+            keeping.result()  # raises why it ended, and with it the server
     finally:
+        held.end()
         await db.close_hot()
         db.close()
-
-
-@contextmanager
-def _only_server_of(db: Database) -> Iterator[None]:
-    """On PostgreSQL the data directory's lock says nothing about other machines: an advisory lock does, while this connection lives."""
-    if not db.postgresql:
-        yield
-        return
-    with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        for left in range(DATABASE_LOCK_TRIES, 0, -1):  # PostgreSQL takes a moment to see that a killed server is gone
-            if connection.execute(sa.text(f"SELECT pg_try_advisory_lock({DATABASE_LOCK})")).scalar_one():
-                break
-            if left == 1:
-                raise AlreadyServed("Another server uses this database.")
-            time.sleep(DATABASE_LOCK_RETRY_S)
-        yield
 
 
 def _register(db: Database) -> int:
@@ -145,12 +111,14 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | None) -> None:
+async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | None, keeping: "asyncio.Task[None]") -> None:
+    """Until a signal, or the end of `keeping`: then this process may not go on."""
     server = _Server(uvicorn.Config(
         app, http="httptools", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
         backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=KEEP_ALIVE_S))
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, server.stop)
+    keeping.add_done_callback(lambda _: server.stop())
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(STARTING_POLL_S)

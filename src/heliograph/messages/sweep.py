@@ -125,13 +125,13 @@ async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]
 
 
 async def take_over(db: Database, worker: int, now_ms: int) -> int:
-    """At the start of the one server: what another process held. Claimed but unwritten goes back to the queue; written becomes in doubt,
-    but for what the simulator had: that was nowhere but in the process that is gone."""
+    """What an earlier server held: at the start, and again for what it claimed in its last moment. Claimed but unwritten goes back to the
+    queue; written becomes in doubt, but for what the simulator had: that was nowhere but in the process that is gone."""
     taken = 0
     async with db.hot() as tx:
-        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker <> $2 AND state = 'submitting'"
+        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker < $2 AND state = 'submitting'"
                        " AND carrier_id <> $3", now_ms, worker, SIMULATOR_ID)
-        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker <> $1"
+        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker < $1"
                               " AND (state = 'claimed' OR (state = 'submitting' AND carrier_id = $2))", worker, SIMULATOR_ID)
         await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))
         for carrier_id in sorted({row[5] for row in rows}):

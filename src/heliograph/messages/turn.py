@@ -62,7 +62,7 @@ class Turn:
         self._events_max = EVENTS_MAX  # fewer while what the database refuses is singled out; nothing is claimed meanwhile
         self.ids_match = False  # a receipt's id was an answer's id as it is: then no other base is looked for
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
-        self._claiming = True
+        self.claiming = True  # not while stopping, nor while another server may have the queue
         self._wake = asyncio.Event()
         self.link: Link | None = None
 
@@ -129,9 +129,6 @@ class Turn:
         except TimeoutError:
             pass  # the poll
 
-    def stop_claiming(self) -> None:
-        self._claiming = False
-
     async def finish(self) -> None:
         """Records what is left after the link was closed; claimed but unwritten parts go back to the queue."""
         tries = FINISH_TRIES
@@ -153,7 +150,7 @@ class Turn:
         assert link is not None
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
-        room = min(link.room(), CLAIM_MAX) if self._claiming and self._events_max == EVENTS_MAX else 0
+        room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX else 0
         if not (answers or arrived or self._uncertain or room > 0):
             return POLL_S
         started_s = clock.monotonic_s()
@@ -253,7 +250,7 @@ class Turn:
         """The messages next in line, each with its row of the queue; a run that is not taken whole leaves its rest behind, further back."""
         taken: dict[str, Any] = {}
         runs, rests = [], []
-        for run in await turn_sql.next_runs(tx, self.carrier.id, now_ms, room):
+        for run in await turn_sql.next_runs(tx, self.carrier.id, now_ms, room, self._worker):
             if room <= 0:
                 break
             carrier_id, rank_us, first_id, count, *others = run

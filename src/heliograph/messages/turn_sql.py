@@ -98,8 +98,10 @@ _QUEUE_SQLITE: Final = f"INSERT INTO queue ({_QUEUE_COLUMNS}) VALUES (?, ?, ?, ?
 _QUEUE_AGAIN: Final = f"{_QUEUE} ON CONFLICT DO NOTHING"
 _QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO NOTHING"
 
+# Nothing for a process that a newer one has taken over from: it may have been stopped, and not know yet.
 _NEXT_RUNS: Final = f"""
     SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND not_before_ms <= $2 AND expires_at_ms > $2
+        AND NOT EXISTS (SELECT 1 FROM workers WHERE epoch > $4)
     ORDER BY rank_us, first_id LIMIT $3 FOR UPDATE SKIP LOCKED"""
 _NEXT_RUNS_SQLITE: Final = _NEXT_RUNS.replace("FOR UPDATE SKIP LOCKED", "")
 
@@ -183,8 +185,8 @@ async def store_messages(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:
         await tx.over(_STORE_MESSAGES_SQLITE, *columns)
 
 
-async def next_runs(tx: HotTx, carrier_id: int, now_ms: int, most: int) -> list[Any]:
-    return await tx.fetch(_NEXT_RUNS if tx.postgresql else _NEXT_RUNS_SQLITE, carrier_id, now_ms, most)
+async def next_runs(tx: HotTx, carrier_id: int, now_ms: int, most: int, worker: int) -> list[Any]:
+    return await tx.fetch(_NEXT_RUNS if tx.postgresql else _NEXT_RUNS_SQLITE, carrier_id, now_ms, most, worker)
 
 
 async def outgoing(tx: HotTx, message_ids: list[str]) -> list[Any]:

@@ -1,0 +1,56 @@
+"""`heliograph serve` as a process that a test stops, kills, and watches by its log."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+
+from tests.factories import SECRET_KEY
+from tests.services import free_port
+
+READY_WITHIN_S = 30.0
+HELIOGRAPH = Path(sys.executable).with_name("heliograph")
+
+
+class ServerProcess:
+    """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
+
+    def __init__(self, url: str, data_dir: Path) -> None:
+        port = free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        self._log = data_dir / "serve.log"
+        data_dir.mkdir(exist_ok=True)
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY})  # fmt: skip
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def wait_until_ready(self) -> None:
+        until_s = time.monotonic() + READY_WITHIN_S
+        while True:
+            try:
+                if httpx.get(f"{self.address}/readyz", timeout=1).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                if self.process.poll() is not None or time.monotonic() > until_s:
+                    raise AssertionError(f"the server did not start:\n{self.log[-2_000:]}") from None
+            time.sleep(0.02)
+
+    def wait_for_event(self, event: str, within_s: float, times: int = 1) -> None:
+        """Until the log has it so many times."""
+        until_s = time.monotonic() + within_s
+        while self.log.count(f'"{event}"') < times:
+            assert time.monotonic() < until_s, f"no {event} within {within_s} s:\n{self.log[-2_000:]}"
+            time.sleep(0.02)
+
+    def end(self) -> int:
+        """Stops it in order, if it still runs; its exit status."""
+        self.process.terminate()
+        return self.process.wait(60)

@@ -1,0 +1,147 @@
+"""One server a database, also when the connection that holds its lock is lost: nothing is claimed that another one may have."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import psycopg
+import pytest
+
+from heliograph.base.db import Database
+from heliograph.entry.only_server import DATABASE_LOCK
+from heliograph.messages.turn import POLL_S
+from tests.crash.processes import ServerProcess
+from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.factories import SENDER, issue_key, open_account, open_carrier
+
+NOTICED_WITHIN_S = 5.0
+HELD_AGAIN_WITHIN_S = 10.0
+HOLDER = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {DATABASE_LOCK} AND granted AND database = " \
+         "(SELECT oid FROM pg_database WHERE datname = current_database())"
+
+
+class Place(NamedTuple):
+    """A PostgreSQL database with an account and a carrier."""
+
+    url: str
+    key: str
+    smsc: RememberingSmsc
+    sql: "psycopg.Connection[tuple[int]]"
+
+    def terminate_holder(self) -> None:
+        row = self.sql.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM ({HOLDER}) AS holder").fetchone()
+        assert row is not None, "nobody holds the lock"
+
+    def send(self, server: ServerProcess, number: int) -> str:
+        answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {self.key}"}, timeout=10,
+                            json={"sender": SENDER, "message": f"order {number}", "recipients": [str(233_200_000_000 + number)]})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["data"]["message_id"])
+
+    def status(self, server: ServerProcess, message_id: str) -> str:
+        answer = httpx.get(f"{server.address}/api/v1/messages/{message_id}", headers={"Authorization": f"Bearer {self.key}"}, timeout=10)
+        return str(answer.json()["data"]["status"])
+
+    def wait_until_delivered(self, server: ServerProcess, message_id: str) -> None:
+        until_s = time.monotonic() + HELD_AGAIN_WITHIN_S
+        while (status := self.status(server, message_id)) != "delivered":
+            assert time.monotonic() < until_s, f"still {status}:\n{server.log[-2_000:]}"
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def place(new_database: Callable[[str], str]) -> Iterator[Place]:
+    url = new_database("postgresql")
+    db = Database(url)
+    with remembering_smsc() as smsc, psycopg.connect(url, autocommit=True) as sql:
+        open_carrier(db, port=smsc.port)
+        yield Place(url, issue_key(db, open_account(db, credits=100)), smsc, sql)
+    db.close()
+
+
+@pytest.fixture
+def server(place: Place, tmp_path: Path) -> Iterator[ServerProcess]:
+    started = ServerProcess(place.url, tmp_path / "first")
+    try:
+        started.wait_until_ready()
+        yield started
+    finally:
+        started.process.send_signal(signal.SIGCONT)
+        started.end()
+
+
+def test_a_lost_lock_is_taken_again_and_the_queue_goes_on(place: Place, server: ServerProcess, tmp_path: Path) -> None:
+    place.wait_until_delivered(server, place.send(server, 1))
+    place.terminate_holder()
+    server.wait_for_event("server_lock_held_again", HELD_AGAIN_WITHIN_S)
+    place.wait_until_delivered(server, place.send(server, 2))
+    second = ServerProcess(place.url, tmp_path / "second")
+    assert second.process.wait(30) == 1
+    assert second.log == "heliograph: Another server uses this database.\n"
+    assert server.end() == 0
+
+
+def test_while_somebody_else_has_the_lock_sends_are_accepted_and_nothing_is_claimed(place: Place, server: ServerProcess) -> None:
+    place.wait_until_delivered(server, place.send(server, 1))
+    with psycopg.connect(place.url, autocommit=True) as other, ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(other.execute, f"SELECT pg_advisory_lock({DATABASE_LOCK})")
+        _wait_for_waiter(place)
+        place.terminate_holder()  # whoever waits has it then, before the server can take it again
+        waiting.result(5)
+        server.wait_for_event("server_lock_lost", NOTICED_WITHIN_S)
+        message_id = place.send(server, 2)
+        time.sleep(4 * POLL_S)  # a turn looks at the queue in each: that it takes nothing is the test
+        assert place.status(server, message_id) == "queued"
+        assert len(place.smsc.submits) == 1
+    place.wait_until_delivered(server, message_id)
+    assert len(place.smsc.submits) == 2
+
+
+def _wait_for_waiter(place: Place) -> None:
+    waiters = HOLDER.replace("AND granted", "AND NOT granted")
+    until_s = time.monotonic() + NOTICED_WITHIN_S
+    while place.sql.execute(waiters).fetchone() is None:
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+
+
+def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first_one_ends(
+        place: Place, server: ServerProcess, tmp_path: Path) -> None:
+    place.wait_until_delivered(server, place.send(server, 1))
+    server.process.send_signal(signal.SIGSTOP)
+    place.terminate_holder()
+    second = ServerProcess(place.url, tmp_path / "second")
+    try:
+        second.wait_until_ready()
+        place.send(second, 2)
+        server.process.send_signal(signal.SIGCONT)
+        last = [place.send(second, number) for number in range(3, 40)][-1]
+        assert server.process.wait(30) == 1
+        assert server.log.splitlines()[-1] == ("heliograph: Another server uses this database: it took over while this one had no connection to it.")
+        place.wait_until_delivered(second, last)
+        assert sorted(submit.text for submit in place.smsc.submits) == sorted(f"order {number}" for number in range(1, 40))
+    finally:
+        assert second.end() == 0
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
+def test_on_sqlite_the_data_directory_is_held_until_its_server_is_gone(signal_number: int, sqlite_url: str, tmp_path: Path) -> None:
+    first = ServerProcess(sqlite_url, tmp_path / "data")
+    try:
+        first.wait_until_ready()
+        second = ServerProcess(sqlite_url, tmp_path / "data")
+        assert second.process.wait(30) == 1
+        assert first.log.splitlines()[-1] == \
+            f"heliograph: Another server (process {first.process.pid}) uses the data directory {tmp_path / 'data'}."
+        first.process.send_signal(signal_number)
+        first.process.wait(60)
+        third = ServerProcess(sqlite_url, tmp_path / "data")
+        third.wait_until_ready()
+        assert third.end() == 0
+    finally:
+        first.process.kill()
+        first.process.wait()

@@ -180,6 +180,11 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
     (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["carrier", "set", "mtn", "--tls"], "There is no carrier 'mtn'."),
     (["rate", "remove", "GH"], "There is no such rate for 'GH'."),
+    (["rate", "set", "-1", "1"], "destination must be the first 1 to 15 digits of numbers, a country such as GH, or default; not '-1'."),
+    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "permissions must be all, or some of sms.send, "),
+    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "sender_ids.write; not 'x'."),
+    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,sms.send"], "; not 'all' beside others."),
+    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: it is no host name."),
 ])
 def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
     said = run(*args)
@@ -201,6 +206,20 @@ def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str]) ->
     said = run(*args)
     assert said.status == 2, said
     assert "Usage: " in said.err
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["rate", "set", "GH", "-1"], "'CREDITS|none': '-1' is not a whole number of 0 or more, or none."),
+    (["rate", "set", "GH", "1.5", "--account", "x"], "'CREDITS|none': '1.5' is not a whole number of 0 or more, or none."),
+    (["tier", "set", "bulk", "-5"], "'PER_MINUTE': '-5' is not a whole number of 1 or more."),
+    (["account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "-1"], "'--balance': '-1' is not a number of 0 or more."),
+    (["account", "set", "x", "--low-balance-amount", "x"], "'--low-balance-amount': 'x' is not a number, or none."),
+    (["serve", "--port", "65536"], "'--port': '65536' is not a whole number from 0 to 65535."),
+    (["carrier", "list", "-5"], "Got unexpected extra argument (-5)"),
+])
+def test_a_value_that_cannot_be_is_named_with_what_can(run: Run, args: list[str], told: str) -> None:
+    said = run(*args)
+    assert (said.status, told in said.err) == (2, True), said.err
 
 
 def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, database_url: str) -> None:

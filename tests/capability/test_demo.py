@@ -1,13 +1,14 @@
 """`heliograph demo` keeps to itself, whatever the environment says: its account and its route never get into a real installation."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 
-def _demo(directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from heliograph.entry.cli import main; main()", "demo", "--once", "--port", "0"]
+def _demo(directory: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "from heliograph.entry.cli import main; main()", "demo", "--once", "--port", "0", *options]
     return subprocess.run(command, cwd=directory, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -16,6 +17,12 @@ def test_the_demo_stays_out_of_the_data_directory_of_the_environment(tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "\n  delivered " in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["heliograph-demo"]
+
+
+def test_an_address_of_ipv6_stands_in_brackets(tmp_path: Path) -> None:
+    done = _demo(tmp_path, "--host", "::1")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\n  curl http://\[::1\]:\d+/api/v1/sms/send ", done.stdout)
 
 
 def test_the_demo_refuses_another_database(tmp_path: Path) -> None:

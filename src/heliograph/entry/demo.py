@@ -40,7 +40,7 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
 
     async def first_text(bound: int) -> bool:  # only now: a second demo that cannot start must not revoke the keys of the first
         ready = await asyncio.to_thread(prepare, Database(settings.database_url), clock.now_ms())
-        base_url = f"http://{host}:{bound}"
+        base_url = serve.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
         say(_farewell(base_url, ready, once))
         return not once

@@ -45,7 +45,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     with only_server_in(settings.data_dir), _listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
-        address = f"http://{host}:{listener.getsockname()[1]}"  # what the documentation shows unless there is a public one
+        address = address_of(host, listener.getsockname()[1])  # what the documentation shows unless there is a public one
         uvloop.run(_serve(replace(settings, base_url=settings.base_url or address), listener, when_ready))
 
 
@@ -53,10 +53,17 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
-    except OSError as error:
-        raise AddressInUse(f"Cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}. Name another with --host or --port.") from error
+    except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
+        # without the address, which create_server repeats
+        why = (error.strerror or "").partition(" (while")[0] if isinstance(error, OSError) else "it is no host name"
+        raise AddressInUse(f"Cannot listen on {host} port {port}: {why}. Name another with --host or --port.") from error
     with listener:
         yield listener
+
+
+def address_of(host: str, port: int) -> str:
+    """`http://127.0.0.1:8080`, `http://[::1]:8080` (RFC 3986, 3.2.2)."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _tune_collector() -> None:
@@ -123,7 +130,7 @@ async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | Non
     while not server.started and not serving.done():
         await asyncio.sleep(STARTING_POLL_S)
     host, port, *_ = listener.getsockname()
-    log.info("serving", address=f"http://{host}:{port}", database="postgresql" if app.postgresql else "sqlite")
+    log.info("serving", address=address_of(host, port), database="postgresql" if app.postgresql else "sqlite")
     if when_ready is not None and not await _unless_stopped(when_ready(port), serving):
         server.stop()
     await serving

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.base import config, ids
+from heliograph.base import clock, config, ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
@@ -90,7 +90,7 @@ def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: st
     Raises NotFound for the account, InvalidRequest for a name, tier, permission or expiry that cannot be."""
     accounts.by_id(tx, account_id)
     if expires_at_ms is not None and expires_at_ms <= now_ms:
-        raise refused("expires_at", "must lie in the future")
+        raise refused("expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}")
     key = make_key(sandbox)
     record = ApiKey(
         ids.raw_of_number(ids.new_number(now_ms)), account_id, one_line("name", name, most=NAME_MAX), sandbox, key[:SHOWN_LENGTH],

@@ -25,6 +25,8 @@ def parse_permissions(text: str) -> tuple[str, ...]:
     if text.strip() == "all":
         return ALL
     named = {name.strip() for name in text.split(",")}
-    if unknown := sorted(named.difference(ALL)):
-        raise refused("permissions", f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}")
+    unknown = sorted(named.difference(ALL, ["all"])) or sorted(named.difference(ALL))
+    if unknown:
+        beside = " beside others" if unknown == ["all"] else ""
+        raise refused("permissions", f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}{beside}")
     return tuple(name for name in ALL if name in named)

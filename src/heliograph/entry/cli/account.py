@@ -7,7 +7,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import Money, OrWord, given, page_options
+from heliograph.entry.cli.values import Money, OrWord, Whole, given, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -44,8 +44,8 @@ def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
 @click.argument("name")
 @click.option("--country", required=True, metavar="GH", help="Where it is, in two letters.")
 @click.option("--currency", required=True, metavar="GHS", help="Of its wallet, in three letters; for good.")
-@click.option("--credits", "opening_credits", type=click.IntRange(0), default=0, metavar="N", help="SMS credits to begin with.")
-@click.option("--balance", "opening_balance", type=Money(), default=Decimal(0), metavar="X", help="Money to begin with.")
+@click.option("--credits", "opening_credits", type=Whole(0), default=0, metavar="N", help="SMS credits to begin with.")
+@click.option("--balance", "opening_balance", type=Money(0), default=Decimal(0), metavar="X", help="Money to begin with.")
 def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal) -> None:
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
@@ -115,8 +115,8 @@ def resume(session: Session, acc: str) -> None:
 @click.argument("acc")
 @click.option("--max-tier", metavar="TIER", help="The highest tier that its users may give a key.")
 @click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="It may send to these only.")
-@click.option("--daily-credits", type=OrWord(click.IntRange(0), "none"), metavar="N|none", help="It may spend so many a day (UTC).")
-@click.option("--low-balance", type=OrWord(click.IntRange(0), "none"), metavar="N|none", help="wallet.low_balance fires below so many credits.")
+@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC).")
+@click.option("--low-balance", type=OrWord(Whole(0), "none"), metavar="N|none", help="wallet.low_balance fires below so many credits.")
 @click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none", help="wallet.low_balance fires below so much money.")
 @click.option("--time-zone", metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")
 def set_(session: Session, acc: str, **options: Any) -> None:

@@ -8,7 +8,7 @@ import click
 
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import OrWord, given, read_password
+from heliograph.entry.cli.values import OrWord, Whole, given, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers import Carrier
@@ -32,12 +32,12 @@ class TonNpi(click.ParamType[list[int]]):
 
 
 _OPTIONS: Final = (
-    click.option("--port", type=click.IntRange(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
+    click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
     click.option("--system-id", metavar="S", help="The name to bind with."),
     click.option("--password-file", metavar="FILE|-", help="Its first line is the password; - is standard input. Else it is asked for."),
     click.option("--tls/--no-tls", default=None, help="TLS, with the certificate checked. Default: not."),
-    click.option("--binds", type=int, metavar="N", help="Sessions at once. Default: 1."),
-    click.option("--window", type=int, metavar="W", help="submit_sm without an answer, per bind. Default: 10."),
+    click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
+    click.option("--window", type=Whole(), metavar="W", help="submit_sm without an answer, per bind. Default: 10."),
     click.option("--tps", type=click.FloatRange(0), metavar="T", help="submit_sm a second, all binds together; 0: unlimited, the default."),
     click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
     click.option("--system-type", metavar="TEXT", help="As the carrier says. Default: empty."),

@@ -1,5 +1,6 @@
 """What all commands share: their options, how they fail, and the database they work on."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -71,6 +72,11 @@ class Command(click.Command):
                                         help=f"Default: ./{own_data_dir or 'heliograph-data'}"))
         if prints_record:
             self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A number below zero is a value, for its field to refuse, and no option."""
+        ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         ctx.params["session"] = Session(ctx.params.pop("data_dir") or self._own_data_dir, ctx.params.pop("as_json", False))

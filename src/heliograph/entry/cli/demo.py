@@ -3,6 +3,7 @@
 import click
 
 from heliograph.entry.cli.command import Command, Failure, Session, examples
+from heliograph.entry.cli.values import listen_options
 
 DATA_DIR = "heliograph-demo"
 
@@ -24,11 +25,7 @@ def _demo(session: Session, host: str, port: int, once: bool) -> None:
 
 command = Command(
     "demo", callback=_demo, own_data_dir=DATA_DIR, prints_record=False,
-    params=[
-        click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
-        click.Option(["--port"], default=8080, show_default=True, type=click.IntRange(0, 65_535), help="Port to listen on; 0: any free one."),
-        click.Option(["--once"], is_flag=True, help="End after the first delivery."),
-    ],
+    params=[*listen_options(), click.Option(["--once"], is_flag=True, help="End after the first delivery.")],
     epilog=examples("demo", "demo --once --port 0"),
     help="Run a server with a ready account, and watch a first text on its way. It has a data directory and new keys of its own, and its texts go to "
          "the built-in simulator: nothing leaves this machine.",

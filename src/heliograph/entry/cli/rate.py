@@ -6,7 +6,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import OrWord, given
+from heliograph.entry.cli.values import OrWord, Whole, given
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -34,7 +34,7 @@ def _account_id(tx: "Connection", account: str | None) -> str:
 
 @command.command("set", epilog=examples("rate set default 2", "rate set GH 1", "rate set 23324 3 --account 'Amina Foods'", "rate set CU none"))
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
-@click.argument("per_segment", type=OrWord(click.IntRange(0), "none"), metavar="CREDITS|none")
+@click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
 def set_(session: Session, destination: str, per_segment: object, account: str | None) -> None:
     """Set what a segment costs there; none: messages there are refused."""

@@ -1,8 +1,7 @@
 """`heliograph serve`."""
 
-import click
-
 from heliograph.entry.cli.command import Command, Failure, Session, examples
+from heliograph.entry.cli.values import listen_options
 
 
 def _serve(session: Session, host: str, port: int) -> None:
@@ -18,10 +17,7 @@ def _serve(session: Session, host: str, port: int) -> None:
 
 command = Command(
     "serve", callback=_serve, prints_record=False,
-    params=[
-        click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
-        click.Option(["--port"], default=8080, show_default=True, type=click.IntRange(0, 65_535), help="Port to listen on; 0: any free one."),
-    ],
+    params=listen_options(),
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),
     help="Run everything in one process: API, carriers, simulator. On SQLite in the data directory unless DATABASE_URL is set. "
          "SIGTERM or Ctrl-C stops it: requests under way are answered, what is on the wire is waited for.",

@@ -4,13 +4,14 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
+from heliograph.entry.cli.values import Whole
 
 command = Noun("tier", help="Rate tiers: how many requests a minute a key may make.")
 
 
 @command.command("set", epilog=examples("tier set bulk 5000"))
 @click.argument("name")
-@click.argument("per_minute", type=int)
+@click.argument("per_minute", type=Whole(1))
 def set_(session: Session, name: str, per_minute: int) -> None:
     """Add a tier, or change what it allows."""
     from heliograph.keys import set_tier

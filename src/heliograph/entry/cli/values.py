@@ -11,19 +11,43 @@ import click
 LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from there
 
 
+class Whole(click.ParamType[int]):
+    """A whole number within bounds."""
+
+    name = "integer"
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        self._least, self._most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(value) if re.fullmatch(r"[+-]?[0-9]{1,30}", str(value), re.ASCII) else None
+        if number is None or (self._least is not None and number < self._least) or (self._most is not None and number > self._most):
+            self.fail(f"{str(value)!r} is not a whole number{_between(self._least, self._most)}.", param, ctx)
+        return number
+
+
 class Money(click.ParamType[Decimal]):
     """A decimal number; how many decimals it may have is the wallet's currency's to say."""
 
     name = "amount"
+
+    def __init__(self, least: int | None = None) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         try:
             amount = Decimal(value)
         except InvalidOperation:
             amount = Decimal("NaN")
-        if not amount.is_finite():
-            self.fail(f"{value!r} is not a number.", param, ctx)
+        if not amount.is_finite() or (self._least is not None and amount < self._least):
+            self.fail(f"{str(value)!r} is not a number{_between(self._least, None)}.", param, ctx)
         return amount
+
+
+def _between(least: int | None, most: int | None) -> str:
+    if least is None:
+        return ""
+    return f" from {least} to {most}" if most is not None else f" of {least} or more"
 
 
 NOTHING: Final = object()  # what OrWord makes of its word; None is an option that was not given
@@ -38,7 +62,12 @@ class OrWord(click.ParamType[Any]):
         self.name = f"{inner.name}|{word}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return NOTHING if value == self.word else self.inner.convert(value, param, ctx)
+        if value == self.word:
+            return NOTHING
+        try:
+            return self.inner.convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}, or {self.word}.", param, ctx)
 
 
 class Moment(click.ParamType[int]):
@@ -77,7 +106,15 @@ def reference_options(command: Callable[..., None]) -> Callable[..., None]:
 def page_options(command: Callable[..., None]) -> Callable[..., None]:
     """--limit and --before of a list."""
     command = click.option("--before", metavar="ID", help="Only those made before this one.")(command)
-    return click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
+    return click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
+
+
+def listen_options() -> list[click.Parameter]:
+    """--host and --port of a server."""
+    return [
+        click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
+        click.Option(["--port"], default=8080, show_default=True, type=Whole(0, 65_535), metavar="P", help="Port to listen on; 0: any free one."),
+    ]  # fmt: skip
 
 
 def read_password(file: str | None, *, of: str) -> str:

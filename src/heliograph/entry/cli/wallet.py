@@ -5,7 +5,7 @@ from decimal import Decimal
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
-from heliograph.entry.cli.entries import show_posted
+from heliograph.entry.cli.entries import post_entry
 from heliograph.entry.cli.values import Money, account_option, reference_options
 
 command = Noun("wallet", help="Money of an account, in its wallet's currency. Each change is a ledger entry.")
@@ -17,13 +17,9 @@ command = Noun("wallet", help="Money of an account, in its wallet's currency. Ea
 @reference_options
 def topup(session: Session, account: str, amount: Decimal, reason: str, reference: str | None) -> None:
     """Add money."""
-    from heliograph import accounts, wallet
-    from heliograph.base import clock
+    from heliograph import wallet
 
-    with session.write() as tx:
-        found = accounts.find(tx, account)
-        posted = wallet.topup(tx, found.id, amount, reason, reference, now_ms=clock.now_ms())
-    show_posted(session, found, posted)
+    post_entry(session, wallet.topup, account, amount, reason, reference)
 
 
 @command.command("adjust", epilog=examples("wallet adjust --account 'Amina Foods' --amount -10 --reason 'Bank charges'"))
@@ -32,10 +28,6 @@ def topup(session: Session, account: str, amount: Decimal, reason: str, referenc
 @reference_options
 def adjust(session: Session, account: str, amount: Decimal, reason: str, reference: str | None) -> None:
     """Correct the money, up or down."""
-    from heliograph import accounts, wallet
-    from heliograph.base import clock
+    from heliograph import wallet
 
-    with session.write() as tx:
-        found = accounts.find(tx, account)
-        posted = wallet.adjust_money(tx, found.id, amount, reason, reference, now_ms=clock.now_ms())
-    show_posted(session, found, posted)
+    post_entry(session, wallet.adjust_money, account, amount, reason, reference)

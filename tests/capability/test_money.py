@@ -2,60 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import pytest
 
 from heliograph import carriers, wallet
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.carriers import Outcome
-from heliograph.messages.verify import verify_charges
-from tests.api.service import Service, service_on
 from tests.capability.sending import House
-from tests.factories import PHONE, SENDER, awaited, open_account, phones, send_request
-
-
-@pytest.fixture
-def api(database_url: str, tmp_path: Path) -> Iterator[Service]:
-    with service_on(database_url, tmp_path) as service:
-        yield service
-
-
-def sound(db: Database) -> bool:
-    with db.read() as tx:
-        wallet.hold_still(tx)
-        return [*wallet.verify(tx), *verify_charges(tx)] == []
-
-
-def test_of_64_sends_at_once_with_credits_for_10_ten_succeed_and_54_are_refused(api: Service) -> None:
-    amina = api.amina
-    with api.db.write() as tx:
-        wallet.adjust_credits(tx, amina.account_id, -990, "10 are left", now_ms=clock.now_ms())
-    body = {"sender": SENDER, "message": "hello", "recipients": [PHONE]}
-    replies = api.at_once(*(api.requested("POST", amina, "/sms/send", json=body) for _ in range(64)))
-    assert Counter(reply.status for reply in replies) == {200: 10, 402: 54}
-    assert sorted(reply.data["credits_remaining"] for reply in replies if reply.status == 200) == list(range(10))
-    refused = next(reply for reply in replies if reply.status == 402)
-    assert (refused.code, refused.error["required"], refused.error["available"]) == ("INSUFFICIENT_CREDITS", 1, 0)
-    assert api.get(amina, "/balance").body["sms_credits"] == 0
-    assert len(api.get(amina, "/reports").data) == 10
-    assert sound(api.db)
-
-
-def test_of_100_equal_requests_with_one_key_one_sends_and_99_replay(api: Service) -> None:
-    body = {"sender": SENDER, "message": "hello", "recipients": [PHONE]}
-    headers = {"Idempotency-Key": "order-17"}
-    replies = api.at_once(*(api.requested("POST", api.amina, "/sms/send", json=body, headers=headers) for _ in range(100)))
-    assert Counter((reply.status, reply.headers.get("idempotent-replayed")) for reply in replies) == {(200, None): 1, (200, "true"): 99}
-    assert len({reply.response.content for reply in replies}) == 1
-    other = api.post(api.amina, "/sms/send", {**body, "message": "another"}, key="order-17")
-    assert (other.status, other.reason) == (409, "idempotency_key_reused")
-    assert api.get(api.amina, "/balance").body["sms_credits"] == 999
-    assert sound(api.db)
+from tests.factories import PHONE, awaited, open_account, phones, send_request
 
 
 @awaited

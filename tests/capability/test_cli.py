@@ -184,7 +184,7 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "permissions must be all, or some of sms.send, "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "sender_ids.write; not 'x'."),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,sms.send"], "; not 'all' beside others."),
-    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: it is no host name."),
+    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
 ])
 def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
     said = run(*args)

@@ -53,9 +53,8 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
-    except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
-        # without the address, which create_server repeats
-        why = (error.strerror or "").partition(" (while")[0] if isinstance(error, OSError) else "it is no host name"
+    except OSError as error:
+        why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
         raise AddressInUse(f"Cannot listen on {host} port {port}: {why}. Name another with --host or --port.") from error
     with listener:
         yield listener

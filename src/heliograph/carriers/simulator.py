@@ -1,12 +1,6 @@
 """The built-in simulator: a carrier in this process, for sandbox keys, demonstrations and tests. Nothing leaves the machine.
 
-The recipient's last three digits choose what becomes of a submission (contract section 4):
-
-| …001 | refused at submit, command_status 0x0B (invalid destination address) |
-| …000 | accepted, receipt UNDELIV |
-| …002 | accepted, receipt EXPIRED |
-| …003 | accepted, receipt DELIVRD, 30 s later than the others |
-| else | accepted, receipt DELIVRD |
+The recipient's last three digits choose what becomes of a submission (carriers/endings.py).
 
 It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly stop leaves no message without one
 (a late receipt then comes early rather than never). A killed process takes what it owes with it: its messages would stay `sent`, as
@@ -15,35 +9,22 @@ with a carrier that loses receipts. Whoever starts the next one knows them (acce
 
 import asyncio
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from heliograph.base import clock
+from heliograph.carriers.delayed import Delayed
+from heliograph.carriers.endings import LATE_S, ending_of
 from heliograph.carriers.link import Answer, Inbox, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.text import split_segments
-
-ENDING_DIGITS: Final = 3
-REFUSED_ENDING: Final = "001"
-LATE_ENDING: Final = "003"
-INVALID_DESTINATION: Final = 0x0B  # ESME_RINVDSTADR (SMPP 3.4, 5.1.3)
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # handed over and not yet stored, as with an SMPP session
 RECEIPTS_OWED_MAX: Final = 100_000  # 30 MB; past it there is no room until some are stored
 RECEIPTS_LATE_MAX: Final = 100_000  # further ones come with the others: a flood to …003 must not stop everybody's sandbox for 30 s
 TEXTS_KEPT_MAX: Final = 512  # a bulk send has one text for 10,000 recipients: it is split once
-_TIMER_SLACK_S: Final = 0.001  # event loops ring that much too early
-
-_DELIVERED: Final = (ReceiptState.DELIVRD, "000")
-_UNDELIVERED: Final = {  # with the errors that a network gives (3GPP TS 29.002, 17.6.6): unknown subscriber, absent subscriber
-    "000": (ReceiptState.UNDELIV, "001"),
-    "002": (ReceiptState.EXPIRED, "027"),
-}
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +34,7 @@ class SimulatorSettings:
     window: int = 500  # submissions without an answer
     answer_delay_s: float = 0.0  # 0: in the event loop's next round
     receipt_delay_s: float = 0.05
-    late_receipt_s: float = 30.0  # on top of it
+    late_receipt_s: float = LATE_S  # on top of it
 
     def __post_init__(self) -> None:
         if self.window < 1:
@@ -79,9 +60,9 @@ class SimulatorLink:
         self._inbox = inbox
         self._loop = asyncio.get_running_loop()
         self._state = LinkState.CONNECTING
-        self._unanswered: _Delayed[Submission] = _Delayed(self._loop, settings.answer_delay_s, self._answer)
-        self._owed: _Delayed[Owed] = _Delayed(self._loop, settings.receipt_delay_s, self._deliver)
-        self._owed_late: _Delayed[Owed] = _Delayed(self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver)
+        self._unanswered: Delayed[Submission] = Delayed(self._loop, settings.answer_delay_s, self._answer)
+        self._owed: Delayed[Owed] = Delayed(self._loop, settings.receipt_delay_s, self._deliver)
+        self._owed_late: Delayed[Owed] = Delayed(self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver)
         self._unacknowledged: set[int] = set()
         self._receipts_made = 0
         self._process = os.urandom(4).hex()  # in each ref: processes that run side by side give different ones
@@ -143,13 +124,14 @@ class SimulatorLink:
         self._state = state
         self._inbox.changed(state, detail)
 
-    def _answer(self, unanswered: "_Delayed[Submission]") -> None:
+    def _answer(self, unanswered: Delayed[Submission]) -> None:
         """Answers all that is due, and owes the receipts of what it accepts. Hot."""
         answers, owed = [], []
         now_ms = clock.now_ms()  # stands first in a ref: the refs of a time are a range of the index
         for submission in unanswered.take_due(self._settings.window):
-            if submission.recipient[-ENDING_DIGITS:] == REFUSED_ENDING:
-                answers.append(_answer(submission, Outcome.REFUSED, None, INVALID_DESTINATION))
+            refused = ending_of(submission.recipient).command_status
+            if refused:
+                answers.append(_answer(submission, Outcome.REFUSED, None, refused))
                 continue
             ref = f"{now_ms:x}{self._process}{self._refs_made:08x}"
             self._refs_made += 1
@@ -167,12 +149,12 @@ class SimulatorLink:
         soon: list[Owed] = []
         late: list[Owed] = []
         for each in owed:
-            is_late = each.recipient[-ENDING_DIGITS:] == LATE_ENDING and len(late) < late_room
+            is_late = ending_of(each.recipient).is_late and len(late) < late_room
             (late if is_late else soon).append(each)
         self._owed.put(soon)
         self._owed_late.put(late)
 
-    def _deliver(self, owed: "_Delayed[Owed]") -> None:
+    def _deliver(self, owed: Delayed[Owed]) -> None:
         """Hands over the receipts that are due, as many as may be unacknowledged; `acknowledge` looks again."""
         due = owed.take_due(RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged))
         if due:
@@ -181,60 +163,11 @@ class SimulatorLink:
 
     def _receipt(self, owed: Owed) -> Receipt:
         ref, sender, recipient = owed
-        state, error = _UNDELIVERED.get(recipient[-ENDING_DIGITS:], _DELIVERED)
+        _, state, error, _ = ending_of(recipient)
         token = self._receipts_made
         self._receipts_made += 1
         raw = f"id:{ref} sub:001 dlvrd:{'001' if state is ReceiptState.DELIVRD else '000'} stat:{state.value} err:{error} text:"
         return Receipt(ref, state, error, recipient, sender, None, raw.encode("ascii"), token)
-
-
-class _Delayed(Generic[T]):
-    """What is put in can be taken out `delay_s` later, in the same order; `on_due` is called when something can."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float, on_due: "Callable[[_Delayed[T]], None]") -> None:
-        self._loop = loop
-        self._delay_s = delay_s
-        self._on_due = on_due
-        self._items: deque[tuple[float, T]] = deque()
-        self._timer: asyncio.Handle | None = None
-        self._is_held = False  # some is due that could not be taken: whoever makes that possible looks again
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def put(self, items: Sequence[T]) -> None:
-        due_s = self._loop.time() + self._delay_s
-        self._items.extend([(due_s, item) for item in items])
-        self.look_again()
-
-    def take_due(self, most: int) -> list[T]:
-        now_s = self._loop.time() + _TIMER_SLACK_S
-        items = self._items
-        due: list[T] = []
-        while items and len(due) < most and items[0][0] <= now_s:
-            due.append(items.popleft()[1])
-        self._is_held = bool(items) and items[0][0] <= now_s
-        return due
-
-    def take_all(self) -> list[T]:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        items = [item for _, item in self._items]
-        self._items.clear()
-        return items
-
-    def look_again(self) -> None:
-        """Sets the timer to when the first item is due, if there is one and it is not set."""
-        if self._timer is None and self._items:
-            wait_s = self._items[0][0] - self._loop.time()
-            self._timer = self._loop.call_later(wait_s, self._ring) if wait_s > 0 else self._loop.call_soon(self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self._on_due(self)
-        if not self._is_held:
-            self.look_again()
 
 
 @lru_cache(TEXTS_KEPT_MAX)

@@ -1,0 +1,59 @@
+"""A queue whose items are due a fixed time after they were put in."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
+
+_TIMER_SLACK_S: Final = 0.001  # event loops ring that much too early
+
+T = TypeVar("T")
+
+
+class Delayed(Generic[T]):
+    """What is put in can be taken out `delay_s` later, in the same order; `on_due` is called when something can."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float, on_due: "Callable[[Delayed[T]], None]") -> None:
+        self._loop = loop
+        self._delay_s = delay_s
+        self._on_due = on_due
+        self._items: deque[tuple[float, T]] = deque()
+        self._timer: asyncio.Handle | None = None
+        self._is_held = False  # some is due that could not be taken: whoever makes that possible looks again
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, items: Sequence[T]) -> None:
+        due_s = self._loop.time() + self._delay_s
+        self._items.extend([(due_s, item) for item in items])
+        self.look_again()
+
+    def take_due(self, most: int) -> list[T]:
+        now_s = self._loop.time() + _TIMER_SLACK_S
+        items = self._items
+        due: list[T] = []
+        while items and len(due) < most and items[0][0] <= now_s:
+            due.append(items.popleft()[1])
+        self._is_held = bool(items) and items[0][0] <= now_s
+        return due
+
+    def take_all(self) -> list[T]:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        items = [item for _, item in self._items]
+        self._items.clear()
+        return items
+
+    def look_again(self) -> None:
+        """Sets the timer to when the first item is due, if there is one and it is not set."""
+        if self._timer is None and self._items:
+            wait_s = self._items[0][0] - self._loop.time()
+            self._timer = self._loop.call_later(wait_s, self._ring) if wait_s > 0 else self._loop.call_soon(self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._on_due(self)
+        if not self._is_held:
+            self.look_again()

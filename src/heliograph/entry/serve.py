@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator

@@ -136,9 +136,10 @@ def _segments() -> Iterator[str]:
     yield "One row of the table `inflight` for each submit_sm without an answer. Clients see their message as `queued` all the while.\n"
     yield from _diagram(SEGMENT_MOVES)
     yield from _table(("state", "means"), ((f"`{state}`", meaning) for state, meaning in SEGMENT_MEANINGS.items()))
-    yield "What is in doubt is settled by whatever comes first: an answer that comes late; a receipt that matches, by the carrier's id, else as the"
-    yield "only one of that carrier on the wire to that recipient; the end of its validity: then the message has failed, `unknown`."
-    yield f"Bulk is sent once more after {RESEND_AFTER_MS // 1_000} s without any of them, if the carrier's `--in-doubt` is `resend`;"
+    yield "What is in doubt is settled by whatever comes first: an answer that comes late; a receipt that matches, by the carrier's id, else by the"
+    yield "user_message_reference that it brings back, else as the only message of that carrier on the wire from that sender to that recipient; the"
+    yield "end of its validity: then the message has failed, `unknown`."
+    yield f"A segment of bulk is sent once more after {RESEND_AFTER_MS // 1_000} s without any of them, if the carrier's `--in-doubt` is `resend`;"
     yield "an OTP never is.\n"
 
 

@@ -20,6 +20,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",
     "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
+    "messages/doubts.py": "each look at receipts for doubts is a batch, and so a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "entry/serve.py": "a process that starts registers itself, before there is any request",
     "entry/demo.py": "the demo sets its account up as the commands would",

@@ -19,7 +19,7 @@ from heliograph.messages.fair import FairQueue
 from heliograph.messages.tables import messages, sends
 from heliograph.messages.verify import verify_charges
 from heliograph.wallet.tables import ledger_entries
-from tests.factories import open_account, open_carrier, send_request
+from tests.factories import SENDER, open_account, open_carrier, send_request
 
 WORKER = 7
 
@@ -95,9 +95,9 @@ class ScriptedLink:
         return refs
 
     def receive(self, ref: str | None, recipient: str | None, state: ReceiptState | None = ReceiptState.DELIVRD, *, error: str | None = None,
-                raw: bytes = b"") -> Receipt:
+                raw: bytes = b"", sender: str | None = SENDER, reference: int | None = None) -> Receipt:
         """A delivery receipt comes in."""
-        receipt = Receipt(ref, state, error, recipient, "AMINA", None, raw, object())
+        receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
         self.turn.received([receipt])
         return receipt
 

@@ -7,7 +7,8 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.carriers import LinkState, Outcome, ReceiptState, Routes, load_routes
-from heliograph.messages import fail_expired, fail_over, match_doubts, settle_doubts, take_over
+from heliograph.messages import CarrierFacts, fail_expired, fail_over, match_doubts, settle_doubts, take_over
+from heliograph.messages.receipts import AS_IS
 from heliograph.messages.sweep import BATCH_MAX, RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, queue
 from tests.capability.sending import WORKER, House, ScriptedLink
@@ -30,7 +31,7 @@ async def settle(house: House, *, resend: bool = True) -> int:
 
 
 async def match(house: House) -> int:
-    return await match_doubts(house.db, house.carrier_id, clock.now_ms() - 3_600_000, clock.now_ms())
+    return await match_doubts(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=AS_IS), clock.now_ms() - 3_600_000, clock.now_ms())
 
 
 def routes(db: Database) -> Routes:

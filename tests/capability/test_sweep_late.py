@@ -1,4 +1,4 @@
-"""Sweeps beside late answers, other routes and an outage: what is settled stays settled, and what can go on does."""
+"""Sweeps beside late answers, other tries, other routes and an outage: what is settled stays settled, and what can go on does."""
 
 import asyncio
 
@@ -8,8 +8,10 @@ import sqlalchemy as sa
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.carriers import Outcome
+from heliograph.carriers import LinkState, Outcome
 from heliograph.messages import fail_expired, fail_over
+from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.sweep import RESEND_AFTER_MS
 from tests.capability.sending import House
 from tests.capability.test_sweep import in_doubt, routes, settle
 from tests.factories import awaited, open_carrier, open_route, phones, send_request
@@ -17,6 +19,7 @@ from tests.factories import awaited, open_carrier, open_route, phones, send_requ
 DAY_MS = 86_400_000
 IN_DOUBT_MS = 121_000
 LONDON = "447911123456"
+THREE_SEGMENTS = "x" * 400
 READ_ONLY, WRITE = "SET TRANSACTION READ ONLY", "UPDATE config SET epoch = epoch + 1"  # as after a fail-over that left us on a standby
 
 
@@ -48,6 +51,47 @@ async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_oth
     clock.move(by_ms=DAY_MS)
     await fail_expired(house.db, clock.now_ms())
     assert house.statuses() == ["sent"]
+
+
+@awaited
+async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent_again(house: House) -> None:
+    link = await house.submitted()
+    link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
+    await link.turn.once()
+    clock.move(by_ms=RETRY_DELAYS_MS[0])
+    await link.turn.once()
+    for resent in (1, 0):  # once, and never again
+        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        await link.turn.once()
+        clock.move(by_ms=RESEND_AFTER_MS)
+        assert await settle(house) == resent
+        await link.turn.once()
+    assert [s.attempt for s in link.submitted] == [1, 2, 3]
+
+
+@awaited
+async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: House) -> None:
+    """What comes back to the queue beside it takes its place there along; its mark is not lost with it."""
+    link = await house.submitted(text=THREE_SEGMENTS)
+    one, two, three = link.submitted
+    link.answer(one, outcome=Outcome.UNANSWERED)
+    link.answer(two)
+    await link.turn.once()
+    clock.move(by_ms=RESEND_AFTER_MS)
+    link.answer(three, outcome=Outcome.THROTTLED)
+    link.state = LinkState.BACKING_OFF
+    await link.turn.once()
+    assert await settle(house) == 1
+    link.state = LinkState.BOUND
+    clock.move(by_ms=THROTTLED_DELAY_MS)
+    await link.turn.once()
+    assert sorted(s.part for s in link.open.values()) == [1, 3]
+    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    clock.move(by_ms=RESEND_AFTER_MS)
+    assert await settle(house) == 1
+    await link.turn.once()
+    assert [s.part for s in link.open.values()] == [3]
 
 
 @awaited

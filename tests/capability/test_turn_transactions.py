@@ -14,7 +14,7 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Outcome, Routes, load_routes
-from heliograph.messages import fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts, take_over
+from heliograph.messages import CarrierFacts, fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts, take_over
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from tests.capability.sending import WORKER, House, LossyDatabase
 from tests.factories import awaited, open_carrier, open_route, phones
@@ -148,7 +148,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     assert await fail_over(db, routes, frozenset({house.carrier_id}), house.queue, now_ms)
     assert await learn_id_format(db, house.carrier_id, 0) == "dec"
     assert await rematch(db, house.carrier_id, "dec", 0, now_ms) == 1
-    assert await match_doubts(db, house.carrier_id, 0, now_ms) == 1
+    assert await match_doubts(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), 0, now_ms) == 1
     other = house.turn(carrier_id=second, window=4)
     await other.turn.once()
     await take_over(db, WORKER + 1, now_ms)

@@ -17,7 +17,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
-from heliograph.messages import fail_expired, match_doubts, settle_doubts, take_over
+from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts, take_over
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
@@ -145,7 +145,7 @@ class Money(RuleBasedStateMachine):
 
     def sweep(self) -> None:
         self.run(fail_expired(self.house.db, clock.now_ms()))
-        self.run(match_doubts(self.house.db, self.house.carrier_id, 0, clock.now_ms()))
+        self.run(match_doubts(self.house.db, CarrierFacts(self.house.carrier_id, "carrier", id_format="as_is"), 0, clock.now_ms()))
         self.run(settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True))
 
     @precondition(lambda self: self.link.submitted)

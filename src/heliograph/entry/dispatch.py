@@ -241,8 +241,7 @@ class Dispatch:
             carrier = running.carrier
             if running.turn.carrier.id_format == "auto":
                 await self._learn(running, now_ms)
-            else:  # before, a parked receipt may be any message's
-                await messages.match_doubts(self._db, carrier.id, since_ms, now_ms)
+            await messages.match_doubts(self._db, running.turn.carrier, since_ms, now_ms)
             await messages.settle_doubts(self._db, carrier.id, now_ms, resend=carrier.settings.get("in_doubt", "resend") == "resend")
 
     async def _learn(self, running: Running, now_ms: int) -> None:

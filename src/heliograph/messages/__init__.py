@@ -2,10 +2,12 @@
 
 from heliograph.messages.accept import Acceptor, Outcome
 from heliograph.messages.api import endpoints
+from heliograph.messages.doubts import match_doubts
 from heliograph.messages.fair import FairQueue
-from heliograph.messages.parked import learn_id_format, match_doubts, rematch
+from heliograph.messages.parked import learn_id_format, rematch
+from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.sweep import fail_expired, fail_over, queue_depths, settle_doubts, take_over, unreceipted
-from heliograph.messages.turn import CarrierFacts, Turn
+from heliograph.messages.turn import Turn
 from heliograph.messages.waiting import account_ends
 
 __all__ = ["Acceptor", "CarrierFacts", "FairQueue", "Outcome", "Turn", "account_ends", "endpoints", "fail_expired", "fail_over",

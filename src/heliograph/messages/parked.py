@@ -1,20 +1,18 @@
-"""Receipts that came and found no message: those of messages in doubt, and those whose id is printed in another base.
+"""Receipts whose id is printed in another base than the answers print it: learning it from evidence, and reading what is parked anew.
 
-A receipt that matches settles a doubt: by the carrier's id (that is done in the turn), else as the only doubtful message of that
-carrier with that recipient. What matches nothing stays parked for 72 h; an answer that comes late still finds it.
+What matches no message stays parked for 72 h; an answer that comes late still finds it, and so may a doubt (`doubts.py`).
 """
 
 import re
 from collections import defaultdict
 from typing import Any, Final
 
-from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import ReceiptState
 from heliograph.messages import turn_sql
 from heliograph.messages.receipts import canonical_of_receipt
-from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
+from heliograph.messages.settle import Changes, MessageRow, agrees, settle_receipt
 from heliograph.messages.store import store_changes
 
 PARKED_MAX: Final = 500  # looked at in one transaction, newest first
@@ -28,54 +26,10 @@ _PARKED_BEFORE: Final = """
     SELECT ref, recipient, receipt_state, receipt_error, created_at_ms FROM carrier_refs
     WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 AND (created_at_ms, ref) < ($4, $5)
     ORDER BY created_at_ms DESC, ref DESC LIMIT $3"""
-_ON_THE_WIRE: Final = """
-    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.recipient FROM inflight i
-    JOIN messages m ON m.id = i.message_id WHERE i.carrier_id = $1"""
 _KNOWN_REF: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = $1 AND r.ref = $2"""
 _ANY_MATCHED: Final = """
     SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NOT NULL AND receipt_state IS NOT NULL AND length(ref) > 1 LIMIT 1"""
-
-
-async def match_doubts(db: Database, carrier_id: int, since_ms: int, now_ms: int) -> int:
-    """Settles each segment in doubt that is the only one on this carrier's wire to a parked receipt's recipient. Answers how many."""
-    async with db.hot() as tx:
-        if not await tx.fetch("SELECT 1 FROM inflight WHERE carrier_id = $1 AND state = 'in_doubt' LIMIT 1", carrier_id):
-            return 0
-        on_the_wire: dict[int, list[Any]] = defaultdict(list)
-        for row in await tx.fetch(_ON_THE_WIRE, carrier_id):
-            on_the_wire[row[7]].append(row)
-        parked = await tx.fetch(_PARKED, carrier_id, since_ms, PARKED_MAX)
-        by_recipient: dict[int, list[Any]] = defaultdict(list)
-        for receipt in parked:
-            by_recipient[receipt[1]].append(receipt)
-        pairs = [(receipts[0], on_the_wire[recipient][0]) for recipient, receipts in by_recipient.items()
-                 if len(receipts) == 1 and len(on_the_wire.get(recipient, ())) == 1 and _may_match(receipts[0], on_the_wire[recipient][0])]
-        await _adopt(tx, carrier_id, pairs, now_ms)
-    return len(pairs)
-
-
-def _may_match(receipt: Any, segment: Any) -> bool:
-    """The segment is in doubt, and the receipt came after its message was made: one from before is another message's."""
-    return bool(segment[6] == "in_doubt" and receipt[4] >= ids.made_at_ms(int(segment[0], 16)))
-
-
-async def _adopt(tx: HotTx, carrier_id: int, pairs: list[tuple[Any, Any]], now_ms: int) -> None:
-    """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts."""
-    if not pairs:
-        return
-    ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
-        tx, sorted((segment[0], segment[1], segment[3]) for _, segment in pairs))}
-    pairs = [(receipt, segment) for receipt, segment in pairs if (segment[0], segment[1]) in ended]  # not settled by its answer meanwhile
-    await turn_sql.REF_OF_ANSWER.rows(tx, sorted((carrier_id, receipt[0], segment[0], segment[2], now_ms) for receipt, segment in pairs))
-    rows = await turn_sql.lock_messages(tx, {segment[0] for _, segment in pairs})
-    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
-    for receipt, segment in pairs:
-        was = InFlight(*segment[:6])
-        answer = Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED, ref=receipt[0])
-        settle_answer(changes, answer, was, receipt_needless=False)
-        settle_receipt(changes.messages[was.message_id], was.parts, ReceiptState(receipt[2]), receipt[3], now_ms)
-    await store_changes(tx, carrier_id, changes)
 
 
 async def learn_id_format(db: Database, carrier_id: int, since_ms: int) -> str | None:
@@ -114,7 +68,7 @@ async def _rematch(tx: HotTx, carrier_id: int, id_format: str, parked: list[Any]
         known = await tx.fetch(_KNOWN_REF, carrier_id, other) if other != ref else []
         if known and agrees(known[0][1], recipient):
             await tx.fetch("DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2", carrier_id, ref)
-            moved.append((carrier_id, other, recipient, state, error, now_ms))
+            moved.append((carrier_id, other, recipient, state, error, None, None, now_ms))
     found = await turn_sql.REF_OF_RECEIPT.rows(tx, sorted(moved))
     rows = await turn_sql.lock_messages(tx, {row[1] for row in found if row[1]})
     changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})

@@ -7,6 +7,7 @@ in turn: decimal 100 is not hex 100.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from heliograph.base import ids
@@ -20,6 +21,16 @@ REF_MAX: Final = 65  # message_id of SMPP 3.4, 5.2.23
 ERROR_MAX: Final = 32  # these three: as wide as their columns
 SENDER_MAX: Final = 21
 RAW_OCTETS_MAX: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierFacts:
+    """What is to be known of a carrier to read what it says."""
+
+    id: int
+    name: str
+    receipts: str = "all"  # all, last or none
+    id_format: str = "auto"  # how receipts print the carrier's ids: auto (not known yet), as_is, hex or dec
 
 
 class Ref(NamedTuple):
@@ -66,7 +77,8 @@ async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[A
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
     found += [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
-        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), now_ms)
+        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX),
+              _text(receipt.sender, SENDER_MAX), receipt.user_message_reference, now_ms)
              for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
     return found
 

@@ -144,6 +144,11 @@ def agrees(recipient: int | None, of_receipt: int | None) -> bool:
     return a == b or (min(len(a), len(b)) >= RECIPIENT_DIGITS_AGREEING and (a.endswith(b) or b.endswith(a)))
 
 
+def is_from(sender: str, of_receipt: str | None) -> bool:
+    """Whether a receipt's sender may be the message's: carriers print numbers with and without plus, and letters in any case."""
+    return of_receipt is None or sender.casefold().lstrip("+") == of_receipt.strip().casefold().lstrip("+")
+
+
 def refund_due(row: MessageRow) -> int:
     """Credits of a failed message's segments that no carrier accepted, less what was refunded before."""
     if row.status != FAILED:

@@ -1,5 +1,6 @@
 """What no event brings about: validity that ends, doubts that last, work that a dead process held. Run every second, in small batches."""
 
+from collections import defaultdict
 from typing import Any, Final
 
 from heliograph.base import ids
@@ -22,9 +23,10 @@ _RUNS_OF: Final = """
     SELECT q.carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms, s.account_id
     FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 ORDER BY q.rank_us, q.first_id LIMIT $3"""
 _DOUBTS: Final = """
-    SELECT i.message_id, i.part, i.carrier_id, i.prefix, i.attempt, i.expires_at_ms, s.type FROM inflight i
+    SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms FROM inflight i
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1 OR (i.carrier_id = $2 AND i.attempt = 1 AND i.since_ms <= $3 AND s.type <> 'otp'))
+    WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1
+          OR (i.carrier_id = $2 AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= $3 AND s.type <> 'otp'))
     LIMIT $4"""
 _UNRECEIPTED: Final = """
     SELECT r.ref, s.sender, m.recipient
@@ -69,7 +71,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1], doubt[4]) for doubt in doubts))}
         doubts = [doubt for doubt in doubts if (doubt[0], doubt[1]) in ended]  # the others were settled meanwhile, by an answer or a receipt
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
-        for message_id, _, _, prefix, attempt, expires_at_ms, _ in doubts:
+        resent: dict[str, int] = defaultdict(int)
+        for message_id, _, parts, prefix, attempt, expires_at_ms in doubts:
             row = changes.messages[message_id]
             if row.status != QUEUED:
                 continue  # a late answer of another try has settled it
@@ -77,6 +80,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
                 move(row, FAILED, now_ms, "unknown")
             else:
                 changes.requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
+                resent[message_id] |= parts
+        await turn_sql.RESENT.rows(tx, sorted(resent.items()))
         await store_changes(tx, carrier_id, changes)
     return len(doubts)
 

@@ -55,6 +55,7 @@ messages = sa.Table(
     sa.Column("refunded", sa.Integer, nullable=False, server_default="0"),
     sa.Column("parts_accepted", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: a carrier accepted segment k"),
     sa.Column("parts_delivered", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: its receipt said DELIVRD"),
+    sa.Column("parts_resent", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: it was in doubt, and was sent once more"),
     sa.Column("error_code", sa.String(16), nullable=True),
     sa.Column("error_message", sa.String(255), nullable=True),
     sa.Column("sent_at_ms", sa.BigInteger, nullable=True),
@@ -111,12 +112,14 @@ carrier_refs = sa.Table(
     sa.Column("recipient", sa.BigInteger, nullable=True, comment="as the receipt names it: a match needs it to agree"),
     sa.Column("receipt_state", sa.String(8), nullable=True),
     sa.Column("receipt_error", sa.String(32), nullable=True),
+    sa.Column("sender", sa.String(21), nullable=True, comment="this and the next: of a receipt whose answer has not come"),
+    sa.Column("user_message_reference", sa.Integer, nullable=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Index("carrier_refs_parked", "carrier_id", "created_at_ms", postgresql_where=sa.text("message_id IS NULL"),
              sqlite_where=sa.text("message_id IS NULL")),
 )
 
-# Receipts that could not be read or carry no id: kept 72 h for the operator, and for matching by hand.
+# Receipts that could not be read or carry no id: kept 72 h for the operator. Those that say what became of a message may settle a doubt.
 unmatched_receipts = sa.Table(
     "unmatched_receipts",
     metadata,
@@ -130,6 +133,7 @@ unmatched_receipts = sa.Table(
     sa.Column("user_message_reference", sa.Integer, nullable=True),
     sa.Column("raw", sa.LargeBinary, nullable=False),
     sa.Column("received_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("unmatched_receipts_by_carrier", "carrier_id", "received_at_ms"),
 )
 
 workers = sa.Table(

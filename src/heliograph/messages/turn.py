@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -24,6 +24,7 @@ from heliograph.base.outage import is_conflict
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import receipts, turn_sql
 from heliograph.messages.fair import FAIR_SPACING_US
+from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
 from heliograph.messages.store import store_changes
 
@@ -35,16 +36,6 @@ AFTER_FAULT_S: Final = 0.25
 FINISH_TRIES: Final = 20  # 5 s: a process that stops must be gone within 30
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class CarrierFacts:
-    """What a turn needs to know of its carrier."""
-
-    id: int
-    name: str
-    receipts: str = "all"  # all, last or none
-    id_format: str = "auto"  # how receipts print the carrier's ids: auto (not known yet), as_is, hex or dec
 
 
 class Turn:

@@ -43,19 +43,24 @@ _REF_OF_ANSWER_SQLITE: Final = """
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
 _REF_OF_RECEIPT: Final = """
-    INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
-    SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
+    INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, sender, user_message_reference, created_at_ms)
+    SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[], $8::bigint[])
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
         recipient = excluded.recipient,
+        sender = CASE WHEN r.message_id IS NULL THEN excluded.sender END,
+        user_message_reference = CASE WHEN r.message_id IS NULL THEN excluded.user_message_reference END,
         receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_state ELSE excluded.receipt_state END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_RECEIPT_SQLITE: Final = """
-    INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, sender, user_message_reference, created_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
         recipient = excluded.recipient,
+        sender = CASE WHEN carrier_refs.message_id IS NULL THEN excluded.sender END,
+        user_message_reference = CASE WHEN carrier_refs.message_id IS NULL THEN excluded.user_message_reference END,
         receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
@@ -85,6 +90,11 @@ _STORE_MESSAGES_SQLITE: Final = """
     UPDATE messages SET status = ?2, parts_accepted = ?3, parts_delivered = ?4, error_code = ?5, error_message = ?6, refunded = ?7,
            sent_at_ms = coalesce(sent_at_ms, ?8), delivered_at_ms = coalesce(delivered_at_ms, ?9), failed_at_ms = coalesce(failed_at_ms, ?10)
     WHERE id = ?1"""
+
+# Once in the life of a segment, whatever its other tries meet: so the mark is the message's own, and not one of its place in queue or window.
+_RESENT: Final = """
+    UPDATE messages m SET parts_resent = m.parts_resent | r.parts FROM unnest($1::uuid[], $2::smallint[]) AS r (id, parts) WHERE m.id = r.id"""
+_RESENT_SQLITE: Final = "UPDATE messages SET parts_resent = parts_resent | ?2 WHERE id = ?1"
 
 # --- what goes out ---
 
@@ -155,8 +165,10 @@ class _Statement:
 END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt) → rows of InFlight
 DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
 REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
-REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
+REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)
+# ↑ (carrier_id, ref, recipient, state, error, sender, user_message_reference, now_ms) → the ref's row
 OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
+RESENT: Final = _Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
 QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already stays
 TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)

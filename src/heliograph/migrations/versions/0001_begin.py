@@ -36,6 +36,8 @@ def upgrade() -> None:
         sa.Column('recipient', sa.BigInteger(), nullable=True, comment='as the receipt names it: a match needs it to agree'),
         sa.Column('receipt_state', sa.String(length=8), nullable=True),
         sa.Column('receipt_error', sa.String(length=32), nullable=True),
+        sa.Column('sender', sa.String(length=21), nullable=True, comment='this and the next: of a receipt whose answer has not come'),
+        sa.Column('user_message_reference', sa.Integer(), nullable=True),
         sa.Column('created_at_ms', sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint('carrier_id', 'ref')
     )
@@ -101,6 +103,7 @@ def upgrade() -> None:
         sa.Column('refunded', sa.Integer(), server_default='0', nullable=False),
         sa.Column('parts_accepted', sa.SmallInteger(), server_default='0', nullable=False, comment='bit k-1: a carrier accepted segment k'),
         sa.Column('parts_delivered', sa.SmallInteger(), server_default='0', nullable=False, comment='bit k-1: its receipt said DELIVRD'),
+        sa.Column('parts_resent', sa.SmallInteger(), server_default='0', nullable=False, comment='bit k-1: it was in doubt, and was sent once more'),
         sa.Column('error_code', sa.String(length=16), nullable=True),
         sa.Column('error_message', sa.String(length=255), nullable=True),
         sa.Column('sent_at_ms', sa.BigInteger(), nullable=True),
@@ -180,6 +183,7 @@ def upgrade() -> None:
         sa.Column('received_at_ms', sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint('id')
     )
+    op.create_index('unmatched_receipts_by_carrier', 'unmatched_receipts', ['carrier_id', 'received_at_ms'], unique=False)
     op.create_table('workers',
         sa.Column('epoch', sa.BigInteger(), nullable=False),
         sa.Column('kind', sa.String(length=16), nullable=False),

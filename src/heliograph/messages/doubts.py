@@ -1,0 +1,205 @@
+"""Receipts that settle doubts (contract section 6): of what was submitted and never answered, they are the only word that comes.
+
+A receipt finds its message by the carrier's id (that is done in the turn), else by the user_message_reference that it brings back, else as the
+only doubtful message of that carrier with that recipient and sender. Two that it could be are one too many: nothing is settled by guess.
+What finds nothing stays where it is for 72 h; an answer that comes late still finds it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.base.db import Database
+from heliograph.base.hot import HotTx
+from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
+from heliograph.messages import turn_sql
+from heliograph.messages.receipts import CarrierFacts
+from heliograph.messages.settle import (
+    RECIPIENT_DIGITS_AGREEING,
+    Changes,
+    InFlight,
+    MessageRow,
+    agrees,
+    is_from,
+    settle_answer,
+    settle_receipt,
+)
+from heliograph.messages.states import FINAL_RECEIPTS
+from heliograph.messages.store import store_changes
+
+RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
+PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
+_LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
+
+_ON_THE_WIRE: Final = """
+    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.account_id, m.recipient, m.segments, m.parts_resent,
+           s.sender
+    FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+    WHERE i.carrier_id = $1 AND i.state <> 'claimed'"""
+_WITH_AN_ID: Final = """
+    SELECT ref, recipient, sender, user_message_reference, receipt_state, receipt_error, created_at_ms FROM carrier_refs
+    WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 ORDER BY created_at_ms DESC LIMIT $3"""
+_WITHOUT: Final = """
+    SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
+    WHERE carrier_id = $1 AND ref IS NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
+_ALSO_SENT: Final = "SELECT 1 FROM messages WHERE account_id = $1 AND recipient = $2 AND status = 'sent' LIMIT 1"
+_FORGET_REF: Final = "DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2 AND message_id IS NULL"
+_FORGET_RECEIPT: Final = "DELETE FROM unmatched_receipts WHERE id = $1"
+
+
+class OnTheWire(NamedTuple):
+    """A segment that the carrier was given: in doubt, or its answer may still come."""
+
+    message_id: str
+    part: int
+    parts: int
+    attempt: int
+    prefix: str
+    expires_at_ms: int
+    state: str
+    account_id: str
+    recipient: int | None
+    segments: int
+    parts_resent: int
+    sender: str
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.message_id, self.part
+
+    @property
+    def is_doubtful(self) -> bool:
+        return self.state == "in_doubt"
+
+    @property
+    def tries_in_doubt(self) -> int:
+        """How many receipts of it may come: one a submission."""
+        return 2 if self.parts_resent & self.parts else 1
+
+
+class Parked(NamedTuple):
+    """A receipt that found no message. `place`: its id as the carrier prints it, or where there is none, its row of unmatched_receipts."""
+
+    place: str
+    recipient: int | None
+    sender: str | None
+    reference: int | None
+    state: str
+    error: str | None
+    at_ms: int
+    has_id: bool
+
+    @property
+    def names_a_part(self) -> bool:
+        """Whether its reference can be one of ours: others' say nothing."""
+        return self.reference is not None and 1 <= self.reference & 0xF <= PARTS_MAX
+
+
+Pair = tuple[Parked, OnTheWire]
+
+
+async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
+    """Settles the segments in doubt that receipts since then belong to. Answers how many."""
+    async with db.hot() as tx:
+        if not await tx.fetch("SELECT 1 FROM inflight WHERE carrier_id = $1 AND state = 'in_doubt' LIMIT 1", carrier.id):
+            return 0
+        parked = [Parked._make((*row, has_id)) for sql, has_id in ((_WITH_AN_ID, True), (_WITHOUT, False))
+                  for row in await tx.fetch(sql, carrier.id, since_ms, RECEIPTS_MAX)]
+        if not parked:
+            return 0
+        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(_ON_THE_WIRE, carrier.id)]
+        pairs = by_reference(parked, on_the_wire)
+        if carrier.id_format == "auto":  # a receipt with an id may be any message's yet, and only a last word needs no id to be remembered by
+            pairs = [(receipt, segment) for receipt, segment in pairs if not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS]
+            left = [receipt for receipt in parked if not receipt.has_id]
+        else:
+            left = parked
+        guessed = as_the_only_one(left, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
+        pairs += [pair for pair in guessed if pair[0].has_id or not await _may_be_of_another(tx, pair[1])]
+        return await _adopt(tx, carrier, pairs, now_ms)
+
+
+def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
+    """Receipts that bring back the reference of exactly one segment, and it is in doubt; the first one for each."""
+    referred: dict[int, list[OnTheWire]] = defaultdict(list)
+    for segment in on_the_wire:
+        referred[user_message_reference(segment.message_id, segment.part)].append(segment)
+    found: dict[tuple[str, int], Pair] = {}
+    for receipt in sorted(parked, key=_by_time):
+        if receipt.names_a_part and receipt.reference is not None:
+            candidates = [segment for segment in referred.get(receipt.reference, ()) if _may_be(receipt, segment)]
+            if len(candidates) == 1 and candidates[0].is_doubtful:
+                found.setdefault(candidates[0].key, (receipt, candidates[0]))
+    return list(found.values())
+
+
+def as_the_only_one(parked: Iterable[Parked], on_the_wire: Sequence[OnTheWire], settled: set[tuple[str, int]], *, last_only: bool) -> list[Pair]:
+    """Receipts of which only one message can be meant, and what is on the wire of it is all in doubt: they are its parts', in order.
+
+    One that names a part by reference is not guessed about: if it is none of these, it is another message's."""
+    by_digits: dict[int, list[OnTheWire]] = defaultdict(list)
+    by_message: dict[str, list[OnTheWire]] = defaultdict(list)
+    for segment in on_the_wire:
+        if segment.recipient is not None:
+            by_digits[segment.recipient % _LAST_DIGITS].append(segment)
+            by_message[segment.message_id].append(segment)
+    of_message: dict[str, list[Parked]] = defaultdict(list)
+    for receipt in sorted(parked, key=_by_time):
+        if receipt.recipient is not None and not receipt.names_a_part:
+            meant = {segment.message_id for segment in by_digits.get(receipt.recipient % _LAST_DIGITS, ()) if _may_be(receipt, segment)}
+            if len(meant) == 1:
+                of_message[meant.pop()].append(receipt)
+    pairs: list[Pair] = []
+    for message_id, receipts in of_message.items():
+        segments = by_message[message_id]
+        doubtful = sorted(segment for segment in segments if segment.key not in settled and (not last_only or _is_last(segment)))
+        may_come = sum(segment.tries_in_doubt for segment in doubtful)
+        if all(segment.is_doubtful for segment in segments) and len(receipts) <= may_come:
+            pairs += zip(receipts, doubtful, strict=False)
+    return pairs
+
+
+def _by_time(receipt: Parked) -> tuple[int, str]:
+    return receipt.at_ms, receipt.place
+
+
+def _may_be(receipt: Parked, segment: OnTheWire) -> bool:
+    """The handset and the sender agree, and it came after the message was made: one from before is another message's."""
+    return (agrees(segment.recipient, receipt.recipient) and is_from(segment.sender, receipt.sender)
+            and receipt.at_ms >= ids.made_at_ms(int(segment.message_id, 16)))
+
+
+def _is_last(segment: OnTheWire) -> bool:
+    return bool(segment.parts >> (segment.segments - 1))
+
+
+async def _may_be_of_another(tx: HotTx, segment: OnTheWire) -> bool:
+    """A receipt without an id may also be of a message that the carrier has accepted, and whose receipt is still to come."""
+    return bool(await tx.fetch(_ALSO_SENT, segment.account_id, segment.recipient))
+
+
+async def _adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
+    """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts. Answers how many were adopted."""
+    ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
+        tx, sorted((segment.message_id, segment.part, segment.attempt) for _, segment in pairs))}
+    pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]  # not settled by its answer meanwhile
+    said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
+    with_id = sorted((receipt.place, segment.message_id, segment.parts) for receipt, segment in pairs if receipt.has_id)
+    if carrier.id_format == "auto":  # an id that was not matched proves nothing of how this carrier prints them
+        for place, _, _ in with_id:
+            await tx.fetch(_FORGET_REF, carrier.id, place)
+    else:
+        refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
+        said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
+    rows = await turn_sql.lock_messages(tx, {segment.message_id for _, segment in pairs})
+    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
+    for receipt, segment in pairs:
+        was = InFlight(*segment[:6])
+        settle_answer(changes, Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED), was, receipt_needless=False)
+        state, error = said[receipt.place]
+        settle_receipt(changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms)
+        if not receipt.has_id:
+            await tx.fetch(_FORGET_RECEIPT, receipt.place)
+    await store_changes(tx, carrier.id, changes)
+    return len(pairs)

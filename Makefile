@@ -53,18 +53,15 @@ clean: ## Remove everything that make made; never your data
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist $(wildcard tests/wire/*/node_modules)
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An installation that is newer than what it was made from is not made again.
+# An installation that is newer than what it was made from is not made again. tools/install.sh says so by a file, under its lock.
 .tools/installed: tools/uv.lock tools/install.sh
 	@tools/install.sh uv $(PYTHON)
-	@touch $@
 
 .venv/installed-runtime: .tools/installed tools/build.lock requirements.lock pyproject.toml
 	@tools/install.sh runtime
-	@touch $@
 
 .venv/installed-dev: .tools/installed tools/build.lock requirements-dev.lock pyproject.toml
 	@tools/install.sh dev
-	@touch $@
 
 tests/wire/%/node_modules/.installed: tests/wire/%/package-lock.json
 	cd tests/wire/$* && npm ci --silent --no-audit --no-fund

@@ -4,9 +4,24 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Two that run at once would clear what the other is using: the second one waits (where there is a flock), and finds everything done.
+if [ -z "${INSTALL_LOCKED:-}" ] && command -v flock >/dev/null; then
+    INSTALL_LOCKED=1 exec flock tools/install.sh tools/install.sh "$@"
+fi
+
 fail() {
     printf '\n%s\n\n' "$*" >&2
     exit 1
+}
+
+# done_since STAMP FILE…: whether the installation that STAMP stands for is newer than each file that it is made from.
+done_since() {
+    stamp=$1
+    shift
+    [ -e "$stamp" ] || return 1
+    for file; do
+        if [ "$file" -nt "$stamp" ]; then return 1; fi
+    done
 }
 
 # What Debian and Ubuntu split off Python: without it there are no virtual environments.
@@ -23,12 +38,15 @@ install_venv_module() {
 
 install_uv() {
     python=$1
+    if done_since .tools/installed tools/uv.lock tools/install.sh; then return; fi
     command -v "$python" >/dev/null || fail "There is no $python here. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3 …"
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "$python is $("$python" -V 2>&1); Heliograph needs Python 3.11 or newer. Name another one: make PYTHON=/path/to/python3.11 …"
     "$python" -c 'import ensurepip, venv' 2>/dev/null || install_venv_module "$python"
+    echo "Installing uv in .tools ..."
     "$python" -m venv --clear .tools
     .tools/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r tools/uv.lock
+    touch .tools/installed
 }
 
 # uv does not read pip's configuration; a package mirror or a certificate store that is set up for pip is meant for uv too.
@@ -39,19 +57,23 @@ adopt_pip_settings() {
 }
 
 fill_venv() {
+    if done_since ".venv/installed-$1" .tools/installed tools/build.lock "$2" pyproject.toml; then return; fi
+    echo "Installing Heliograph and what it needs in .venv ..."
     adopt_pip_settings
     uv=.tools/bin/uv
     .venv/bin/python -c '' 2>/dev/null || $uv venv --quiet --clear --no-python-downloads --python .tools/bin/python .venv
     in_venv="--quiet --python .venv/bin/python"
     case $1 in
-    dev) $uv pip sync $in_venv --require-hashes requirements-dev.lock ;;  # exactly these: what is not locked goes
-    runtime) $uv pip install $in_venv --require-hashes -r requirements.lock ;;  # beside the tools, if they are there
+    dev) $uv pip sync $in_venv --require-hashes "$2" ;;  # exactly these: what is not locked goes
+    runtime) $uv pip install $in_venv --require-hashes -r "$2" ;;  # beside the tools, if they are there
     esac
     $uv pip install $in_venv --no-deps --require-build-hashes --build-constraints tools/build.lock --editable .
+    touch ".venv/installed-$1"
 }
 
 case ${1:-} in
 uv) install_uv "${2:-python3}" ;;
-runtime | dev) fill_venv "$1" ;;
+runtime) fill_venv runtime requirements.lock ;;
+dev) fill_venv dev requirements-dev.lock ;;
 *) fail "usage: tools/install.sh uv [PYTHON] | runtime | dev" ;;
 esac

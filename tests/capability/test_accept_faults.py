@@ -94,6 +94,22 @@ async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(postgresql_h
 
 
 @awaited
+async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replayed(postgresql_house: House) -> None:
+    house = postgresql_house
+    first = await house.send(key="k-0")
+    with psycopg.connect(house.db.url) as other:
+        other.execute("SELECT * FROM wallets FOR UPDATE")
+        sending = asyncio.create_task(house.send(key="k-1"))
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        while other.execute(waiting).fetchone() != (1,):
+            await asyncio.sleep(0.001)
+        other.execute("UPDATE idempotency_keys SET key = 'k-1'")
+    assert (await sending).replayed
+    assert answer(await sending) == answer(first)
+    assert (house.sends(), house.credits()) == (1, 999)
+
+
+@awaited
 async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_it(house: House) -> None:
     await house.send()
     with house.db.write() as tx:

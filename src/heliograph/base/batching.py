@@ -12,9 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
-import asyncpg
 import structlog
-from sqlalchemy import exc
 
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -94,12 +92,10 @@ class Batcher(Generic[Item, Outcome]):
                     return [Unavailable(error.message) for _ in items]  # one for each: a raised exception keeps its waiter's frames
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
-            except (exc.DBAPIError, asyncpg.PostgresError) as error:
+            except Exception as error:  # noqa: BLE001  whatever it is: one item must not take its neighbours down
                 if is_conflict(error) and conflicts < tries:
                     conflicts += 1
                     continue
-                return await self._halve(items, error, again)
-            except Exception as error:  # noqa: BLE001  a fault of ours in one item must not take its neighbours down
                 return await self._halve(items, error, again)
 
     async def _halve(self, items: Sequence[Item], error: Exception, again: bool) -> Sequence[Outcome | ServiceError]:

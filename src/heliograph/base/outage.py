@@ -14,9 +14,13 @@ CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serializati
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
 
 
+class Overtaken(Exception):
+    """Another transaction has stored meanwhile what this one went by; run again, it sees that."""
+
+
 def is_conflict(error: BaseException) -> bool:
     """True for what the same transaction, run again, may well not meet: deadlock, serialization failure, a lock not got in time."""
-    return _sqlstate(error) in RETRIED_SQLSTATES
+    return isinstance(error, Overtaken) or _sqlstate(error) in RETRIED_SQLSTATES
 
 
 def _sqlstate(error: BaseException) -> str:

@@ -80,13 +80,15 @@ class Acceptor:
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         with self._queue.places() as places:
             async with self._db.hot() as tx:
-                locked = await accept_sql.lock_wallets(tx, _to_lock(requests))
-                if not self._cache.confirm(locked[0][-1], started_s):
+                asked = _asked_keys(requests)
+                locked, may_be_known = await accept_sql.lock_and_look(tx, _to_lock(requests), asked)
+                if not self._cache.confirm(locked[0][8], started_s):
                     await self._cache.refresh()
                     tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
                 if self._queue.is_old():
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
-                batch = Batch(places, locked, await _known_keys(tx, requests), await _stored_already(tx, requests) if again else {})
+                known = await _known_keys(tx, asked) if may_be_known else {}
+                batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {})
                 outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
                 if batch.accepted:
                     await accept_sql.store(tx, batch.columns(), SALES_ID)
@@ -102,9 +104,12 @@ def _to_lock(requests: Sequence[SendRequest]) -> list[str]:
     return sorted({r.account_id for r in requests} | {r.key_account_id for r in requests if r.idempotency_key is not None})
 
 
-async def _known_keys(tx: HotTx, requests: Sequence[SendRequest]) -> dict[tuple[str, bool, str], tuple[bytes, Send]]:
+def _asked_keys(requests: Sequence[SendRequest]) -> list[accept_sql.AskedKey]:
     since_ms = clock.now_ms() - KEPT_MS
-    asked = [(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms) for r in requests if r.idempotency_key is not None and not r.dry_run]
+    return [(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms) for r in requests if r.idempotency_key is not None and not r.dry_run]
+
+
+async def _known_keys(tx: HotTx, asked: Sequence[accept_sql.AskedKey]) -> dict[tuple[str, bool, str], tuple[bytes, Send]]:
     return {(row[0], bool(row[1]), row[2]): (bytes(row[3]), Send(*row[4:])) for row in await accept_sql.find_keys(tx, asked)}
 
 

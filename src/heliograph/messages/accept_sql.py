@@ -4,15 +4,22 @@ Ids are raw, times milliseconds. One behaviour suite runs over both (`tests/capa
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from heliograph.base.hot import HotTx
+from heliograph.base.outage import Overtaken
+from heliograph.requests import KEPT_MS
 
 # Locks the batch's wallets in order of their ids, and tells the configuration's epoch.
 _LOCK_WALLETS: Final = """
     SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
            (SELECT epoch FROM config)
     FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
+# The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used: as good as never, and then there is
+# nothing to look up. What a transaction that held the locks a moment ago has used is not seen here; _STORE finds out.
+_LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("FROM config)", """FROM config),
+           EXISTS (SELECT FROM unnest($2::uuid[], $3::bool[], $4::text[], $5::text[]) AS asked (account_id, sandbox, path, key)
+                   JOIN idempotency_keys k USING (account_id, sandbox, path, key))""")
 _LOCK_WALLETS_SQLITE: Final = """
     SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
            (SELECT epoch FROM config)
@@ -64,8 +71,10 @@ _STORE: Final = """
     ), stored_keys AS (
         INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, send_id, created_at_ms)
         SELECT * FROM unnest($29::uuid[], $30::bool[], $31::text[], $32::text[], $33::bytea[], $34::uuid[], $35::bigint[])
-        ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET  -- find_keys, under the wallet's lock, found it too old to count
+        ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
             body_sha256 = excluded.body_sha256, send_id = excluded.send_id, created_at_ms = excluded.created_at_ms
+            WHERE idempotency_keys.created_at_ms <= excluded.created_at_ms - $51::bigint  -- one that is too old to count
+        RETURNING 1
     ), charged AS (
         INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
                                     description, reference, created_at_ms)
@@ -73,10 +82,13 @@ _STORE: Final = """
                l.created_at_ms
         FROM unnest($36::uuid[], $37::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::bigint[], $42::text[], $43::text[], $45::bigint[])
              AS l (id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms)
+    ), debited AS (
+        UPDATE wallets SET sms_credits = w.sms_credits, spent_day = w.spent_day, spent_credits = w.spent_credits, credits_alarm_armed = w.armed
+        FROM unnest($46::uuid[], $47::bigint[], $48::int[], $49::bigint[], $50::bool[])
+             AS w (account_id, sms_credits, spent_day, spent_credits, armed)
+        WHERE wallets.account_id = w.account_id
     )
-    UPDATE wallets SET sms_credits = w.sms_credits, spent_day = w.spent_day, spent_credits = w.spent_credits, credits_alarm_armed = w.armed
-    FROM unnest($46::uuid[], $47::bigint[], $48::int[], $49::bigint[], $50::bool[]) AS w (account_id, sms_credits, spent_day, spent_credits, armed)
-    WHERE wallets.account_id = w.account_id"""
+    SELECT count(*) FROM stored_keys"""
 
 _STORE_SQLITE: Final = {
     "sends": """
@@ -102,6 +114,9 @@ _STORE_SQLITE: Final = {
 }
 
 
+AskedKey: TypeAlias = tuple[str, bool, str, str, int]  # account, mode, path, key, and since when a use of it counts
+
+
 class Columns(NamedTuple):
     """A batch as columns of values, equally long within each table."""
 
@@ -114,7 +129,16 @@ class Columns(NamedTuple):
 
 
 async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
+    """Of each account: its wallet's figures and the configuration's epoch."""
     return await tx.over(_LOCK_WALLETS if tx.postgresql else _LOCK_WALLETS_SQLITE, account_ids)
+
+
+async def lock_and_look(tx: HotTx, account_ids: list[str], asked: Sequence[AskedKey]) -> tuple[list[Any], bool]:
+    """The same, and whether any of these Idempotency-Keys may have been used."""
+    if not tx.postgresql or not asked:
+        return await lock_wallets(tx, account_ids), bool(asked)
+    rows = await tx.fetch(_LOCK_AND_LOOK, account_ids, *map(list, list(zip(*asked, strict=True))[:4]))
+    return rows, rows[0][9]
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:
@@ -122,7 +146,7 @@ async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:
     return await tx.fetch(_HEADS, bulk_from_us)
 
 
-async def find_keys(tx: HotTx, asked: Sequence[tuple[str, bool, str, str, int]]) -> list[Any]:
+async def find_keys(tx: HotTx, asked: Sequence[AskedKey]) -> list[Any]:
     """Of (account, mode, path, key, since_ms) the rows that were used since: account, mode, key, body_sha256, then the send's columns."""
     if not asked:
         return []
@@ -134,11 +158,15 @@ async def find_sends(tx: HotTx, send_ids: list[str]) -> list[Any]:
 
 
 async def store(tx: HotTx, columns: Columns, sales_account: str) -> None:
-    """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets' new figures."""
+    """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets' new figures.
+
+    Raises Overtaken when one of the keys was used since the batch looked."""
     if tx.postgresql:
         entries = columns.entries
-        await tx.fetch(_STORE, *columns.sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
-                       *columns.wallets)
+        rows = await tx.fetch(_STORE, *columns.sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
+                              *columns.wallets, KEPT_MS)
+        if rows[0][0] < len(columns.keys[0]):
+            raise Overtaken
         return
     sends, (ids, places, *rest) = columns.sends, columns.messages
     at = [place - 1 for place in places]

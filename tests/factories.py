@@ -4,7 +4,7 @@ import asyncio
 import functools
 import hashlib
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec
 
 import uvloop
 
@@ -20,7 +20,7 @@ TIER = ("tests", 10_000_000)  # requests a minute: no test meets its limit by ac
 SECRET_KEY = "s" * 32
 TEST_S_MAX = 60.0
 
-T = TypeVar("T", bound=Callable[..., Any])
+P = ParamSpec("P")
 
 
 def phones(count: int, *, first: int = 0) -> list[str]:
@@ -75,20 +75,20 @@ def send_request(account_id: str, to: str | Sequence[str] = PHONE, text: str = "
     return request
 
 
-def awaited(test: T) -> T:
+def awaited(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
     """Runs an `async def test_…` in the event loop that the service runs in; what it was given that can `close` is closed there."""
 
     @functools.wraps(test)
-    def run(**given: Any) -> None:
-        uvloop.run(asyncio.wait_for(_run_and_close(test, given), TEST_S_MAX))
+    def run(*args: P.args, **given: P.kwargs) -> None:
+        uvloop.run(asyncio.wait_for(_run_and_close(test(*args, **given), list(given.values())), TEST_S_MAX))
 
-    return run  # type: ignore[return-value]
+    return run
 
 
-async def _run_and_close(test: Callable[..., Coroutine[Any, Any, None]], given: dict[str, Any]) -> None:
+async def _run_and_close(test: Coroutine[Any, Any, None], given: list[Any]) -> None:
     try:
-        await test(**given)
+        await test
     finally:
-        for value in given.values():
+        for value in given:
             if asyncio.iscoroutinefunction(getattr(value, "close", None)):
                 await value.close()

@@ -10,6 +10,7 @@ from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited, S
 from heliograph.messages.accept import LARGE_SEND
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.answer import send_answer
+from heliograph.messages.request import SendRequest
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
@@ -20,11 +21,12 @@ NIGERIA, KENYA, LONDON = "2348021234567", "254712345678", "442079460123"
 DAY_MS = 86_400_000
 
 
-async def at_once(house: House, *requests: object) -> list[Accepted | ServiceError]:
+async def at_once(house: House, *requests: SendRequest) -> list[Accepted | ServiceError]:
     await house.cache.refresh()
-    results = await asyncio.gather(*(house.acceptor.accept(request) for request in requests), return_exceptions=True)  # type: ignore[arg-type]
-    assert all(isinstance(result, Accepted | ServiceError) for result in results), results
-    return results  # type: ignore[return-value]
+    results = await asyncio.gather(*(house.acceptor.accept(request) for request in requests), return_exceptions=True)
+    answers = [result for result in results if isinstance(result, Accepted | ServiceError)]
+    assert len(answers) == len(results), results
+    return answers
 
 
 def answer(accepted: Accepted) -> bytes:

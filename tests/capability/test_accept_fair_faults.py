@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -30,10 +31,10 @@ async def served(link: ScriptedLink, turns: int) -> list[str]:
     return [submission.recipient for submission in link.submitted[before:]]
 
 
-async def send_later(house: House, *args: object, **more: object) -> None:
+async def send_later(house: House, *args: Any, **more: Any) -> None:
     """When the heads that were read last are old."""
     clock.move(by_ms=HEADS_ARE_OLD_MS)
-    await house.send(*args, **more)  # type: ignore[arg-type]
+    await house.send(*args, **more)
 
 
 @awaited

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from sqlalchemy.engine import Connection
+
 from heliograph import carriers, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
@@ -85,9 +87,9 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(h
     """Sends and turns in the event loop, grants and corrections in threads beside it, all on one wallet."""
 
     def operate(k: int) -> None:
-        def effect(tx: object) -> None:
+        def effect(tx: Connection) -> None:
             change = wallet.grant if k % 2 else wallet.adjust_credits
-            change(tx, house.amina, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())  # type: ignore[arg-type]
+            change(tx, house.amina, 7 if k % 2 else -3, "at once", now_ms=clock.now_ms())
 
         house.db.transact(effect)
 

@@ -53,8 +53,12 @@ def test_the_same_sender_in_any_case_is_the_existing_record_also_for_many_at_onc
     first = register(db, amina.id, "Amina")
     assert register(db, amina.id, "AMINA", now_ms=NOW_MS + 9) == first
     at_once(5, lambda _: epoch(db))  # so that all are connected, and really meet
+
+    def race(name: str) -> list[object]:
+        return at_once(5, lambda k: register(db, amina.id, name if k % 2 else name.upper()))
+
     for name in ("shop", "store", "market"):
-        raced = at_once(5, lambda k, name=name: register(db, amina.id, name if k % 2 else name.upper()))  # type: ignore[misc]
+        raced = race(name)
         assert [type(sender) for sender in raced] == [Sender] * 5, raced
         assert len({sender.id for sender in raced if isinstance(sender, Sender)}) == 1
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import smpplib.smpp  # type: ignore[import-untyped]
+import smpplib.smpp  # type: ignore[import-untyped]  # it has no types
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -1,5 +1,7 @@
 """What becomes of one send: who gets it, over which carrier, at what price, and when it is refused. Sequences: tests/property."""
 
+from typing import Any
+
 import pytest
 
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
@@ -21,8 +23,8 @@ def wallet(credits: int = 1_000, *, spent_day: int = 0, spent: int = 0) -> Walle
     return WalletState(credits, spent_day, spent)
 
 
-def send(*to: str, text: str = "hello", **fields: object) -> SendRequest:
-    return send_request("a" * 32, to, text, **fields)  # type: ignore[arg-type]
+def send(*to: str, text: str = "hello", **fields: Any) -> SendRequest:
+    return send_request("a" * 32, to, text, **fields)
 
 
 def accepted(request: SendRequest, purse: WalletState | None = None, facts: AccountFacts = FACTS, tariff: Tariff = TARIFF) -> Accepted:

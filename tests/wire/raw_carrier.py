@@ -16,6 +16,7 @@ class RawSession(asyncio.Protocol):
         self._carrier = carrier
         self._framer = Framer()
         self.heard: list[Frame] = []
+        self.deaf = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -26,6 +27,8 @@ class RawSession(asyncio.Protocol):
         self._carrier.news.set()
 
     def data_received(self, data: bytes) -> None:
+        if self.deaf:
+            return
         for frame in self._framer.feed(data):
             self.heard.append(frame)
             if frame.command in (pdu.BIND_TRANSCEIVER, pdu.SUBMIT_SM, pdu.UNBIND):

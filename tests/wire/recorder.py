@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
 from heliograph.carriers.link import Answer, Link, LinkState, Outcome, Outgoing, Receipt, Submission
 from heliograph.carriers.smpp import SmppLink, SmppSettings
@@ -69,6 +70,10 @@ class Recorder:
         await self.until(lambda: bool(self.states) and self.states[-1][0] is state)
         return self.states[-1][1]
 
+    async def until_times(self, state: LinkState, times: int) -> None:
+        """Waits until the state was reported so often in all."""
+        await self.until(lambda: [each for each, _ in self.states].count(state) == times)
+
     def outcomes(self) -> list[Outcome]:
         return [answer.outcome for answer in self.answers]
 
@@ -94,10 +99,10 @@ async def bound(settings: SmppSettings, acknowledges: bool = True) -> AsyncItera
         yield link, inbox
 
 
-def outgoing(text: str = "hello", recipient: str = "233201234567", **given: object) -> Outgoing:
+def outgoing(text: str = "hello", recipient: str = "233201234567", **given: Any) -> Outgoing:
     """A message of its own, as the turn would hand it over."""
-    fields = {"sender": "AMINA", "encoding": "GSM-7", "segments": 1, "validity_s": 3_600, **given}
-    return Outgoing(message_id=f"{next(_numbers):032x}", recipient=recipient, text=text, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"sender": "AMINA", "encoding": "GSM-7", "segments": 1, "validity_s": 3_600, **given}
+    return Outgoing(message_id=f"{next(_numbers):032x}", recipient=recipient, text=text, **fields)
 
 
 def prepared(link: Link, messages: int, recipient: str = "233201234567") -> list[Submission]:

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from contextvars import Context
+from typing import Any, TypeVarTuple
 
 import pytest
 
@@ -11,6 +12,8 @@ from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
 from heliograph.carriers.simulator import RECEIPTS_LATE_MAX, RECEIPTS_UNACKNOWLEDGED_MAX, Owed, SimulatorLink, SimulatorSettings
 from heliograph.text import count_segments
 from tests.wire.recorder import Recorder, outgoing, prepared, submit_all
+
+Ts = TypeVarTuple("Ts")
 
 LATE = "233201234003"
 QUICK = SimulatorSettings(receipt_delay_s=0)
@@ -37,9 +40,9 @@ class MovableLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return super().time() + self.moved_s
 
-    def call_soon(self, *args: Any, **kwargs: Any) -> asyncio.Handle:  # type: ignore[override]
+    def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None) -> asyncio.Handle:
         self.calls += 1
-        return super().call_soon(*args, **kwargs)
+        return super().call_soon(callback, *args, context=context)
 
 
 def in_movable_time(story: Callable[[MovableLoop], Coroutine[None, None, None]]) -> None:
@@ -239,5 +242,6 @@ async def test_there_is_room_only_while_it_is_bound() -> None:
     ("setting", "value"), [("window", 0), ("answer_delay_s", -1.0), ("receipt_delay_s", float("inf")), ("late_receipt_s", float("nan"))]
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: float) -> None:
+    given: dict[str, Any] = {setting: value}
     with pytest.raises(ValueError, match=rf"^{setting}: {value} \(allowed: [01] or more\)$"):
-        SimulatorSettings(**{setting: value})  # type: ignore[arg-type]
+        SimulatorSettings(**given)

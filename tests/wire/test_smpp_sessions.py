@@ -73,7 +73,7 @@ async def test_a_lost_connection_is_made_again(smsc: Smsc) -> None:
         for times in range(1, 4):
             await smsc.tell("drop")
             await smsc.until("closed", times)
-            await inbox.until(lambda times=times: [state for state, _ in inbox.states].count(LinkState.BOUND) == times + 1)  # type: ignore[misc]
+            await inbox.until_times(LinkState.BOUND, times + 1)
         await submit_all(link, inbox, prepared(link, 1))
     assert inbox.outcomes() == [Outcome.ACCEPTED]
 
@@ -81,7 +81,7 @@ async def test_a_lost_connection_is_made_again(smsc: Smsc) -> None:
 async def test_a_carrier_that_is_not_there_is_tried_at_growing_intervals(smsc: Smsc) -> None:
     began_s = asyncio.get_running_loop().time()
     async with opened(smsc.settings(port=1, backoff_min_s=0.05, backoff_max_s=10)) as (link, inbox):
-        await inbox.until(lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) == 5)
+        await inbox.until_times(LinkState.BACKING_OFF, 5)
         assert (link.state, link.room()) == (LinkState.BACKING_OFF, 0)
     assert asyncio.get_running_loop().time() - began_s >= 0.05 + 0.1 / 2 + 0.2 / 2 + 0.4 / 2
 
@@ -90,7 +90,7 @@ async def test_a_carrier_that_drops_each_session_at_once_is_tried_at_growing_int
     began_s = asyncio.get_running_loop().time()
     async with raw_carrier() as carrier, opened(replace(carrier.settings(), backoff_min_s=0.05, backoff_max_s=10)) as (_, inbox):
         for sessions in range(1, 6):
-            await inbox.until(lambda sessions=sessions: [state for state, _ in inbox.states].count(LinkState.BOUND) == sessions)  # type: ignore[misc]
+            await inbox.until_times(LinkState.BOUND, sessions)
             carrier.sessions[-1].transport.abort()
     assert asyncio.get_running_loop().time() - began_s >= 0.05 + 0.1 / 2 + 0.2 / 2 + 0.4 / 2
 

@@ -23,6 +23,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/doubts.py": "each look at receipts for doubts is a batch, and so a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "entry/serve.py": "a process that starts registers itself, before there is any request",
+    "entry/pruning.py": "each batch of what is deleted is a transaction",
     "entry/demo.py": "the demo sets its account up as the commands would",
     "entry/app.py": "it notes when keys were last used, every ten seconds for all of them",
     "entry/dispatch.py": "it notes what its carriers report: their state, their form of ids",

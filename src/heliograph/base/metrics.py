@@ -22,6 +22,7 @@ RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["ca
 WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"])
 BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
 QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
+PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
 QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
 
 

@@ -32,7 +32,7 @@ from heliograph.carriers import (
 )
 from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
 from heliograph.messages.receipts import AS_IS
-from heliograph.messages.tables import workers
+from heliograph.messages.tables import RECEIPTS_KEPT_MS, workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
 SWEEP_S: Final = 1.0
@@ -40,7 +40,6 @@ PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ah
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
-PARKED_KEPT_MS: Final = 72 * 3_600_000
 
 log = structlog.get_logger(__name__)
 
@@ -246,7 +245,7 @@ class Dispatch:
 
     async def _learn(self, running: Running, now_ms: int) -> None:
         """How a carrier's receipts print its ids is remembered once it has shown."""
-        carrier, turn, since_ms = running.carrier, running.turn, now_ms - PARKED_KEPT_MS
+        carrier, turn, since_ms = running.carrier, running.turn, now_ms - RECEIPTS_KEPT_MS
         id_format = AS_IS if turn.ids_match else await messages.learn_id_format(self._db, carrier.id, since_ms)
         if id_format is None:
             return

@@ -19,6 +19,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.app import App
 from heliograph.entry.dispatch import Dispatch, register_worker
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, only_server_in
+from heliograph.entry.pruning import keep_pruning
 
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
 KEEP_ALIVE_S: Final = 65  # longer than the 60 s after which common proxies close an idle connection themselves
@@ -81,9 +82,11 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         await app.start()
         dispatch = Dispatch(db, app.cache, settings, worker, app.queue)
         await dispatch.start()
+        pruning = asyncio.create_task(keep_pruning(db))
         keeping = asyncio.create_task(held.keep(worker, dispatch.may_claim))
         _tune_collector()
         await _answer(app, listener, when_ready, keeping)
+        pruning.cancel()
         keeping.cancel()
         await dispatch.stop()
         await app.stop()

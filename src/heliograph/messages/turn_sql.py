@@ -23,7 +23,7 @@ _DOUBT_SQLITE: Final = "UPDATE inflight SET state = 'in_doubt', since_ms = ?3 WH
 
 # Answer and receipt both upsert the carrier's id of a segment; RETURNING shows whoever comes second what the first one left. An id that
 # belonged to another message is one the carrier uses anew: that message's receipt is forgotten. A final receipt is not overwritten, unless
-# it named another handset: then it was none of this message's.
+# it named another handset: then it was none of this message's. An id's age is that of the answer which gave it to its message.
 _REF_OF_ANSWER: Final = """
     INSERT INTO carrier_refs AS r (carrier_id, ref, message_id, parts, created_at_ms)
     SELECT * FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::smallint[], $5::bigint[])
@@ -31,7 +31,8 @@ _REF_OF_ANSWER: Final = """
         parts = CASE WHEN r.message_id = excluded.message_id THEN r.parts | excluded.parts ELSE excluded.parts END,
         receipt_state = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.receipt_state END,
         receipt_error = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.receipt_error END,
-        recipient = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.recipient END
+        recipient = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.recipient END,
+        created_at_ms = CASE WHEN r.message_id = excluded.message_id THEN r.created_at_ms ELSE excluded.created_at_ms END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_ANSWER_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, message_id, parts, created_at_ms) VALUES (?, ?, ?, ?, ?)
@@ -39,7 +40,8 @@ _REF_OF_ANSWER_SQLITE: Final = """
         parts = CASE WHEN carrier_refs.message_id = excluded.message_id THEN carrier_refs.parts | excluded.parts ELSE excluded.parts END,
         receipt_state = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.receipt_state END,
         receipt_error = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.receipt_error END,
-        recipient = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.recipient END
+        recipient = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.recipient END,
+        created_at_ms = CASE WHEN carrier_refs.message_id = excluded.message_id THEN carrier_refs.created_at_ms ELSE excluded.created_at_ms END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
 _REF_OF_RECEIPT: Final = """

@@ -1,5 +1,5 @@
 """What is kept of requests: their idempotency keys."""
 
-from heliograph.requests.idempotency import KEPT_MS, InProgress, refuse_used_key, replay_or_run
+from heliograph.requests.idempotency import KEPT, KEPT_MS, InProgress, refuse_used_key, replay_or_run
 
-__all__ = ["KEPT_MS", "InProgress", "refuse_used_key", "replay_or_run"]
+__all__ = ["KEPT", "KEPT_MS", "InProgress", "refuse_used_key", "replay_or_run"]

@@ -17,10 +17,12 @@ from heliograph.base import clock
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
 from heliograph.base.outage import is_conflict
+from heliograph.base.pruning import Kept
 from heliograph.keys import Answer, Call
 from heliograph.requests.tables import idempotency_keys
 
 KEPT_MS: Final = 72 * 3_600_000
+KEPT: Final = (Kept(idempotency_keys.name, "created_at_ms", KEPT_MS),)
 WAIT_S: Final = 10.0  # for an equal request that is being carried out
 
 _keys: Final = idempotency_keys.c

@@ -15,4 +15,5 @@ idempotency_keys = sa.Table(
     sa.Column("send_id", RawId, nullable=True, comment="a send's answer is rebuilt from the send"),
     sa.Column("answer", sa.Text, nullable=True, comment="any other answer is kept as it was given"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("idempotency_keys_by_age", "created_at_ms"),  # for pruning; at the end of an index a row costs 1 µs
 )

@@ -38,9 +38,10 @@ def upgrade() -> None:
         sa.Column('receipt_error', sa.String(length=32), nullable=True),
         sa.Column('sender', sa.String(length=21), nullable=True, comment='this and the next: of a receipt whose answer has not come'),
         sa.Column('user_message_reference', sa.Integer(), nullable=True),
-        sa.Column('created_at_ms', sa.BigInteger(), nullable=False),
+        sa.Column('created_at_ms', sa.BigInteger(), nullable=False, comment='when the answer gave it to its message, else when its receipt came'),
         sa.PrimaryKeyConstraint('carrier_id', 'ref')
     )
+    op.create_index('carrier_refs_by_age', 'carrier_refs', ['created_at_ms'], unique=False)
     op.create_index('carrier_refs_parked', 'carrier_refs', ['carrier_id', 'created_at_ms'], unique=False,
         postgresql_where=sa.text('message_id IS NULL'), sqlite_where=sa.text('message_id IS NULL'))
     op.create_table('carriers',
@@ -75,6 +76,7 @@ def upgrade() -> None:
         sa.Column('created_at_ms', sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint('account_id', 'sandbox', 'path', 'key')
     )
+    op.create_index('idempotency_keys_by_age', 'idempotency_keys', ['created_at_ms'], unique=False)
     op.create_table('inflight',
         sa.Column('message_id', ID, nullable=False),
         sa.Column('part', sa.SmallInteger(), nullable=False),

@@ -1,0 +1,49 @@
+"""What is kept for 72 h is deleted then: Idempotency-Keys, carriers' ids, receipts that matched nothing. Once a minute, in small batches."""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from heliograph import messages, requests
+from heliograph.base import clock, metrics
+from heliograph.base.db import Database
+from heliograph.base.faults import told
+from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune
+
+EVERY_S: Final = 60.0
+PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
+KEPT: Final = (*requests.KEPT, *messages.KEPT)
+
+log = structlog.get_logger(__name__)
+
+
+async def keep_pruning(db: Database) -> None:
+    """Runs until cancelled."""
+    while True:
+        try:
+            await prune_all(db)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
+            log.error("pruning_failed", **told(error))
+        await asyncio.sleep(EVERY_S)
+
+
+async def prune_all(db: Database) -> None:
+    """Deletes all that is past its time now."""
+    for kept in KEPT:
+        rows = await _prune_table(db, kept)
+        if rows:
+            log.info("pruned", table=kept.table, rows=rows)
+
+
+async def _prune_table(db: Database, kept: Kept) -> int:
+    rows = batch = 0
+    while rows == 0 or batch == ROWS_AT_ONCE:
+        async with db.hot() as tx:
+            batch = await prune(tx, kept, clock.now_ms())
+        if batch == 0:
+            break
+        rows += batch
+        metrics.PRUNED.labels(kept.table).inc(batch)
+        await asyncio.sleep(PAUSE_S)
+    return rows

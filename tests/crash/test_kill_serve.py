@@ -20,7 +20,7 @@ from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import remembering_smsc
 from tests.factories import SENDER, issue_key, open_account, open_carrier
 
-ROUNDS = int(os.environ.get("HELIOGRAPH_CRASH_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "20"))
 WINDOW = 20
 CLIENTS = 4
 SETTLED_WITHIN_S = 60.0

@@ -113,6 +113,26 @@ def test_a_file_that_cannot_be_read_or_sets_what_there_is_not_is_named_with_its_
     assert refusal(data_dir).startswith(str(path))
 
 
+@pytest.mark.parametrize(("name", "nearest"), [
+    ("HELIOGRAPH_METRIC_TOKEN", "HELIOGRAPH_METRICS_TOKEN"), ("HELIOGRAPH_LOGLEVEL", "HELIOGRAPH_LOG_LEVEL"),
+    ("HELIOGRAPH_TRUSTED_PROXY", "HELIOGRAPH_TRUSTED_PROXIES"), ("HELIOGRAPH_DATABASE_URL", "DATABASE_URL")])
+def test_a_variable_that_is_no_setting_is_named_with_the_nearest_that_is(data_dir: Path, name: str, nearest: str) -> None:
+    message = refusal(data_dir, **{name: "opensesame"})
+    assert message.startswith(f"{name}: found no such setting; allowed: {nearest} (the nearest), ")
+    assert "opensesame" not in message
+    assert "\n" not in message
+
+
+def test_a_key_of_the_file_that_is_no_setting_is_named_with_the_nearest_that_is(data_dir: Path) -> None:
+    path = write_config(data_dir, 'metric_token = "opensesame"')
+    assert refusal(data_dir).startswith(f"{path}: metric_token: found no such setting; allowed: metrics_token (the nearest), base_url, ")
+
+
+def test_what_kubernetes_sets_beside_a_service_of_our_name_is_passed_over(data_dir: Path) -> None:
+    load(data_dir, {"HELIOGRAPH_SERVICE_HOST": "10.0.0.1", "HELIOGRAPH_SERVICE_PORT_HTTP": "8080", "HELIOGRAPH_PORT": "tcp://10.0.0.1:8080",
+                    "HELIOGRAPH_PORT_8080_TCP_ADDR": "10.0.0.1", "OTHER_METRIC_TOKEN": "x"})
+
+
 def test_a_data_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert refusal(tmp_path / "file" / "data").startswith(f"HELIOGRAPH_DATA_DIR: found {tmp_path}/file/data (Not a directory)")

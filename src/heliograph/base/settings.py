@@ -4,8 +4,10 @@ A wrong one stops the start with the setting's name, what was found and what is 
 """
 
 import base64
+import difflib
 import ipaddress
 import os
+import re
 import secrets
 import tempfile
 import tomllib
@@ -43,6 +45,8 @@ class Settings:
 
 
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
+# What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
+_NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
 LOG_FORMATS: Final = ("auto", "text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -51,6 +55,7 @@ def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os
     """Reads all settings; makes the data directory, and on SQLite the secret key, when they are missing.
 
     Raises SettingError for the first wrong one."""
+    _refuse_unknown(environment)
     directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
     with _writable(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # texts and numbers are nobody else's to read
@@ -68,6 +73,20 @@ def _variable(field: str) -> str:
     return _UNPREFIXED.get(field, f"HELIOGRAPH_{field.upper()}")
 
 
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
+    """A mistyped name would be a setting that is silently not in force, such as a token that guards nothing."""
+    known = [_variable(f.name) for f in fields(Settings)]
+    for name in sorted(environment):
+        if name.startswith("HELIOGRAPH_") and name not in known and not _NOT_OURS.fullmatch(name):
+            raise SettingError(name, "no such setting", _nearest_first(name, known))
+
+
+def _nearest_first(name: str, known: list[str]) -> str:
+    bare = {each.removeprefix("HELIOGRAPH_"): each for each in known}  # what all begin with makes nothing near
+    nearest = [bare[match] for match in difflib.get_close_matches(name.removeprefix("HELIOGRAPH_"), bare, 1)]
+    return ", ".join([*(f"{match} (the nearest)" for match in nearest), *sorted(set(known) - set(nearest))])
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return {f.name: environment[_variable(f.name)] for f in fields(Settings) if environment.get(_variable(f.name))}
 
@@ -82,7 +101,7 @@ def _from_file(directory: Path) -> dict[str, Any]:
             raise SettingError(str(path), str(error), "a TOML file") from error
         known = {f.name for f in fields(Settings)} - {"data_dir"}
         if unknown := sorted(set(found) - known):
-            raise SettingError(f"{path}: {unknown[0]}", "no such setting", ", ".join(sorted(known)))
+            raise SettingError(f"{path}: {unknown[0]}", "no such setting", _nearest_first(unknown[0], sorted(known)))
         return found
     return {}
 

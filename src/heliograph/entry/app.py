@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import ipaddress
 from collections.abc import Callable
 from typing import Final
 
@@ -14,6 +13,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, ServiceError, Unavailable
 from heliograph.base.settings import Settings
+from heliograph.entry.client import Proxies
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send
 from heliograph.entry.openapi import BASE_PATH
 from heliograph.entry.pages import Page, Shown, answer_page
@@ -41,6 +41,8 @@ class App:
         self.queue = FairQueue()
         table = endpoints(db, self.cache, on_queued, self.queue)
         self.api = Api(table, self.cache, self.limiter)
+        self._proxies = Proxies(settings.trusted_proxies)
+        self.api.client_of = self._proxies.client_of
         self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
@@ -104,7 +106,7 @@ class App:
 
     async def _metrics(self, scope: Scope) -> Shown:
         """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
-        if not _may_read_metrics(self._settings.metrics_token, scope):
+        if not _may_read_metrics(self._settings.metrics_token, scope, self._proxies):
             raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address.")
         return Shown(await asyncio.to_thread(generate_latest), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
@@ -114,12 +116,9 @@ def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], 
     return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db)]
 
 
-def _may_read_metrics(token: str | None, scope: Scope) -> bool:
+def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:
     if token:
         headers: Headers = scope["headers"]
         given = next((value for name, value in headers if name == b"authorization"), b"")
         return hmac.compare_digest(given, b"Bearer " + token.encode())
-    client = scope.get("client")
-    if any(name in (b"x-forwarded-for", b"forwarded") for name, _ in scope["headers"]):
-        return False  # a proxy on this machine: its peer is loopback whoever asks
-    return client is not None and ipaddress.ip_address(client[0]).is_loopback
+    return proxies.is_local(scope)

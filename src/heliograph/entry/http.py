@@ -51,6 +51,7 @@ class Api:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         self._waiting = 0
         self.usage = Usage()
+        self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]  # for the log
         self.logs_requests = False  # set at log level debug only: a line a request costs as much as the request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,8 +85,9 @@ class Api:
         seconds = time.perf_counter() - started_s
         metrics.request_answered(scope["method"], route, status, seconds)
         if self.logs_requests:
-            log.debug("request", request_id=request_id, account=principal and ids.text_of_raw("acc", principal.account_id), method=scope["method"],
-                      route=route, status=status, milliseconds=round(seconds * 1_000, 1))
+            log.debug("request", request_id=request_id, account=principal and ids.text_of_raw("acc", principal.account_id),
+                      client=str(self.client_of(scope)), method=scope["method"], route=route, status=status,
+                      milliseconds=round(seconds * 1_000, 1))
 
     async def _answer(self, endpoint: Endpoint, call: Call) -> Answer:
         if endpoint.handle is not None:

@@ -1,0 +1,52 @@
+"""Who asks: the address of a request's client, also behind proxies (HELIOGRAPH_TRUSTED_PROXIES)."""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from heliograph.entry.http import Scope
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+FORWARDED: Final = (b"x-forwarded-for", b"forwarded")
+_WITH_PORT: Final = re.compile(r"\[([0-9a-fA-F:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")  # some proxies add it
+
+
+class Proxies:
+    """The operator's own proxies, as addresses and networks. What they say of a client is believed, and nobody else."""
+
+    def __init__(self, networks: Iterable[str] = ()) -> None:
+        self._networks = [ipaddress.ip_network(network) for network in networks]
+
+    def client_of(self, scope: Scope) -> Address | None:
+        """The peer; if that is a proxy of ours, the last address of X-Forwarded-For that is none: those before it anybody may have written.
+
+        None: a proxy does not say, or says what is no address."""
+        peer = _address(scope["client"][0]) if scope.get("client") else None
+        if peer is None or not self._ours(peer):
+            return peer
+        said = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+        for entry in reversed(said.split(",")):
+            address = _address(entry.strip())
+            if address is None or not self._ours(address):
+                return address
+        return None
+
+    def is_local(self, scope: Scope) -> bool:
+        """Whether a client on this machine asks. What a proxy passed on that nobody has named does not count as that."""
+        client, peer = self.client_of(scope), _address(scope["client"][0]) if scope.get("client") else None
+        passed_on = any(name in FORWARDED for name, _ in scope["headers"])
+        return client is not None and client.is_loopback and (client != peer or not passed_on)
+
+    def _ours(self, address: Address) -> bool:
+        return any(address in network for network in self._networks)
+
+
+def _address(text: str) -> Address | None:
+    found = _WITH_PORT.fullmatch(text)
+    try:
+        address = ipaddress.ip_address((found[1] or found[2]) if found else text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address  # as a socket of both families names IPv4 peers

@@ -13,6 +13,7 @@ import click
 COMMANDS: Final = {
     "demo": "A server with a ready account, and a first text on its way.",
     "serve": "Run everything in one process.",
+    "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
     "account": "Accounts (tenants): create, list, show, suspend, resume, set.",

@@ -1,0 +1,96 @@
+"""What a submit_sm says, as the journal tells it: which part of which message, and its text as a hash."""
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from heliograph.carriers.smpp import pdu
+from heliograph.text import gsm7_text, ucs2_text
+
+TEXTS_KEPT_MAX: Final = 512  # a bulk send has few texts: each is decoded and hashed once
+
+_CONCATENATED_8: Final = 0x00  # information elements of a user data header (3GPP TS 23.040, 9.2.3.24.1 and .8)
+_CONCATENATED_16: Final = 0x08
+_UCS2: Final = 8
+_CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
+
+
+class Long(NamedTuple):
+    """Which part of a long message this is, and by which of the three ways it says so."""
+
+    form: str  # "udh", "sar", "payload"; "" for a short one
+    reference: int | None = None
+    parts: int = 1
+    part: int = 1
+
+
+_SHORT: Final = Long("")
+_PAYLOAD: Final = Long("payload")
+
+
+def long_of(message: pdu.ShortMessage) -> tuple[Long, bytes]:
+    """The part that it is, and its text's octets without the user data header."""
+    tlvs = message.tlvs
+    octets = message.short_message
+    long = _SHORT
+    if tlvs and pdu.MESSAGE_PAYLOAD in tlvs:
+        octets, long = tlvs[pdu.MESSAGE_PAYLOAD], _PAYLOAD
+    if message.esm_class & pdu.ESM_UDH and octets:
+        end = octets[0] + 1
+        return _from_header(octets[1:end]) or long, octets[end:]
+    if tlvs and pdu.SAR_MSG_REF_NUM in tlvs:
+        number, total, part = (int.from_bytes(tlvs.get(tag, b""), "big") for tag in _SAR)
+        return Long("sar", number, total, part), octets
+    return long, octets
+
+
+_SAR: Final = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
+
+
+def _from_header(header: bytes) -> Long | None:
+    at = 0
+    while at + 2 <= len(header):
+        element, length = header[at : at + 2]
+        value = header[at + 2 : at + 2 + length]
+        if (element, len(value)) in ((_CONCATENATED_8, 3), (_CONCATENATED_16, 4)):
+            return Long("udh", int.from_bytes(value[:-2], "big"), value[-2], value[-1])
+        at += 2 + length
+    return None
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def text_hash(data_coding: int, octets: bytes) -> str:
+    """SHA-256, in hexadecimal, of the text in UTF-8: the same whatever alphabet carried it. Of the octets, when they are no text."""
+    try:
+        return sha256(_text(data_coding, octets).encode("utf-8")).hexdigest()
+    except ValueError:
+        return sha256(octets).hexdigest()
+
+
+def _text(data_coding: int, octets: bytes) -> str:
+    if data_coding == _UCS2:
+        return ucs2_text(octets)
+    codec = _CODECS.get(data_coding)
+    return octets.decode(codec) if codec else gsm7_text(octets)
+
+
+def told(message: pdu.ShortMessage) -> dict[str, Any]:
+    """The fields of the journal's line about a submit_sm, or of a part of one."""
+    long, octets = long_of(message)
+    reference = message.tlvs.get(pdu.USER_MESSAGE_REFERENCE)
+    return {
+        "sender": message.source_addr,
+        "recipient": message.destination_addr,
+        "long": long.form or None,
+        "long_reference": long.reference,
+        "part": long.part,
+        "parts": long.parts,
+        "user_message_reference": int.from_bytes(reference, "big") if reference else None,
+        "text_sha256": text_hash(message.data_coding, octets),
+        "text_octets": len(octets),
+        "data_coding": message.data_coding,
+        "esm_class": message.esm_class,
+        "registered_delivery": message.registered_delivery,
+        "priority_flag": message.priority_flag,
+        "validity_period": message.validity_period,
+    }

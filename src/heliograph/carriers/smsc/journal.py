@@ -1,0 +1,68 @@
+"""What the SMSC has seen and said, as JSON lines: one for each event, for a checker to join with the messages it knows of.
+
+It holds phone numbers in full, which nothing else of the service writes anywhere: it is the log of a test. Texts stand in it as hashes.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from heliograph.base import clock
+
+LINES_HELD_MAX: Final = 1_000  # then they are written, also in the middle of what is being done
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Journal:
+    """Counts events by kind, and writes them to a file if there is one. What was noted is in the file before it has an effect on the wire.
+
+    Lines are written as a whole and appended, so a killed process loses those of one round of its event loop at most."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Raises OSError when the file cannot be opened for appending."""
+        self.counts: Counter[str] = Counter()
+        self.failure: OSError | None = None  # the file could not be written; nothing more is
+        self.on_failure: Callable[[], None] = lambda: None
+        self.is_kept = path is not None
+        self._file = -1 if path is None else os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._lines: list[bytes] = []
+
+    def count(self, kind: str) -> None:
+        self.counts[kind] += 1
+
+    def note(self, event: str, **fields: Any) -> None:
+        """Writes an event down. Who has many of them asks `is_kept` first, and saves itself the fields. Hot."""
+        if self.is_kept:
+            self._lines.append(_encode({"event": event, "at_ms": clock.now_ms(), **fields}))
+            if len(self._lines) >= LINES_HELD_MAX:
+                self.flush()
+
+    def flush(self) -> None:
+        """Hands what was noted to the operating system."""
+        if not self._lines:
+            return
+        octets = memoryview(b"\n".join(self._lines) + b"\n")
+        self._lines.clear()
+        try:
+            while octets:
+                octets = octets[os.write(self._file, octets) :]
+        except OSError as failure:
+            self.failure, self.is_kept = failure, False
+            self.on_failure()
+
+    def close(self) -> None:
+        self.flush()
+        if self._file >= 0:
+            os.close(self._file)
+            self._file, self.is_kept = -1, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,119 @@
+"""The receipts that the SMSC owes: when each is due, on which session it leaves, and again when its session was lost."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+from heliograph.carriers.delayed import Delayed
+from heliograph.carriers.smsc.receipt import Owed
+
+RECEIPTS_OWED_MAX: Final = 200_000  # 100 MB; past it submissions are answered ESME_RMSGQFUL
+DUE_AT_ONCE: Final = 500  # then submissions are looked at in between
+
+
+class Receiver(Protocol):
+    """A session that may receive."""
+
+    system_id: str
+
+    def receipt_room(self) -> int: ...
+    def send_receipt(self, owed: Owed) -> None: ...
+    def flush(self) -> None: ...
+
+
+class Parcel(NamedTuple):
+    """A receipt, and for whom: the system_id that submitted the message, and if possible the session that did."""
+
+    owed: Owed
+    system_id: str
+    near: Receiver
+
+
+class Outbox:
+    """All receipts that are not acknowledged yet. One session of the system_id gets each of them: the one that submitted, else any."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._delayed: dict[float, Delayed[Parcel]] = {}  # by how long
+        self._receivers: dict[str, list[Receiver]] = {}  # by system_id
+        self._waiting: dict[str, deque[Owed]] = {}  # due, and there is nobody with room for them
+        self.owed = 0  # those on the wire without an acknowledgement too
+
+    def has_room(self) -> bool:
+        return self.owed < RECEIPTS_OWED_MAX
+
+    def owe(self, parcel: Parcel, delay_s: float, copies: int = 1) -> None:
+        """A receipt that is due in `delay_s`. Hot."""
+        delayed = self._delayed.get(delay_s)
+        if delayed is None:
+            delayed = self._delayed[delay_s] = Delayed(self._loop, delay_s, self._deliver_due)
+        self.owed += copies
+        delayed.put([parcel] * copies)
+
+    def owe_at_once(self, parcel: Parcel) -> None:
+        """A receipt that is due now; on the session that is `near` it leaves with the next flush."""
+        self.owed += 1
+        receiver = self._hand_over(parcel)
+        if receiver is not None and receiver is not parcel.near:
+            receiver.flush()
+
+    def _hand_over(self, parcel: Parcel) -> Receiver | None:
+        """Sends a receipt. None when nobody has room for it: then it waits. Hot."""
+        near, waiting = parcel.near, self._waiting.get(parcel.system_id)
+        receiver: Receiver | None = None
+        if not waiting:  # none overtakes another
+            receiver = near if near.receipt_room() > 0 else self._with_room(parcel.system_id)
+        if receiver is None:
+            self._waiting.setdefault(parcel.system_id, deque()).append(parcel.owed)
+        else:
+            receiver.send_receipt(parcel.owed)
+        return receiver
+
+    def settled(self) -> None:
+        """A receipt was acknowledged, or given up."""
+        self.owed -= 1
+
+    def joined(self, receiver: Receiver) -> None:
+        self._receivers.setdefault(receiver.system_id, []).append(receiver)
+        self.look_again(receiver.system_id)
+
+    def left(self, receiver: Receiver, unacknowledged: Iterable[Owed]) -> None:
+        """The session is gone: what it had not acknowledged goes to another, now or when there is one."""
+        receivers = self._receivers.get(receiver.system_id, [])
+        if receiver in receivers:
+            receivers.remove(receiver)
+        if not receivers:
+            self._receivers.pop(receiver.system_id, None)
+        returned = list(unacknowledged)
+        if returned:
+            self._waiting.setdefault(receiver.system_id, deque()).extendleft(reversed(returned))
+            self.look_again(receiver.system_id)
+
+    def look_again(self, system_id: str) -> None:
+        """Sends what waits, as far as there is room for it."""
+        waiting = self._waiting.get(system_id)
+        while waiting:
+            receiver = self._with_room(system_id)
+            if receiver is None:
+                return
+            for _ in range(min(receiver.receipt_room(), len(waiting))):
+                receiver.send_receipt(waiting.popleft())
+            receiver.flush()
+        self._waiting.pop(system_id, None)
+
+    def close(self) -> None:
+        for delayed in self._delayed.values():
+            delayed.take_all()
+
+    def _with_room(self, system_id: str) -> Receiver | None:
+        freest = max(self._receivers.get(system_id, ()), key=lambda receiver: receiver.receipt_room(), default=None)
+        return freest if freest is not None and freest.receipt_room() > 0 else None
+
+    def _deliver_due(self, delayed: Delayed[Parcel]) -> None:
+        due = delayed.take_due(DUE_AT_ONCE)
+        for receiver in {self._hand_over(parcel) for parcel in due}:
+            if receiver is not None:
+                receiver.flush()
+        if len(due) == DUE_AT_ONCE:
+            self._loop.call_soon(delayed.look_again)

@@ -1,0 +1,72 @@
+"""The SMSC as a whole: it listens, holds its sessions, and stops in order."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from heliograph.carriers.smsc.center import Center, Guest
+from heliograph.carriers.smsc.chaos import Chaos
+from heliograph.carriers.smsc.journal import Journal
+from heliograph.carriers.smsc.session import Session
+from heliograph.carriers.smsc.settings import SmscSettings
+
+SESSIONS_MAX: Final = 1_000  # each may make it remember some MB
+STOP_WITHIN_S: Final = 3.0
+
+
+class Smsc:
+    """Made in the event loop that it runs in. `start`, then `stop`; the journal is the caller's to close."""
+
+    def __init__(self, settings: SmscSettings, chaos: Chaos | None = None, journal: Journal | None = None) -> None:
+        self.journal = journal or Journal()
+        self._center = Center(settings, chaos or Chaos(), self.journal)
+        self._server: asyncio.Server | None = None
+        self._numbers = itertools.count(1)
+
+    @property
+    def receipts_owed(self) -> int:
+        """Receipts that are not acknowledged yet."""
+        return self._center.outbox.owed
+
+    @property
+    def session_count(self) -> int:
+        return len(self._center.sessions)
+
+    async def start(self, host: str, port: int, *, seed: int = 0) -> int:
+        """Listens; the port, also when any free one (0) was asked for. `seed`, that of the chaos, is only noted. Raises OSError."""
+        self._server = await self._center.loop.create_server(self._connected, host, port, backlog=SESSIONS_MAX)
+        port = self._server.sockets[0].getsockname()[1]
+        self.journal.note("listening", host=host, port=port, seed=seed)
+        self.journal.flush()
+        return port
+
+    async def stop(self) -> None:
+        """Takes no more connections, unbinds all sessions, and gives up the receipts that it owes. Takes `STOP_WITHIN_S` at most."""
+        if self._server is not None:
+            self._server.close()
+        self._center.outbox.close()
+        await self._all_gone(lambda session: session.unbind())
+        await self._all_gone(lambda session: session.abort("the SMSC stops"))
+        self.journal.note("stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts))
+        self.journal.flush()
+
+    async def _all_gone(self, say: Callable[[Guest], None]) -> None:
+        sessions = list(self._center.sessions)
+        for session in sessions:
+            say(session)
+        if sessions:
+            await asyncio.wait([asyncio.ensure_future(session.closed.wait()) for session in sessions], timeout=STOP_WITHIN_S)
+
+    def _connected(self) -> asyncio.Protocol:
+        if len(self._center.sessions) >= SESSIONS_MAX:
+            self.journal.count("connection_refused")
+            return _Refused()
+        return Session(self._center, next(self._numbers))
+
+
+class _Refused(asyncio.Protocol):
+    """A connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()

@@ -1,0 +1,289 @@
+"""One client's connection to the SMSC: its PDUs in, answers and receipts out."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.framing import Frame, Framer
+from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
+from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
+from heliograph.carriers.smsc.center import Center
+from heliograph.carriers.smsc.receipt import Owed, receipt_body
+from heliograph.carriers.smsc.taken import Taken
+
+RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
+UNSENT_OCTETS_MAX: Final = 8 * 1024 * 1024  # to a client that reads nothing; with reading stopped no client of good will comes near
+UNBIND_WITHIN_S: Final = 2.0
+_TICK_S: Final = 5.0
+_BIND_MODES: Final = {pdu.BIND_TRANSMITTER: (True, False), pdu.BIND_RECEIVER: (False, True), pdu.BIND_TRANSCEIVER: (True, True)}
+_BOUND: Final = b"heliograph\0" + pdu.encode_tlv(pdu.SC_INTERFACE_VERSION, bytes((pdu.INTERFACE_VERSION,)))
+_RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})  # answers to a receipt after which it is sent again (SMPP 3.4, 5.1.3)
+
+
+class Session(asyncio.Protocol):
+    """From connection to disconnection. `closed` is set at the end."""
+
+    def __init__(self, center: Center, number: int) -> None:
+        self._center = center
+        self._journal = center.journal
+        self.number = number
+        self.system_id = ""
+        self._sends = self._receives = False  # what it has bound as
+        self._transport: asyncio.Transport | None = None
+        self._framer = Framer()
+        self._held: list[Frame] = []  # read, and not looked at before there is room in the window
+        self._out: list[bytes] = []
+        self._unwritten = 0  # PDUs that the journal knows of, and that never left: the last ones before the connection broke
+        self._taken = Taken(center, self)
+        self._unacknowledged: dict[int, Owed] = {}
+        self._sequence = 0
+        self._is_deaf = False  # half-open: nothing is answered any more
+        self._is_write_paused = False
+        settings = center.settings
+        self._watch = PulseWatch(center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)
+        self._tick_s = min(_TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._why = ""
+        self.closed = asyncio.Event()
+
+    # --- what the outbox asks for
+
+    def receipt_room(self) -> int:
+        """How many receipts may be sent now."""
+        if not self._receives or self._is_deaf or self._is_write_paused or self._transport is None:
+            return 0
+        return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged)
+
+    def send_receipt(self, owed: Owed) -> None:
+        """Leaves with the next `flush`. Hot."""
+        self._sequence = sequence = self._sequence % pdu.SEQUENCE_MAX + 1
+        self._unacknowledged[sequence] = owed
+        self._out.append(pdu.encode_pdu(pdu.DELIVER_SM, pdu.ESME_ROK, sequence, receipt_body(owed, self._center.now_s())))
+        self._journal.count("receipt")
+        if self._journal.is_kept:
+            self.note("receipt", sequence=sequence, message_id=owed.message_id, state=owed.state.value, dialect=sorted(owed.dialect))
+
+    # --- what `Taken` asks for
+
+    def write(self, octets: bytes) -> None:
+        """Leaves with the next `flush`."""
+        if not self._is_deaf:
+            self._out.append(octets)
+
+    def flush(self) -> None:
+        """Writes what is to be written, after the journal knows of it."""
+        self._journal.flush()
+        if self._out and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join(self._out))
+            if self._is_write_paused and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX:
+                self.abort("the client sends, and reads nothing")
+        self._out.clear()
+
+    def go_deaf(self) -> None:
+        """Half-open from here on: it reads, and never answers again."""
+        self.note("half_open")
+        self.flush()
+        self._is_deaf = True
+        self._taken.forget()
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def abort(self, why: str) -> None:
+        """Breaks the connection without another word; what was not written yet never is."""
+        self._why = self._why or why
+        self._unwritten += len(self._out)
+        self._out.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def look_again(self) -> None:
+        """There may be room in the window: goes on with what was held, and reads on."""
+        held, self._held = self._held, []
+        self._take(held)
+        if self._framer.broken is not None and not self._held and self._is_open():
+            self._nack(self._framer.broken, 0)
+            self._close(str(self._framer.broken))
+        self._read_or_not()
+
+    def note(self, event: str, **fields: Any) -> None:
+        self._journal.note(event, session=self.number, **fields)
+
+    def unbind(self) -> None:
+        """Asks the client to end the session; `closed` follows, soon whatever it does."""
+        if self._is_bound():
+            self._request(pdu.UNBIND)
+            self.flush()
+            self._later("unbind", UNBIND_WITHIN_S, self.abort, "no answer to unbind")
+        else:
+            self._close("the SMSC stops")
+
+    # --- what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's own is no subclass
+        self._journal.count("connection")
+        self.note("connected", peer=str((transport.get_extra_info("peername") or ("",))[0]))
+        self._later("bind", self._center.settings.bind_within_s, self._close, "not bound in time")
+        self._later("tick", self._tick_s, self._tick)
+        self._center.sessions.add(self)
+
+    def connection_lost(self, fault: Exception | None) -> None:
+        self._transport = None
+        for timer in self._timers.values():
+            timer.cancel()
+        why = self._why or (f"connection lost: {type(fault).__name__}" if fault else "the client closed the connection")
+        self._journal.count("lost")
+        self.note("lost", why=why, unanswered=self._taken.forget(), unwritten=self._unwritten,
+                  unacknowledged=len(self._unacknowledged))
+        self._held.clear()
+        returned, self._unacknowledged = self._unacknowledged, {}
+        self._center.outbox.left(self, returned.values())
+        self._journal.flush()
+        self._center.sessions.discard(self)
+        self.closed.set()
+
+    def pause_writing(self) -> None:
+        self._is_write_paused = True
+        self._read_or_not()
+
+    def resume_writing(self) -> None:
+        self._is_write_paused = False
+        self.look_again()
+        self._center.outbox.look_again(self.system_id)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_deaf:
+            return
+        frames = self._framer.feed(data)
+        if frames:
+            self._watch.heard()
+        self._held += frames
+        self.look_again()
+
+    # --- PDUs
+
+    def _take(self, frames: list[Frame]) -> None:
+        for at, (command, status, sequence, body) in enumerate(frames):
+            if command == pdu.SUBMIT_SM:
+                if self._taken.stops_here():
+                    self._held = frames[at:]
+                    break
+                if self._sends:
+                    self._taken.submitted(sequence, body)
+                else:
+                    self._journal.count("submit_sm")
+                    self._taken.answer(sequence, ESME_RINVBNDSTS)
+            elif command == pdu.DELIVER_SM_RESP:
+                self._on_receipt_answer(sequence, status)
+            else:
+                self._on_control(command, status, sequence, body)
+            if self._is_deaf or not self._is_open():
+                return
+        self.flush()
+
+    def _on_receipt_answer(self, sequence: int, status: int) -> None:
+        owed = self._unacknowledged.pop(sequence, None)
+        if owed is None:
+            self._journal.count("unexpected")
+            return
+        self._journal.count("acknowledged" if status == pdu.ESME_ROK else "receipt_refused")
+        if self._journal.is_kept:
+            self.note("acknowledged", sequence=sequence, message_id=owed.message_id, state=owed.state.value, status=status)
+        self._center.acknowledged(self, owed, again=status in _RETRIED)
+
+    def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
+        if command in _BIND_MODES:
+            self._on_bind(command, sequence, body)
+        elif command == pdu.ENQUIRE_LINK:
+            self._journal.count("enquire_link")
+            self.note("enquire_link", sequence=sequence)
+            self.write(pdu.encode_pdu(pdu.ENQUIRE_LINK_RESP, pdu.ESME_ROK, sequence))
+        elif command == pdu.UNBIND:
+            self._journal.count("unbind")
+            self.note("unbind", sequence=sequence)
+            self.write(pdu.encode_pdu(pdu.UNBIND_RESP, pdu.ESME_ROK, sequence))
+            self._close("the client unbound")
+        elif command == pdu.UNBIND_RESP:
+            self._close("unbound")
+        elif command == pdu.GENERIC_NACK:
+            self._journal.count("nacked")
+            self.note("nacked", sequence=sequence, status=status)
+            if sequence in self._unacknowledged:
+                self._on_receipt_answer(sequence, status or pdu.ESME_RUNKNOWNERR)
+        elif command & pdu.RESPONSE:
+            self._journal.counts["unexpected"] += command != pdu.ENQUIRE_LINK_RESP
+        else:
+            self._nack(pdu.PduError(pdu.ESME_RINVCMDID, pdu.command_name(command)), sequence)
+
+    def _on_bind(self, command: int, sequence: int, body: bytes) -> None:
+        try:
+            asked = pdu.decode_bind(body)
+        except pdu.PduError as malformed:
+            self._nack(malformed, sequence)
+            return
+        status = ESME_RALYBND if self._is_bound() else self._center.bind_status(asked)
+        self._journal.count("bind" if status == pdu.ESME_ROK else "bind_refused")
+        self.note("bind", command=pdu.command_name(command), system_id=asked.system_id, status=status)
+        if status != pdu.ESME_ROK:
+            self.write(pdu.encode_pdu(command | pdu.RESPONSE, status, sequence))
+            return
+        self.system_id = asked.system_id
+        self._sends, self._receives = _BIND_MODES[command]
+        self._timers.pop("bind").cancel()
+        self.write(pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, _BOUND))
+        self.flush()
+        if self._receives:
+            self._center.outbox.joined(self)
+
+    # --- time
+
+    def _tick(self) -> None:
+        pulse = self._watch.feel()
+        if pulse is Pulse.DEAD:
+            self.abort("no answer to enquire_link")
+        elif pulse is Pulse.ASK:
+            self._request(pdu.ENQUIRE_LINK)
+            self.flush()
+        self._later("tick", self._tick_s, self._tick)
+
+    def _later(self, what: str, delay_s: float, call: Callable[..., None], *arguments: str) -> None:
+        self._timers[what] = self._center.loop.call_later(delay_s, call, *arguments)
+
+    # --- reading and writing
+
+    def _is_bound(self) -> bool:
+        return self._sends or self._receives
+
+    def _is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def _read_or_not(self) -> None:
+        """Reads while there is room for what would be read."""
+        if self._transport is None or not self._is_open():
+            return
+        wants_to = not self._held and not self._is_write_paused
+        if wants_to and self._watch.is_paused:
+            self._watch.resume()
+            self._transport.resume_reading()
+        elif not wants_to and not self._watch.is_paused:
+            self._watch.pause()
+            self._transport.pause_reading()
+
+    def _request(self, command: int) -> None:
+        self._sequence = self._sequence % pdu.SEQUENCE_MAX + 1
+        self.write(pdu.encode_pdu(command, pdu.ESME_ROK, self._sequence))
+
+    def _nack(self, malformed: pdu.PduError, sequence: int) -> None:
+        self._journal.count("generic_nack")
+        self.note("generic_nack", sequence=sequence, status=malformed.status, why=str(malformed))
+        self.write(pdu.encode_pdu(pdu.GENERIC_NACK, malformed.status, sequence))
+
+    def _close(self, why: str) -> None:
+        """Ends the connection after what is written; soon, whether the client reads it or not."""
+        self._why = self._why or why
+        self._sends = self._receives = False
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+            self._later("close", UNBIND_WITHIN_S, self.abort, why)

@@ -1,0 +1,44 @@
+"""How the SMSC behaves when nothing goes wrong."""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from heliograph.carriers.endings import LATE_S
+
+OverWindow = Literal["throttle", "stop"]
+IdFormat = Literal["hex", "dec"]
+
+WINDOW_MAX: Final = 10_000  # answers that one session is owed: what a client may make the server remember
+_CHOICES: Final = {"over_window": ("throttle", "stop"), "id_format": ("hex", "dec")}
+_DURATIONS: Final = ("answer_delay_s", "receipt_delay_s", "late_receipt_s", "bind_within_s")
+_PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
+
+
+@dataclass(frozen=True, slots=True)
+class SmscSettings:
+    """Times in seconds. Raises ValueError, naming the setting, what was found and what is allowed."""
+
+    system_id: str | None = None  # None: any
+    password: str | None = field(default=None, repr=False)  # None: any
+    window: int = WINDOW_MAX  # submit_sm without an answer, per session
+    over_window: OverWindow = "throttle"  # what happens past it: ESME_RTHROTTLED, or nothing more is read until there is room
+    answer_delay_s: float = 0.0
+    receipt_delay_s: float = 0.05
+    late_receipt_s: float = LATE_S  # on top of it, for the ending that is late
+    id_format: IdFormat = "hex"  # how submit_sm_resp prints message ids
+    bind_within_s: float = 30.0  # a connection that has not bound by then is closed
+    enquire_link_s: float = 60.0  # after this much silence the client is asked whether it is there
+    enquire_link_timeout_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}: {getattr(self, name)!r} (allowed: {', '.join(allowed)})")
+        if not 1 <= self.window <= WINDOW_MAX:
+            raise ValueError(f"window: {self.window} (allowed: 1..{WINDOW_MAX})")
+        for name in _DURATIONS:
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}: {getattr(self, name)} (allowed: 0 or more)")
+        for name in _PAUSES:
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}: {getattr(self, name)} (allowed: more than 0)")

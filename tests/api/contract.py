@@ -48,6 +48,11 @@ class Contract:
         described = self.document["components"]["responses"][name]
         return response.headers["content-type"] == "application/json" and bool(self._validator(name, described).is_valid(response.json()))
 
+    def is_error(self, body: Any) -> bool:
+        """Whether this is the body that every failure has."""
+        schema = {"$ref": "#/components/schemas/Error", "components": {"schemas": self._schemas}}
+        return bool(jsonschema_rs.Draft202012Validator(schema).is_valid(body))
+
     def form_of(self, endpoint: Endpoint) -> str:
         """The name of the schema of its body."""
         body = self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]

@@ -114,7 +114,9 @@ def test_different_requests_at_once_with_one_key_act_once(api: Service, amina: A
 def test_a_key_that_cannot_be_is_refused(api: Service, amina: Actor, post: Post, keys: list[str]) -> None:
     headers = [(b"Authorization", f"Bearer {amina.key()}".encode()), *((b"Idempotency-Key", key.encode()) for key in keys)]
     reply = api.run(api.client.post(f"/api/v1{post.path}", json=post.body, headers=headers))
-    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "INVALID_REQUEST")
+    error = reply.json()["error"]
+    assert (reply.status_code, error["code"], error["reason"]) == (400, "INVALID_REQUEST", "invalid_field")
+    assert [bad["field"] for bad in error["fields"]] == ["Idempotency-Key"]
     assert post.effects(api, amina) == 0
 
 

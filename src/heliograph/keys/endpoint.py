@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.json import decode_object
+from heliograph.base.lines import refused
 from heliograph.keys.authenticate import Principal
 
 IDEMPOTENCY_KEY_MAX: Final = 255
@@ -63,7 +63,7 @@ def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
         return None
     key = given[0].decode("latin-1").strip()
     if len(given) > 1 or not 1 <= len(key) <= IDEMPOTENCY_KEY_MAX or not key.isascii() or not key.isprintable():
-        raise InvalidRequest(f"Idempotency-Key must stand once and have 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters.")
+        raise refused("Idempotency-Key", f"must stand once and have 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters")
     return key
 
 

@@ -50,7 +50,7 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
 def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, country_code: str | None, purpose: str | None, now_ms: int) -> Sender:
     count = tx.execute(sa.select(sa.func.count()).where(senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox))).scalar_one()
     if count >= SENDERS_PER_ACCOUNT_MAX:
-        raise InvalidRequest(f"An account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs.")
+        raise refused("sender", f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs")
     status, decided_at_ms = ("approved", now_ms) if sandbox else ("submitted", None)
     record = Sender(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, spelling, country_code, purpose, status, None, False, now_ms,
                     decided_at_ms)

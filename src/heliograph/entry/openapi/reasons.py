@@ -26,6 +26,7 @@ REASONS: Final[dict[str, Reason]] = {
         account_suspended="The account, its partner, or the customer it acts for is suspended: it can read, but change nothing."),
     **_reasons(
         400, "INVALID_REQUEST",
+        invalid_http="What came is no HTTP request that can be read.",
         invalid_json="The body is not the JSON object that is asked for, or its Content-Type is another one.",
         invalid_field="A field is missing or wrong; `fields` names every one.",
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",

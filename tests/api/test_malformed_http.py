@@ -1,0 +1,38 @@
+"""What is no HTTP request is refused like everything else: by a real server, told octet by octet."""
+
+import http.client
+import json
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.api.server import serving
+from tests.api.service import contract
+
+HEAD = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\n"
+MALFORMED = {
+    "no HTTP": b"hello\r\n\r\n",
+    "another protocol": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a method that nobody has": b"BREW /api/v1/balance HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a path that is not ASCII": "GET /api/v1/messages/é HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
+    "a space in the path": b"GET /api/v1/messages/a b HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a path without end": b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no number for a length": HEAD + b"Content-Length: abc\r\n\r\n{}",
+    "a length below zero": HEAD + b"Content-Length: -1\r\n\r\n{}",
+    "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    "a length and chunks": HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+}
+
+
+def test_octets_that_are_no_request_are_refused_in_the_one_shape(sqlite_url: str, tmp_path: Path) -> None:
+    with serving(sqlite_url, tmp_path) as server:
+        address = urlsplit(server.url)
+        for name, octets in MALFORMED.items():
+            with socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=10) as connection:
+                connection.sendall(octets)
+                answer = http.client.HTTPResponse(connection)
+                answer.begin()
+                body = json.loads(answer.read())
+            assert (answer.status, body["error"]["reason"], answer.getheader("Connection")) == (400, "invalid_http", "close"), name
+            assert answer.getheader("X-Request-Id") == body["request_id"], name
+            assert contract().is_error(body), name

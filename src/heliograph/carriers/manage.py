@@ -17,7 +17,7 @@ from heliograph.base.lines import refused
 from heliograph.base.secrets import decrypt, encrypt
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.routes import all_routes
-from heliograph.carriers.smpp import SmppSettings
+from heliograph.carriers.smpp import SmppSettings, read_overrides
 from heliograph.carriers.tables import carriers
 
 SIMULATOR_ID: Final = 1
@@ -107,6 +107,9 @@ def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
     changed = {key: value for key, value in {**carrier.settings, **settings}.items() if value is not None}
+    if "status_overrides" in settings:  # status by status: one that is not named stays, and None is the table's reading again
+        both = {**carrier.settings.get("status_overrides", {}), **settings["status_overrides"]}
+        changed["status_overrides"] = {status: meaning for status, meaning in both.items() if meaning is not None}
     known = password if password is not None else _password(tx, carrier, secret_key)
     _check(name, changed, known)
     values: dict[str, Any] = {"settings": json.dumps(changed), "password": encrypt(secret_key, _PURPOSE, known)}
@@ -168,5 +171,6 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
 
 
 def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the connection; JSON has no tuples."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items() if key in _OF_CONNECTION}
+    """The settings of the connection; JSON has neither tuples nor numbers for names."""
+    read = {"status_overrides": read_overrides(settings.get("status_overrides", {}))}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items() if key in _OF_CONNECTION} | read

@@ -39,6 +39,25 @@ def _table() -> dict[int, Outcome]:
 _OUTCOMES: Final = _table()
 
 
+# What an operator can say of a status. What ends a session is not the message's affair, and 0 is never anything but ACCEPTED.
+SAYABLE: Final = (Outcome.THROTTLED, Outcome.RETRY, Outcome.REFUSED)
+STATUS_MAX: Final = 0xFFFFFFFF
+
+
+def read_overrides(said: Mapping[str, str]) -> dict[int, Outcome]:
+    """`{"0x45": "retry"}`, as a carrier's settings keep it. Raises ValueError."""
+    overrides = {}
+    for text, meaning in said.items():
+        status = int(text, 16)
+        if not 0 < status <= STATUS_MAX or status in SESSION_FAULTS:
+            session = ", ".join(f"0x{fault:02X}" for fault in sorted(SESSION_FAULTS))
+            raise ValueError(f"status: {text} (allowed: 0x01..0x{STATUS_MAX:X}, but for what ends a session: {session})")
+        if meaning not in [outcome.value for outcome in SAYABLE]:
+            raise ValueError(f"status: {text}={meaning} (allowed: {', '.join(outcome.value for outcome in SAYABLE)})")
+        overrides[status] = Outcome(meaning)
+    return overrides
+
+
 def outcome_of(command_status: int, overrides: Mapping[int, Outcome]) -> Outcome:
     """The Outcome of an answer; `overrides` is the carrier's own reading of some statuses. What is in neither is worth a retry."""
     outcome = overrides.get(command_status)

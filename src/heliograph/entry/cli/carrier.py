@@ -31,6 +31,23 @@ class TonNpi(click.ParamType[list[int]]):
         return [int(number) for number in value.split(",")]
 
 
+class StatusMeaning(click.ParamType[tuple[str, str | None]]):
+    """What a command_status means to this carrier, such as 0x45=retry; `default`: what it means to others."""
+
+    name = "status=meaning"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
+        found = re.fullmatch(r"0x([0-9a-fA-F]{1,8})=(throttled|retry|refused|default)", value, re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is not a command_status and its meaning, such as 0x45=retry; "
+                      "the meanings are throttled, retry, refused, and default.", param, ctx)
+        return f"0x{int(found[1], 16):02X}", None if found[2] == "default" else found[2]
+
+
+def _together(ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, str | None], ...]) -> dict[str, str | None] | None:
+    return dict(value) or None
+
+
 _OPTIONS: Final = (
     click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
     click.option("--system-id", metavar="S", help="The name to bind with."),
@@ -48,6 +65,9 @@ _OPTIONS: Final = (
     click.option("--receipts", type=click.Choice(["all", "last", "none"]), help="Which segments ask for one. Default: all."),
     click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]), help="How receipts print ids. Default: auto, learnt from evidence."),
     click.option("--in-doubt", type=click.Choice(["resend", "never"]), help="Bulk messages whose answer never came. Default: resend."),
+    click.option("--status", "status_overrides", type=StatusMeaning(), multiple=True, callback=_together, metavar="0xNN=MEANING",
+                 help="What a command_status in answer to submit_sm means: throttled (again, slower), retry (3 tries), refused (failed), or "
+                      "default. Once for each."),
 )
 
 
@@ -62,6 +82,8 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
     from heliograph.carriers import setting
 
     settings = {name: setting(carrier, name) for name in _SHOWN} if carrier.type == "smpp" else {}
+    if carrier.type == "smpp":
+        settings["status_overrides"] = carrier.settings.get("status_overrides", {})
     return {
         "name": carrier.name, "type": carrier.type, "state": carrier.state, "state_detail": carrier.state_detail,
         "down_since": rfc3339_or_none(carrier.down_since_ms), "draining": carrier.draining, **settings, "learnt_id_format": carrier.id_format,
@@ -81,6 +103,8 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
     from heliograph.carriers import add_carrier
 
     settings = {name: value for name, value in given(**options).items() if value is not None}
+    if said := settings.get("status_overrides"):
+        settings["status_overrides"] = {status: meaning for status, meaning in said.items() if meaning is not None}
     if missing := [option for option in ("port", "system_id") if option not in settings]:
         raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
     password = read_password(password_file, of=f"{settings['system_id']} at {settings['host']}")
@@ -89,7 +113,8 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
     show(session, record)
 
 
-@command.command("set", epilog=examples("carrier set gh-main --tps 50 --window 20", "carrier set gh-main --password-file new.txt"))
+@command.command("set", epilog=examples("carrier set gh-main --tps 50 --window 20", "carrier set gh-main --password-file new.txt",
+                                        "carrier set gh-main --status 0x45=retry --status 0x400=refused"))
 @click.argument("name")
 @click.option("--host", metavar="H")
 @_settings

@@ -162,6 +162,13 @@ def test_a_query_names_unknown_and_repeated_parameters_and_what_is_allowed() -> 
     ]
 
 
+def test_a_query_names_every_bad_parameter_shortly() -> None:
+    query = Query([(f"p{k}" + "x" * 1_000, "") for k in range(50)] * 2)
+    found = errors_of(query)
+    assert len(found) == 100
+    assert max(len(field) for field, _ in found) == 64
+
+
 @pytest.mark.parametrize("value", ["0", "101", "-1", "+5", " 5", "5.0", "1e1", "٥", "0x5", "9" * 30, ""])
 def test_a_querys_integer_is_plain_digits_within_its_bounds(value: str) -> None:
     query = Query([("limit", value)])
@@ -211,6 +218,14 @@ def test_a_moment_is_read_in_whatever_offset_it_is_written(moment: datetime, sep
     moment = moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
     expected_ms = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     assert read_moment_ms(moment.isoformat(sep=separator, timespec="milliseconds")) == expected_ms
+
+
+def test_a_moment_between_two_milliseconds_is_the_later_one() -> None:
+    whole = read_moment_ms("2026-01-31T09:30:00.001Z")
+    for between in (".000001", ".0002", ".000500", ".0009", ".001", ".0010"):
+        assert read_moment_ms(f"2026-01-31T09:30:00{between}Z") == whole, between
+    assert read_moment_ms("2026-01-31T09:30:00.001001Z") == whole + 1
+    assert read_moment_ms("1969-12-31T23:59:59.9995Z") == 0
 
 
 @given(st.integers(0, 253_402_300_799_999))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FieldError, InvalidRequest
@@ -10,6 +10,9 @@ from heliograph.base.errors import FieldError, InvalidRequest
 T = TypeVar("T")
 
 SHOWN_MAX: Final = 40  # characters of a bad value that an error repeats
+NAME_SHOWN_MAX: Final = 64  # of an unknown name; ours are shorter
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class BadParts(ValueError):
@@ -90,7 +93,7 @@ class Form:
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored, and named."""
-        return [f"unknown field {name[:64]!r} was ignored" for name in sorted(self._unread)[:20]]
+        return [f"unknown field {name[:NAME_SHOWN_MAX]!r} was ignored" for name in sorted(self._unread)[:20]]
 
     def finish(self) -> None:
         if self.errors:
@@ -107,7 +110,7 @@ class Query:
         self.errors: list[FieldError] = []
         for name, value in pairs:
             if name in self._values:
-                self.errors.append(FieldError(name, "is given twice"))
+                self.errors.append(FieldError(name[:NAME_SHOWN_MAX], "is given twice"))
             self._values[name] = value
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
@@ -153,17 +156,17 @@ class Query:
 
     def finish(self) -> None:
         allowed = ", ".join(sorted(self._known)) or "none"
-        for name in list(self._values)[:20]:
-            self.errors.append(FieldError(name[:64], f"is not a query parameter here; allowed: {allowed}"))
+        for name in self._values:
+            self.errors.append(FieldError(name[:NAME_SHOWN_MAX], f"is not a query parameter here; allowed: {allowed}"))
         if self.errors:
             raise InvalidRequest(_summary(self.errors), reason="invalid_query", fields=self.errors)
 
 
 def read_moment_ms(value: Any) -> int:
-    """RFC 3339 → milliseconds since 1970. Raises ValueError."""
+    """RFC 3339 → milliseconds since 1970; parts of one are rounded up, so that ranges with such bounds hold the same moments. Raises ValueError."""
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", value, re.ASCII):
         try:
-            return round(datetime.fromisoformat(value.upper().replace(" ", "T")).astimezone(UTC).timestamp() * 1_000)
+            return -((_EPOCH - datetime.fromisoformat(value.upper().replace(" ", "T")).astimezone(UTC)) // _MILLISECOND)
         except (ValueError, OverflowError):
             pass
     raise ValueError(f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}")

@@ -132,10 +132,10 @@ class House:
         self.db.close()
 
     def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
-             worker: int = WORKER) -> ScriptedLink:
+             worker: int = WORKER, kind: type[ScriptedLink] = ScriptedLink) -> ScriptedLink:
         facts = CarrierFacts(self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format)
         turn = Turn(self.db, facts, worker, lambda state, detail: None)
-        link = ScriptedLink(turn, window)
+        link = kind(turn, window)
         turn.link = link
         return link
 

@@ -23,6 +23,13 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, Overtaken) or _sqlstate(error) in RETRIED_SQLSTATES
 
 
+def is_refusal(error: BaseException) -> bool:
+    """True when the values themselves are at fault, and would be each time: no column takes them, or a constraint forbids them (SQLSTATE classes
+    22 and 23, and what SQLite and the drivers raise for these)."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return _sqlstate(error).startswith(("22", "23")) or isinstance(cause, sqlite3.IntegrityError | sqlite3.DataError | ValueError | OverflowError)
+
+
 def _sqlstate(error: BaseException) -> str:
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     return getattr(cause, "sqlstate", None) or ""

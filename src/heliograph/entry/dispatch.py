@@ -38,6 +38,7 @@ WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with th
 SWEEP_S: Final = 1.0
 PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
+FINISH_S: Final = 5.0  # for a stopped carrier's last words to be stored
 DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
 
@@ -102,7 +103,7 @@ class Dispatch:
         await running.link.close(DRAIN_S)
         running.task.cancel()
         await asyncio.gather(running.task, return_exceptions=True)
-        await running.turn.finish()
+        await running.turn.finish(FINISH_S)
 
     # carriers as configured
 
@@ -141,6 +142,7 @@ class Dispatch:
             return found
 
     async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> Running:
+        await messages.take_over(self._db, self._worker, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
         turn = messages.Turn(self._db, _facts(carrier), self._worker, self._reporter(carrier.id))
         link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
         turn.link = link

@@ -11,6 +11,7 @@ from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED
 TRIES_MAX: Final = 3  # of a message whose submit_sm met a passing fault (promises.md section 3)
 RETRY_DELAYS_MS: Final = (2_000, 15_000)
 THROTTLED_DELAY_MS: Final = 500  # the bind has slowed down by itself; the message only must not come back at once
+NOT_ENCODED: Final = "(it cannot be encoded for this carrier)"  # a refusal of our own: the carrier's has a command_status
 RECIPIENT_DIGITS_AGREEING: Final = 6  # carriers that strip the country code leave at least these
 
 
@@ -94,7 +95,8 @@ def settle_answer(changes: Changes, answer: Answer, was: InFlight | None, *, rec
     elif was is None or row.status != QUEUED:
         return
     elif answer.outcome is Outcome.REFUSED or (answer.outcome is Outcome.RETRY and was.attempt >= TRIES_MAX):
-        move(row, FAILED, changes.now_ms, "carrier_rejected", f"(command_status 0x{answer.command_status:08X})")
+        why = f"(command_status 0x{answer.command_status:08X})" if answer.command_status else NOT_ENCODED
+        move(row, FAILED, changes.now_ms, "carrier_rejected", why)
     else:
         _requeue(changes, row, was, answer.outcome)
 

@@ -129,15 +129,17 @@ async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]
     return {row[0]: (int(row[1]), max(0, now_ms - ids.made_at_ms(int(row[2].replace("-", ""), 16))) / 1_000) for row in rows}
 
 
-async def take_over(db: Database, worker: int, now_ms: int) -> int:
-    """What an earlier server held: at the start, and again for what it claimed in its last moment. Claimed but unwritten goes back to the
-    queue; written becomes in doubt, but for what the simulator had: that was nowhere but in the process that is gone."""
+async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:
+    """What an earlier server held: at the start, and again for what it claimed in its last moment. `of_carrier`: and what this one holds of a
+    carrier whose turn has ended. Claimed but unwritten goes back to the queue; written becomes in doubt, but for what the simulator had: that
+    was nowhere but in the process that is gone."""
     taken = 0
     async with db.hot() as tx:
-        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE worker < $2 AND state = 'submitting'"
-                       " AND carrier_id <> $3", now_ms, worker, SIMULATOR_ID)
-        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE worker < $1"
-                              " AND (state = 'claimed' OR (state = 'submitting' AND carrier_id = $2))", worker, SIMULATOR_ID)
+        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE state = 'submitting' AND carrier_id <> $3"
+                       " AND (worker < $2 OR (worker = $2 AND carrier_id = $4))", now_ms, worker, SIMULATOR_ID, of_carrier)
+        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE (worker < $1 OR (worker = $1"
+                              " AND carrier_id = $3)) AND (state = 'claimed' OR (state = 'submitting' AND carrier_id = $2))",
+                              worker, SIMULATOR_ID, of_carrier)
         await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}

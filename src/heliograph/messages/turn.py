@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -20,10 +20,9 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
-from heliograph.base.outage import is_conflict
-from heliograph.carriers import Answer, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
-from heliograph.messages import receipts, turn_sql
-from heliograph.messages.fair import FAIR_SPACING_US
+from heliograph.base.outage import is_conflict, is_refusal
+from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, ReceiptState, Submission
+from heliograph.messages import claims, receipts, turn_sql
 from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
 from heliograph.messages.store import store_changes
@@ -33,7 +32,6 @@ CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
 POLL_S: Final = 0.25  # when nothing wakes it: what another process queued, retries whose time has come
 BUSY_POLL_S: Final = 0.01  # when only the rate held it back
 AFTER_FAULT_S: Final = 0.25
-FINISH_TRIES: Final = 20  # 5 s: a process that stops must be gone within 30
 
 log = structlog.get_logger(__name__)
 
@@ -87,31 +85,35 @@ class Turn:
             self._wake.clear()
             try:
                 wait_s = await self.once()
-                self._events_max = min(EVENTS_MAX, self._events_max * 2) if self._answers or self._receipts else EVENTS_MAX
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
                 await self._after_fault(error)
                 wait_s = 0.0
 
     async def _after_fault(self, error: Exception) -> None:
-        """The database is away, or it refused something: then fewer events at a time, until the one that it refuses alone is left out."""
+        """The database is away, or it refused something: then fewer events at a time, until the one whose values it refuses stands alone."""
         log.error("turn_failed", carrier=self.carrier.name, **told(error), events=len(self._answers) + len(self._receipts))
         if not isinstance(error, Unavailable) and not is_conflict(error):
-            if self._events_max == 1:
+            if self._events_max == 1 and is_refusal(error):
                 self._leave_out()
             self._events_max = max(1, min(self._events_max, len(self._answers) + len(self._receipts)) // 2)
         await asyncio.sleep(AFTER_FAULT_S)
 
     def _leave_out(self) -> None:
-        """The event that fails alone: an answer's segment becomes in doubt; a receipt is acknowledged, or it would come for ever."""
+        """The event that is refused alone is stored with less of it: an answer as none, so that its segment is in doubt; a receipt as one that
+        nobody can read. What is refused even so is not known to be stored, and stays so: the segment is on the wire until the carrier's next Turn
+        finds it in doubt, and the carrier sends a receipt again that was never acknowledged."""
         if self._answers:
-            left = self._answers.popleft()
-            if left.outcome is not Outcome.UNANSWERED:
-                self._answers.appendleft(replace(left, outcome=Outcome.UNANSWERED, ref=None))
-            log.error("answer_left_out", carrier=self.carrier.name)
+            answer = self._answers.popleft()
+            log.error("answer_left_out", carrier=self.carrier.name, message=ids.text_of_raw("msg", answer.message_id), part=answer.part,
+                      outcome=answer.outcome.value)
+            if answer.outcome is not Outcome.UNANSWERED:
+                self._answers.appendleft(replace(answer, outcome=Outcome.UNANSWERED, ref=None))
         elif self._receipts:
-            assert self.link is not None
-            self.link.acknowledge([self._receipts.popleft()])
-            log.error("receipt_left_out", carrier=self.carrier.name)
+            receipt = self._receipts.popleft()
+            bare = Receipt(None, None, None, None, None, None, receipt.raw, receipt.token)
+            log.error("receipt_left_out", carrier=self.carrier.name, octets=len(receipt.raw))
+            if receipt != bare:
+                self._receipts.appendleft(bare)
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -120,53 +122,54 @@ class Turn:
         except TimeoutError:
             pass  # the poll
 
-    async def finish(self) -> None:
-        """Records what is left after the link was closed; claimed but unwritten parts go back to the queue."""
-        tries = FINISH_TRIES
-        while self._answers or self._receipts or self._buffer or self._uncertain:
-            self._uncertain = bool(self._buffer) or self._uncertain
-            self._buffer.clear()
-            try:
-                await self.once()
-            except Exception as error:  # noqa: BLE001  what is left stays in flight, and the next process takes it over
-                tries -= 1
-                if tries == 0:
-                    log.error("turn_not_finished", carrier=self.carrier.name, **told(error), events=len(self._answers) + len(self._receipts))
-                    return
-                await asyncio.sleep(AFTER_FAULT_S)
+    async def finish(self, within_s: float | None = None) -> None:
+        """Records what is left after the link was closed; claimed but unwritten parts go back to the queue. Tries for so many seconds, or for as
+        long as it takes; what is left then stays in flight, and whoever serves the carrier next finds it in doubt."""
+        try:
+            async with asyncio.timeout(within_s):
+                while self._answers or self._receipts or self._buffer or self._uncertain:
+                    self._uncertain = bool(self._buffer) or self._uncertain
+                    try:
+                        await self.once()
+                    except Exception as error:  # noqa: BLE001  whatever it was, the rest must be stored
+                        await self._after_fault(error)
+        except TimeoutError:
+            log.error("turn_not_finished", carrier=self.carrier.name, events=len(self._answers) + len(self._receipts))
 
     async def once(self) -> float:
         """One turn. Answers how long to wait for the next one, in seconds, if nothing wakes it."""
         link = self.link
         assert link is not None
+        if self._uncertain:
+            await self._take_back()
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
         room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX else 0
-        if not (answers or arrived or self._uncertain or room > 0):
+        if not (answers or arrived or room > 0):
             return POLL_S
         started_s = clock.monotonic_s()
         try:
             async with self._db.hot() as tx:
                 now_ms = clock.now_ms()
-                if self._uncertain:
-                    await self._take_back(tx, now_ms)
                 await self._record(tx, answers, arrived, now_ms)
-                writing, kept = await self._claim(tx, room, now_ms) if room > 0 else ([], [])
+                claim = await self._claim(tx, link, room, now_ms) if room > 0 else claims.NOTHING
         except BaseException:
             self._answers.extendleft(reversed(answers))
             self._receipts.extendleft(reversed(arrived))
             self._uncertain = True
             raise
-        self._uncertain = False
         self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
-        self._buffer.extend(kept)
-        self._outstanding.update((submission.message_id, submission.part) for submission in writing)
-        link.submit(writing)
+        self._buffer.extend(claim.kept)
+        self._outstanding.update((submission.message_id, submission.part) for submission in claim.writing)
+        link.submit(claim.writing)
         link.acknowledge(arrived)
-        self._count(answers, arrived, len(writing), clock.monotonic_s() - started_s)
+        self._answers.extend(claim.refused)
+        self._count(answers, arrived, len(claim.writing), clock.monotonic_s() - started_s)
         if self._answers or self._receipts:
+            self._events_max = min(EVENTS_MAX, self._events_max * 2)
             return 0.0
-        return BUSY_POLL_S if writing or kept else POLL_S
+        self._events_max = EVENTS_MAX
+        return BUSY_POLL_S if claim.writing or claim.kept else POLL_S
 
     def _count(self, answers: list[Answer], arrived: list[Receipt], submitted: int, seconds: float) -> None:
         name = self.carrier.name
@@ -183,14 +186,17 @@ class Turn:
             for receipt in arrived:
                 log.debug("receipt_stored", carrier=name, ref=receipt.ref, state=receipt.state and receipt.state.value, code=receipt.error)
 
-    async def _take_back(self, tx: HotTx, now_ms: int) -> None:
-        """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue."""
-        rows = await tx.fetch(
-            "SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = $1 AND worker = $2 AND state <> 'in_doubt'",
-            self.carrier.id, self._worker)
-        lost = [row for row in rows if (row[0], row[1]) not in self._outstanding]
+    async def _take_back(self) -> None:
+        """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue. For itself: what it may meet is no fault of
+        what came in meanwhile."""
         self._buffer.clear()
-        await self._record(tx, [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in lost], [], now_ms)
+        async with self._db.hot() as tx:
+            rows = await tx.fetch(
+                "SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = $1 AND worker = $2 AND state <> 'in_doubt'",
+                self.carrier.id, self._worker)
+            lost = [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in rows if (row[0], row[1]) not in self._outstanding]
+            await self._record(tx, lost, [], clock.now_ms())
+        self._uncertain = False
 
     # what came in
 
@@ -218,8 +224,8 @@ class Turn:
 
     # what goes out
 
-    async def _claim(self, tx: HotTx, room: int, now_ms: int) -> tuple[list[Submission], list[Submission]]:
-        """Submissions to write now, and those claimed beside them that have no room yet. First comes what was claimed before."""
+    async def _claim(self, tx: HotTx, link: Link, room: int, now_ms: int) -> claims.Claim:
+        """First comes what was claimed before."""
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
             held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, now_ms) for s in writing])}
@@ -228,50 +234,6 @@ class Turn:
             writing = [s for s in writing if (s.message_id, s.part) in held]
         room -= len(writing)
         if room <= 0 or self._buffer:
-            return writing, []
-        attempts = await self._take_runs(tx, room, now_ms)
-        fresh = self._prepare(await turn_sql.outgoing(tx, list(attempts)), attempts, now_ms)
-        claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
-            (s.message_id, s.part, s.parts, self.carrier.id, self._worker, s.attempt, "submitting" if place < room else "claimed",
-             attempts[s.message_id][6], attempts[s.message_id][9], now_ms) for place, s in enumerate(fresh)])}
-        now, later = fresh[:room], fresh[room:]
-        return (writing + [s for s in now if (s.message_id, s.part) in claimed], [s for s in later if (s.message_id, s.part) in claimed])
-
-    async def _take_runs(self, tx: HotTx, room: int, now_ms: int) -> dict[str, Any]:
-        """The messages next in line, each with its row of the queue; a run that is not taken whole leaves its rest behind, further back."""
-        taken: dict[str, Any] = {}
-        runs, rests = [], []
-        for run in await turn_sql.next_runs(tx, self.carrier.id, now_ms, room, self._worker):
-            if room <= 0:
-                break
-            carrier_id, rank_us, first_id, count, *others = run
-            some = min(count, max(1, room // run[5]))
-            first = int(first_id, 16)
-            for number in range(first, first + some):
-                taken[ids.raw_of_number(number)] = run
-            runs.append((carrier_id, rank_us, first_id))
-            if some < count:
-                rests.append((carrier_id, rank_us + some * run[5] * FAIR_SPACING_US, ids.raw_of_number(first + some), count - some, *others))
-            room -= some * run[5]
-        await turn_sql.TAKE_RUNS.rows(tx, runs)
-        await turn_sql.QUEUE.rows(tx, rests)
-        return taken
-
-    def _prepare(self, rows: list[Any], attempts: dict[str, Any], now_ms: int) -> list[Submission]:
-        """Splits the messages into submissions, leaving out the parts that a carrier has accepted already."""
-        link = self.link
-        assert link is not None
-        accepted = {row[0]: row[2] for row in rows}
-        facts = {row[0]: row for row in rows}
-        submissions = []
-        for message_id in attempts:  # in the queue's order, which the look-up does not keep
-            if message_id not in facts:
-                continue
-            _, recipient, _, sender, text, encoding, segments, kind, _ = facts[message_id]
-            run = attempts[message_id]
-            message = Outgoing(message_id, sender, str(recipient), text, encoding, segments, max(1, (run[9] - now_ms) // 1_000),
-                               int(kind == "otp"), run[7])
-            submissions += [s for s in link.prepare(message) if s.parts & ~accepted[message_id]]
-        return submissions
-
-
+            return claims.NOTHING._replace(writing=writing)
+        claim = await claims.claim(tx, link, self.carrier, self._worker, room, now_ms)
+        return claim._replace(writing=writing + claim.writing)

@@ -45,13 +45,13 @@ def run(told: Run, say: Say) -> None:
 
 
 async def _serve(told: Run, journal: Journal, say: Say) -> None:
+    stop = asyncio.Event()
+    journal.on_failure = stop.set
     smsc = Smsc(told.settings, told.chaos, journal)
     try:
         port = await smsc.start(told.host, told.port, seed=told.seed)
     except OSError as error:
         raise NotRun(f"Cannot listen on {told.host} port {told.port}: {error.strerror}. Name another with --host or --port.") from error
-    stop = asyncio.Event()
-    journal.on_failure = stop.set
     loop = asyncio.get_running_loop()
     for end in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(end, stop.set)

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services lint test check bench docs lock clean
+.PHONY: help demo install services lint test check crash bench docs lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -36,6 +36,9 @@ test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the t
 	@$(BIN)/pytest $(ARGS)
 
 check: lint test ## Exactly what CI runs: lint and test
+
+crash: .venv/installed-dev services ## Kill a server under load 20 times on each database (ROUNDS=200: more), and say what became of every message
+	@HELIOGRAPH_TEST_CRASH_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/crash/test_kill_serve.py
 
 bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
 	@$(BIN)/python -m bench $(ARGS)

@@ -1,8 +1,8 @@
 """What must hold after every fault: accepted messages are known and settled, the money agrees, the carrier's log leaves nothing unexplained."""
 
-from collections import Counter
-from collections.abc import Collection
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -11,11 +11,15 @@ from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.messages.verify import verify_charges
+from tests.books import assert_books_agree
+from tests.crash.load import Order
 from tests.crash.remembering_smsc import Submit
+
+Segment = tuple[str, int]  # recipient and part: each message has a recipient of its own
 
 
 class Accepted(NamedTuple):
-    """One message that a 200 promised."""
+    """One message of one segment that a 200 promised; each has a recipient and a text of its own."""
 
     message_id: str
     recipient: str
@@ -26,7 +30,9 @@ class Settled(NamedTuple):
     """What the checker counted."""
 
     messages: int
+    segments: int
     submitted_again: int
+    failed: int
 
 
 def unsettled(db: Database) -> int:
@@ -38,25 +44,93 @@ def unsettled(db: Database) -> int:
         return int(waiting) + int(on_the_wire) + int(open_ones)
 
 
-def check(db: Database, accepted: Collection[Accepted], submits: Collection[Submit], *, duplicates_max: int) -> Settled:
-    """Raises AssertionError with what does not hold."""
+def on_the_wire(db: Database) -> set[Segment]:
+    """What the server had recorded as being submitted when it was killed: all that may be in doubt, and so be sent once more."""
     with db.read() as tx:
-        rows = {row[0]: row for row in tx.execute(
-            sa.select(messages.c.id, messages.c.recipient, messages.c.status, sends.c.text).join(sends, sends.c.id == messages.c.send_id))}
-        lost = [one for one in accepted if (row := rows.get(ids.raw_of_text("msg", one.message_id) or "")) is None
-                or (str(row[1]), row[3]) != (one.recipient, one.text)]
-        assert not lost, f"answered with 200 and not stored: {lost[:5]}"
-        assert all(row[2] in ("delivered", "failed") for row in rows.values())
+        rows = tx.execute(sa.select(messages.c.recipient, inflight.c.part).join(messages, messages.c.id == inflight.c.message_id)
+                          .where(inflight.c.state == "submitting"))
+        return {(str(recipient), part) for recipient, part in rows}
+
+
+def check(db: Database, accepted: Collection[Accepted], submits: Sequence[Submit], *, duplicates_max: int) -> None:
+    """After a fault in which answers may have been lost that nobody asked for again. Raises AssertionError with what does not hold."""
+    with db.read() as tx:
+        rows = {row.id: row for row in tx.execute(sa.select(messages, sends.c.text).join(sends, sends.c.id == messages.c.send_id))}
         assert wallet.verify(tx) == []
         assert verify_charges(tx) == []
-    seen = Counter(submits)
-    stored = {Submit(str(row[1]), row[3]): row[2] for row in rows.values()}
-    assert len(stored) == len(rows), "the test sends each text to its own number"
-    assert set(seen) <= set(stored), "the carrier got what nobody sent"
-    missing = [one for one, status in stored.items() if status == "delivered" and one not in seen]
-    assert not missing, f"delivered, and never at the carrier: {missing[:5]}"
-    failed = [one for one, status in stored.items() if status == "failed"]
-    assert not failed, f"nothing of this may fail: {failed[:5]}"
-    again = sum(seen.values()) - len(seen)
-    assert again <= duplicates_max, f"{again} submitted again; allowed: {duplicates_max}"
-    return Settled(len(rows), again)
+    assert_books_agree(db)
+    for one in accepted:
+        row = rows[ids.raw_of_text("msg", one.message_id) or ""]
+        assert (str(row.recipient), row.text) == (one.recipient, one.text)
+    assert {row.status for row in rows.values()} == {"delivered"}
+    by_recipient = {str(row.recipient): row for row in rows.values()}
+    assert len(by_recipient) == len(rows), "one request, two messages"
+    _the_carrier_got_what_was_sent(by_recipient, submits)
+    assert len(submits) - len({(submit.recipient, submit.part) for submit in submits}) <= duplicates_max
+
+
+def check_after_kills(db: Database, accepted: Mapping[Order, str], said: Mapping[Order, dict[str, Any]], submits: Sequence[Submit],
+                      doubts: Sequence[set[Segment]], aged: Collection[int], *, window: int) -> Settled:
+    """Raises AssertionError with what does not hold. `said`: what the API says of what it accepted. `doubts`: `on_the_wire` at each kill.
+    `aged`: after how many kills all doubts were made old enough to be sent once more."""
+    with db.read() as tx:
+        rows = {row.id: row for row in tx.execute(sa.select(messages, sends.c.text).join(sends, sends.c.id == messages.c.send_id))}
+        assert wallet.verify(tx) == []
+        assert verify_charges(tx) == []
+    assert_books_agree(db)
+    _nothing_is_lost_or_made_up(rows, accepted, said)
+    by_recipient = {str(row.recipient): row for row in rows.values()}
+    _the_carrier_got_what_was_sent(by_recipient, submits)
+    again = _what_was_submitted_again_was_in_doubt(submits, doubts, aged, window)
+    times_in_doubt = Counter(segment for doubt in doubts for segment in doubt)
+    failed = [row for row in rows.values() if row.status == "failed"]
+    for row in failed:  # sent once more after the first doubt, never after the second: that is unknown for good
+        assert row.error_code == "unknown", row
+        assert max(times_in_doubt[str(row.recipient), part] for part in range(1, row.segments + 1)) >= 2, row
+        assert row.refunded == row.segments - row.parts_accepted.bit_count(), row
+    return Settled(len(rows), sum(row.segments for row in rows.values()), again, len(failed))
+
+
+def _nothing_is_lost_or_made_up(rows: Mapping[str, Any], accepted: Mapping[Order, str], said: Mapping[Order, dict[str, Any]]) -> None:
+    """Every unanswered request was asked again, so what is stored is what was accepted: no more, no less, and to the letter."""
+    assert set(rows) == {ids.raw_of_text("msg", message_id) for message_id in accepted.values()}
+    for order, message_id in accepted.items():
+        row = rows[ids.raw_of_text("msg", message_id) or ""]
+        assert (str(row.recipient), row.text) == (order.recipient, order.text)
+        assert row.status in ("delivered", "failed"), row
+        answer = said[order]
+        assert (answer["id"], answer["recipient"], answer["message"]) == (message_id, order.recipient, order.text)
+        assert (answer["status"], answer["credits"], answer["credits_refunded"]) == (row.status, row.segments, row.refunded)
+
+
+def _the_carrier_got_what_was_sent(by_recipient: Mapping[str, Any], submits: Sequence[Submit]) -> None:
+    parts: dict[str, dict[int, str]] = defaultdict(dict)
+    references: dict[str, set[int | None]] = defaultdict(set)
+    for submit in submits:
+        assert submit.parts == by_recipient[submit.recipient].segments, "the carrier got what nobody sent"
+        assert parts[submit.recipient].setdefault(submit.part, submit.text) == submit.text, "one part with two texts"
+        references[submit.recipient].add(submit.reference)
+    for recipient, row in by_recipient.items():
+        assert len(references[recipient]) <= 1, "a text's parts belong together by their reference"
+        accepted = {part for part in range(1, row.segments + 1) if row.parts_accepted >> (part - 1) & 1}
+        assert accepted <= set(parts[recipient]), "accepted, and never at the carrier"
+        if row.status == "delivered":
+            assert "".join(parts[recipient][part] for part in range(1, row.segments + 1)) == row.text
+
+
+def _what_was_submitted_again_was_in_doubt(submits: Sequence[Submit], doubts: Sequence[set[Segment]], aged: Collection[int], window: int) -> int:
+    """Once, because of the kill that came after it had been submitted, and not before the doubt was old; of each kill at most a window.
+    Answers how many there were."""
+    assert all(len(doubt) <= window for doubt in doubts), "more in doubt than a window"
+    arrivals: dict[Segment, list[int]] = defaultdict(list)
+    for submit in submits:
+        arrivals[submit.recipient, submit.part].append(submit.kills)
+    because_of: Counter[int] = Counter()
+    for segment, (first, *again) in arrivals.items():
+        assert len(again) <= 1, f"{segment} was submitted {1 + len(again)} times"
+        for kills in again:
+            assert segment in (doubts[first] if first < len(doubts) else ()), f"{segment} was submitted again, and had not been in doubt"
+            assert any(first < at <= kills for at in aged), f"{segment} was submitted again at once"
+            because_of[first] += 1
+    assert max(because_of.values(), default=0) <= window
+    return because_of.total()

@@ -26,7 +26,8 @@ MAY_OPEN_A_TRANSACTION = {
     "entry/pruning.py": "each batch of what is deleted is a transaction",
     "entry/demo.py": "the demo sets its account up as the commands would",
     "entry/app.py": "it notes when keys were last used, every ten seconds for all of them",
-    "entry/dispatch.py": "it notes what its carriers report: their state, their form of ids",
+    "entry/dispatch.py": "it notes what its carriers report: their state",
+    "entry/sweeps.py": "each check of a sweep is a batch, and so a transaction",
 }
 OPENERS_OF_OURS = ("write", "transact", "hot")  # methods of base.db.Database
 OPENERS_OF_DRIVERS = ("commit", "begin", "transaction")

@@ -1,10 +1,11 @@
 """The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link whose every move the test decides."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from heliograph import carriers, wallet
 from heliograph.base import clock, config
@@ -32,6 +33,15 @@ class LossyDatabase(Database):
         self.fates: list[str] = []  # "": as it should, "reply lost": committed, and nobody learns of it, "lost": rolled back
         self.reply_was_lost = False
         self.transactions = 0  # hot ones, so far
+        self.writes_lost = 0  # how many of the next ordinary ones are rolled back
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        with super().write() as tx:
+            yield tx
+            if self.writes_lost:
+                self.writes_lost -= 1
+                raise Unavailable("The connection is gone.")
 
     @asynccontextmanager
     async def hot(self) -> AsyncIterator[HotTx]:

@@ -5,13 +5,19 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import config
 from heliograph.carriers.link import LinkState
+from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.tables import carriers
 
 _DETAIL_MAX = 255
 
 
 def record_state(tx: Connection, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
-    """Keeps a link's state; `down_since_ms` stays at the moment it went down until it is bound again."""
+    """Keeps a link's state; `down_since_ms` stays at the moment it went down until it is bound again. One that comes up after having been down
+    so long that messages went elsewhere gets them again at once."""
+    if state is LinkState.BOUND:
+        down_since_ms = tx.execute(sa.select(carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).scalar()
+        if down_since_ms is not None and down_since_ms <= now_ms - DOWN_MS:
+            config.bump(tx)
     down = None if state is LinkState.BOUND else sa.func.coalesce(carriers.c.down_since_ms, now_ms)
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id)
                .values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=down))

@@ -1,0 +1,37 @@
+"""A carrier at work: its link, its turn, and how both end."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from heliograph import messages
+from heliograph.carriers import Carrier, Link, SmppSettings
+
+DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
+
+
+@dataclass(slots=True)
+class Running:
+    """Its link is made anew when its connection's settings change, and only then."""
+
+    carrier: Carrier
+    connection: SmppSettings | None
+    turn: messages.Turn
+    link: Link
+    task: asyncio.Task[None]
+
+    async def stop(self, finish_s: float | None) -> None:
+        """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or however long it takes. May be called again
+        when it was canceled."""
+        self.turn.claiming = False
+        await self.link.close(DRAIN_S)
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        await self.turn.finish(finish_s)
+
+
+def facts_of(carrier: Carrier) -> messages.CarrierFacts:
+    """What a turn needs to know of a carrier."""
+    set_format = carrier.settings.get("id_format", "auto")
+    return messages.CarrierFacts(carrier.id, carrier.name, carrier.settings.get("receipts", "all"),
+                                 (carrier.id_format or "auto") if set_format == "auto" else set_format)

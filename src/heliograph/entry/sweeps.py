@@ -1,0 +1,123 @@
+"""What is looked after every second, whatever happens: validity, doubts, carriers that are down. Each check fails for itself alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from heliograph import messages
+from heliograph.base import clock, config, metrics, migrate
+from heliograph.base.db import Database
+from heliograph.base.faults import told
+from heliograph.carriers import LinkState, Routes, down_carriers, load_routes, remember_id_format
+from heliograph.entry.running import Running
+from heliograph.messages.receipts import AS_IS
+from heliograph.messages.tables import RECEIPTS_KEPT_MS
+
+SWEEP_S: Final = 1.0
+PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
+SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
+PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
+
+log = structlog.get_logger(__name__)
+
+
+class Sweeps:
+    """The checks of one process. `running`: its carriers at any moment; `wake` is told which of them got work."""
+
+    def __init__(self, db: Database, worker: int, queue: messages.FairQueue, running: Mapping[int, Running],
+                 wake: Callable[[set[int]], None]) -> None:
+        self._db = db
+        self._worker = worker
+        self._queue = queue
+        self._running = running
+        self._wake = wake
+        self._down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
+        self._sweeps = 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            await self.once()
+
+    async def once(self) -> None:
+        """All checks that are due."""
+        if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0 and self._db.postgresql:
+            await _alone("partitions", asyncio.to_thread(self._make_partitions))
+        if self._sweeps % SCAN_EVERY_SWEEPS == 0:
+            await _alone("measure", self._measure())
+            await _alone("take_over", self._take_over())
+            await _alone("expired", self._fail_expired())
+        self._sweeps += 1
+        await _alone("routing", self._fail_over())
+        for running in list(self._running.values()):
+            await _alone(running.carrier.name, self._settle(running))
+
+    async def _take_over(self) -> None:
+        """What a server before this one claimed in its last moment."""
+        await messages.take_over(self._db, self._worker, clock.now_ms())
+
+    async def _fail_expired(self) -> None:
+        """All whose validity has ended, in small batches; the rest of a very long queue at the next look."""
+        until_s = clock.monotonic_s() + SWEEP_S
+        while await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s:
+            pass
+
+    def _make_partitions(self) -> None:
+        with self._db.write() as tx:
+            migrate.make_partitions(tx, clock.now_ms())
+
+    async def _measure(self) -> None:
+        depths = await messages.queue_depths(self._db, clock.now_ms())
+        for running in self._running.values():
+            waiting, age_s = depths.get(running.carrier.id, (0, 0.0))
+            metrics.QUEUE_DEPTH.labels(running.carrier.name).set(waiting)
+            metrics.QUEUE_AGE.labels(running.carrier.name).set(age_s)
+            metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
+
+    async def _fail_over(self) -> None:
+        routes, down = await asyncio.to_thread(self._routing)
+        self._down = down
+        if down and await messages.fail_over(self._db, routes, down, self._queue, clock.now_ms()):
+            self._wake(set(self._running))
+
+    def _routing(self) -> tuple[Routes, frozenset[int]]:
+        with self._db.read() as tx:
+            routes, down = Routes(load_routes(tx)), down_carriers(tx, clock.now_ms())
+        if down != self._down:  # new messages must take the other carrier too
+            with self._db.write() as tx:
+                config.bump(tx)
+        return routes, down
+
+    async def _settle(self, running: Running) -> None:
+        """One carrier's doubts."""
+        now_ms = clock.now_ms()
+        if running.turn.carrier.id_format == "auto":
+            await self._learn(running, now_ms)
+        await messages.match_doubts(self._db, running.turn.carrier, now_ms - PARKED_LOOK_BACK_MS, now_ms)
+        resend = running.carrier.settings.get("in_doubt", "resend") == "resend"
+        await messages.settle_doubts(self._db, running.carrier.id, now_ms, resend=resend)
+
+    async def _learn(self, running: Running, now_ms: int) -> None:
+        """How a carrier's receipts print its ids is remembered once it has shown."""
+        carrier, turn, since_ms = running.carrier, running.turn, now_ms - RECEIPTS_KEPT_MS
+        id_format = AS_IS if turn.ids_match else await messages.learn_id_format(self._db, carrier.id, since_ms)
+        if id_format is None:
+            return
+        log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
+        await asyncio.to_thread(self._remember, carrier.id, id_format)
+        turn.carrier = replace(turn.carrier, id_format=id_format)  # before the parked ones are read: nothing parks in between
+        await messages.rematch(self._db, carrier.id, id_format, since_ms, now_ms)
+
+    def _remember(self, carrier_id: int, id_format: str) -> None:
+        self._db.transact(lambda tx: remember_id_format(tx, carrier_id, id_format))
+
+
+async def _alone(check: str, sweeping: Awaitable[None]) -> None:
+    try:
+        await sweeping
+    except Exception as error:  # noqa: BLE001  whatever it was, the other checks must be made, and this one again
+        log.error("sweep_failed", check=check, **told(error))

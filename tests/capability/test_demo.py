@@ -1,10 +1,13 @@
 """`heliograph demo` keeps to itself, whatever the environment says: its account and its route never get into a real installation."""
 
+import itertools
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import httpx
 
 
 def _demo(directory: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -23,6 +26,26 @@ def test_an_address_of_ipv6_stands_in_brackets(tmp_path: Path) -> None:
     done = _demo(tmp_path, "--host", "::1")
     assert done.returncode == 0, done.stderr
     assert re.search(r"\n  curl http://\[::1\]:\d+/api/v1/sms/send ", done.stdout)
+
+
+def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and_one_after_it_works(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from heliograph.entry.cli import main; main()", "demo", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        try:
+            shown = "".join(itertools.takewhile(lambda line: line != "Ctrl-C stops the demo.\n", first.stdout))
+            found = re.search(r"API +(\S+).*live key +(\S+)", shown, re.DOTALL)
+            assert found is not None, shown
+            second = _demo(tmp_path)
+            assert (second.returncode, second.stdout) == (1, "")
+            assert second.stderr.startswith(f"heliograph: Another server (process {first.pid}) uses the data directory ")
+            assert httpx.get(f"{found[1]}/balance", headers={"Authorization": f"Bearer {found[2]}"}).status_code == 200
+        finally:
+            first.terminate()
+        assert first.wait(30) == 0
+    again = _demo(tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "\n  delivered " in again.stdout
 
 
 def test_the_demo_refuses_another_database(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ and nothing goes out twice that was not in doubt."""
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterator
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import pytest
@@ -21,13 +22,16 @@ from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
-from tests.capability.sending import WORKER, House
+from tests.books import assert_books_agree
+from tests.capability.sending import WORKER, House, Row
 from tests.factories import phones
 
 T = TypeVar("T")
 FIRST_CREDITS = 1_000
 TEXTS = {1: "hello", 2: "x" * 161, 4: "x" * 500}
 FATES = st.sampled_from(["", "", "", "lost", "reply lost"])
+OUTCOMES = st.sampled_from([*[Outcome.ACCEPTED] * 6, *[Outcome.REFUSED] * 2, *Outcome])
+RECEIPTS = st.sampled_from([*[ReceiptState.DELIVRD] * 8, *ReceiptState])
 
 
 class Money(RuleBasedStateMachine):
@@ -47,6 +51,9 @@ class Money(RuleBasedStateMachine):
         self.spent: set[tuple[str, int]] = set()  # segments that are on the wire, taken or refused
         self.doubts: Counter[tuple[str, int]] = Counter()  # how often a segment was in doubt, and no answer came later
         self.unanswered: list[Submission] = []  # their answers may come late
+        self.unreceipted: list[tuple[str, str]] = []  # the carrier's ids and recipients of what it has taken and sent no receipt for
+        self.money_minor = 0
+        self.seen: set[str] = set()  # of SITUATIONS
         self.sent = 0
         self.moved_ms = 0
 
@@ -79,7 +86,11 @@ class Money(RuleBasedStateMachine):
     @rule(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)), validity_s=st.sampled_from([60, 3_600]), fate=FATES)
     def send(self, count: int, segments: int, validity_s: int, fate: str) -> None:
         self.house.db.fates = [fate]
-        accepted = self.run(self.house.send(phones(count, first=self.sent), TEXTS[segments], validity_s=validity_s))
+        held = self.house.credits()
+        accepted = self.run(self.house.tried(phones(count, first=self.sent), TEXTS[segments], validity_s=validity_s))
+        if isinstance(accepted, InsufficientCredits):
+            assert count * segments > held
+            return
         assert isinstance(accepted, Accepted)
         assert accepted.send.credits_used == count * segments
         self.sent += count
@@ -90,18 +101,40 @@ class Money(RuleBasedStateMachine):
     def ask_for_more_than_there_is(self) -> None:
         refused = self.run(self.house.tried(phones(10_000)))
         assert isinstance(refused, InsufficientCredits)
+        self.seen.add("a send refused for its price")
 
-    @rule(answers=st.lists(st.tuples(st.sampled_from([Outcome.ACCEPTED, *Outcome]), st.none() | st.sampled_from(list(ReceiptState))), max_size=5),
-          fate=FATES)
-    def turn(self, answers: list[tuple[Outcome, ReceiptState | None]], fate: str) -> None:
-        """The carrier answers some of what is on the wire, and sends receipts for some; then comes a turn."""
-        for submission, (outcome, receipt) in zip(list(self.link.open.values()), answers, strict=False):
+    @precondition(lambda self: self.sent > 10)
+    @rule(credits=st.sampled_from([-1, -40, 15, -1_000_000]), cents=st.sampled_from([250, -100, 1_999, -1_000_000]))
+    def the_operator_corrects(self, credits: int, cents: int) -> None:
+        """Credits and money, up and down; what would leave less than nothing is refused, and then nothing of it is stored."""
+        held = self.house.credits()
+        try:
+            with self.house.db.write() as tx:
+                wallet.adjust_credits(tx, self.house.amina, credits, "corrected", now_ms=clock.now_ms())
+                if cents > 0:
+                    wallet.topup(tx, self.house.amina, Decimal(cents) / 100, "paid in", now_ms=clock.now_ms())
+                else:
+                    wallet.adjust_money(tx, self.house.amina, Decimal(cents) / 100, "corrected", now_ms=clock.now_ms())
+        except InsufficientCredits:
+            assert held + credits < 0 or self.money_minor + cents < 0
+            self.seen.add("a correction refused")
+        else:
+            self.granted += credits
+            self.money_minor += cents
+            self.seen.add("a correction downward" if credits < 0 else "a correction upward")
+
+    @rule(answers=st.lists(OUTCOMES, min_size=2, max_size=5), receipts=st.lists(RECEIPTS, max_size=4), fate=FATES)
+    def turn(self, answers: list[Outcome], receipts: list[ReceiptState], fate: str) -> None:
+        """The carrier answers some of what is on the wire, and sends receipts for some of what it has taken; then comes a turn."""
+        for submission, outcome in zip(list(self.link.open.values()), answers, strict=False):
             (ref,) = self.link.answer(submission, outcome=outcome, command_status=8 if outcome is Outcome.RETRY else 0)
             self.note(submission, outcome)
-            if outcome is Outcome.ACCEPTED and receipt is not None:
-                self.link.receive(ref, submission.recipient, receipt)
+            if outcome is Outcome.ACCEPTED:
+                self.unreceipted.append((ref, submission.recipient))
             elif outcome is Outcome.UNANSWERED:
                 self.unanswered.append(submission)
+        for receipt in receipts[: len(self.unreceipted)]:
+            self.link.receive(*self.unreceipted.pop(), receipt)
         self.house.db.fates = [fate]
         before = len(self.link.submitted)
         try:
@@ -152,12 +185,13 @@ class Money(RuleBasedStateMachine):
     @rule()
     def the_process_dies_and_another_begins(self) -> None:
         self.worker += 1
+        self.unreceipted = []
         self.unanswered = []  # nobody hears the answers of connections that are gone
         with self.house.db.read() as tx:
             on_the_wire = tx.execute(sa.select(inflight.c.message_id, inflight.c.part).where(inflight.c.state == "submitting")).all()
-        for message_id, part in on_the_wire:  # as far as anybody can know
-            self.spent.discard((message_id, part))
-            self.doubts[message_id, part] += 1
+        for segment in map(tuple, on_the_wire):  # as far as anybody can know; an answer that was not stored is forgotten
+            self.doubts[segment] += segment in self.spent
+            self.spent.discard(segment)
         self.run(take_over(self.house.db, self.worker, clock.now_ms()))
         self.link = self.house.turn(window=5, worker=self.worker)
         self.link.refs = 1_000 * self.worker
@@ -167,6 +201,9 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def the_ledger_proves_the_balance(self) -> None:
         self.house.assert_sound()
+        assert_books_agree(self.house.db)
+        with self.house.db.read() as tx:
+            assert wallet.wallet_of(tx, self.house.amina).balance_minor == self.money_minor
         refunded = sum(row.refunded for row in self.house.messages())
         assert self.house.credits() == self.granted - self.charged + refunded
         assert (sum(self.house.entries("sms_charge")), sum(self.house.entries("sms_refund"))) == (-self.charged, refunded)
@@ -180,7 +217,18 @@ class Money(RuleBasedStateMachine):
                 assert row.id not in self.terminal
 
     def settle_everything(self) -> None:
-        """Time goes by until nothing can happen any more; then what no carrier took has been paid back, and nothing else."""
+        """Some more of everything, so that each situation is met; then time goes by until nothing can happen any more, and what no carrier
+        took has been paid back, and nothing else."""
+        self.grant(50)
+        self.ask_for_more_than_there_is()
+        for credits, cents in ((15, 250), (-1, -100), (-1_000_000, 250)):
+            self.the_operator_corrects(credits, cents)
+        self.send(4, 1, 3_600, "")
+        self.send(2, 4, 3_600, "")
+        for _ in range(8):
+            self.turn([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.UNANSWERED],
+                      [ReceiptState.DELIVRD, ReceiptState.UNDELIV], "")
+        self.send(3, 1, 60, "")
         self.house.db.fates = []
         self.run(self.link.close(0))
         self.run(self.link.turn.finish())
@@ -197,6 +245,30 @@ class Money(RuleBasedStateMachine):
             else:
                 assert row.refunded == (not_taken if row.status == "failed" else 0), row
         self.the_ledger_proves_the_balance()
+        self.seen |= {situation for row in self.house.messages() if (situation := situation_of(row)) is not None}
+
+
+def situation_of(row: Row) -> str | None:
+    """The way to its end that a message has gone, if it is one of SITUATIONS."""
+    taken = row.parts_accepted.bit_count()
+    if row.status == "delivered":
+        return "delivered"
+    if row.error_code == "carrier_rejected":
+        return "refused in part, that part paid back" if taken else "refused at submit, paid back"
+    if row.error_code in ("undeliverable", "rejected") and not row.refunded:
+        return "undeliverable, not paid back"
+    if row.error_code == "expired" and not taken:
+        return "expired in the queue, paid back"
+    if row.error_code == "unknown" and row.refunded:
+        return "in doubt to the end, paid back"
+    return None
+
+
+SITUATIONS = {
+    "delivered", "refused at submit, paid back", "refused in part, that part paid back", "undeliverable, not paid back",
+    "expired in the queue, paid back", "in doubt to the end, paid back", "a send refused for its price", "a correction refused",
+    "a correction upward", "a correction downward",
+}
 
 
 @pytest.fixture
@@ -209,8 +281,15 @@ def emptied(request: pytest.FixtureRequest, database_url: str, new_database: Cal
 
 
 def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
+    reached: Counter[str] = Counter()
+
     class MoneyHere(Money):
         def __init__(self) -> None:
             super().__init__(emptied())
 
+        def teardown(self) -> None:
+            super().teardown()
+            reached.update(self.seen)
+
     run_state_machine_as_test(MoneyHere, settings=settings(max_examples=15, stateful_step_count=40, suppress_health_check=list(HealthCheck)))
+    assert set(reached) == SITUATIONS, "what the machine must have come through"

@@ -6,7 +6,7 @@ blocks are run as they are, `python` blocks by the project's Python. A comment o
 - `<!-- not run: REASON -->`: it is left out;
 - `<!-- background -->`: it goes on running (a server); the next block waits until the address of the server answers /readyz.
 
-The documents say 127.0.0.1:8080, as a reader will see it; a run uses a free port in its place.
+The documents say 127.0.0.1:8080, and port 2775 for SMPP, as a reader will see them; a run uses free ports in their place.
 """
 
 import os
@@ -48,6 +48,13 @@ class Block(NamedTuple):
     code: str
 
 
+class Ports(NamedTuple):
+    """Free ones, for one run."""
+
+    http: int
+    smpp: int
+
+
 class DocumentFailed(AssertionError):
     """A block of a document did not run. The message holds its file and line, and what it printed."""
 
@@ -62,9 +69,9 @@ def blocks(text: str) -> Iterator[Block]:
 
 def run(document: Path, directory: Path) -> None:
     """Runs a document in that directory, which is empty. Raises DocumentFailed, with the line of the block that failed."""
-    port = free_port()
+    ports = Ports(free_port(), free_port())
     script = directory / ".document.sh"
-    script.write_text(_script(document, port), "utf-8")
+    script.write_text(_script(document, ports), "utf-8")
     output = directory / ".output"
     with output.open("wb") as log:
         process = subprocess.Popen(["bash", script], cwd=directory, env=_environment(directory), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -82,7 +89,7 @@ def run(document: Path, directory: Path) -> None:
         raise DocumentFailed(f"{document.name}, exit status {status}; the last block that was begun failed:\n{printed}")
 
 
-def _script(document: Path, port: int) -> str:
+def _script(document: Path, ports: Ports) -> str:
     parts = [_PRELUDE]
     for block in blocks(document.read_text("utf-8")):
         place = f"{document.name}:{block.line}"
@@ -90,19 +97,21 @@ def _script(document: Path, port: int) -> str:
             if not re.fullmatch(r"not run: \S.*", block.comment):
                 raise DocumentFailed(f"{place}: why is it not run? <!-- not run: REASON -->")
             continue
-        code = _at_port(block.code, port)
+        code = _at_ports(block.code, ports)
         if block.language == "python":
             code = f"{sys.executable} - <<'END_OF_PYTHON'\n{code}END_OF_PYTHON\n"
         parts.append(f"echo '--- {place}'\n")
-        parts.append(f"(\n{code}) &\nwait_until_ready {port}\n" if block.comment == "background" else code)
+        parts.append(f"(\n{code}) &\nwait_until_ready {ports.http}\n" if block.comment == "background" else code)
     return "".join(parts)
 
 
-def _at_port(code: str, port: int) -> str:
-    """The same code with a free port where the document says 8080, said or unsaid."""
-    code = re.sub(r"\b(127\.0\.0\.1|localhost):8080\b", rf"\1:{port}", code)
-    code = re.sub(r"--port[ =]8080\b", f"--port {port}", code)
-    return re.sub(r"\bheliograph (serve|demo)\b(?!.*--port)", rf"heliograph \1 --port {port}", code)
+def _at_ports(code: str, ports: Ports) -> str:
+    """The same code with free ports where the document says 8080 or 2775, said or unsaid."""
+    code = re.sub(r"\b(127\.0\.0\.1|localhost):8080\b", rf"\1:{ports.http}", code)
+    code = re.sub(r"--port[ =]8080\b", f"--port {ports.http}", code)
+    code = re.sub(r"--port[ =]2775\b", f"--port {ports.smpp}", code)
+    code = re.sub(r"\bheliograph smsc\b(?!.*--port)", f"heliograph smsc --port {ports.smpp}", code)
+    return re.sub(r"\bheliograph (serve|demo)\b(?!.*--port)", rf"heliograph \1 --port {ports.http}", code)
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -68,7 +68,7 @@ async def _rematch(tx: HotTx, carrier_id: int, id_format: str, parked: list[Any]
         known = await tx.fetch(_KNOWN_REF, carrier_id, other) if other != ref else []
         if known and agrees(known[0][1], recipient):
             await tx.fetch("DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2", carrier_id, ref)
-            moved.append((carrier_id, other, recipient, state, error, None, None, now_ms))
+            moved.append((carrier_id, other, recipient, state, error, now_ms))
     found = await turn_sql.REF_OF_RECEIPT.rows(tx, sorted(moved))
     rows = await turn_sql.lock_messages(tx, {row[1] for row in found if row[1]})
     changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})

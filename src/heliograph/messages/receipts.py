@@ -76,11 +76,13 @@ async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[A
         tx, [(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
-    found += [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
-        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX),
-              _text(receipt.sender, SENDER_MAX), receipt.user_message_reference, now_ms)
+    received = [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
+        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), now_ms)
              for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
-    return found
+    parked = [(carrier_id, ref.ref, _text(readable[ref.ref].sender, SENDER_MAX), readable[ref.ref].user_message_reference)
+              for ref in received if ref.message_id is None]
+    await turn_sql.ECHO.rows(tx, parked)
+    return found + received
 
 
 def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:

@@ -45,29 +45,31 @@ _REF_OF_ANSWER_SQLITE: Final = """
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
 _REF_OF_RECEIPT: Final = """
-    INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, sender, user_message_reference, created_at_ms)
-    SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[], $8::bigint[])
+    INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
+    SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
         recipient = excluded.recipient,
-        sender = CASE WHEN r.message_id IS NULL THEN excluded.sender END,
-        user_message_reference = CASE WHEN r.message_id IS NULL THEN excluded.user_message_reference END,
         receipt_error = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_state ELSE excluded.receipt_state END
     RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
 _REF_OF_RECEIPT_SQLITE: Final = """
-    INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, sender, user_message_reference, created_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
         recipient = excluded.recipient,
-        sender = CASE WHEN carrier_refs.message_id IS NULL THEN excluded.sender END,
-        user_message_reference = CASE WHEN carrier_refs.message_id IS NULL THEN excluded.user_message_reference END,
         receipt_error = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
+
+# What else a receipt says of its message: only a doubt may need it, so only receipts that found no message keep it.
+_ECHO: Final = """
+    UPDATE carrier_refs r SET sender = e.sender, user_message_reference = e.reference
+    FROM unnest($1::smallint[], $2::text[], $3::text[], $4::int[]) AS e (carrier_id, ref, sender, reference)
+    WHERE r.carrier_id = e.carrier_id AND r.ref = e.ref"""
+_ECHO_SQLITE: Final = "UPDATE carrier_refs SET sender = ?3, user_message_reference = ?4 WHERE carrier_id = ?1 AND ref = ?2"
 
 _MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,
     error_code, error_message"""
@@ -167,8 +169,8 @@ class _Statement:
 END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt) → rows of InFlight
 DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
 REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
-REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)
-# ↑ (carrier_id, ref, recipient, state, error, sender, user_message_reference, now_ms) → the ref's row
+REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
+ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, sender, user_message_reference)
 OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 RESENT: Final = _Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns

@@ -10,6 +10,8 @@ from heliograph import carriers, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.carriers import Outcome
+from heliograph.messages import fail_expired
+from tests.books import assert_books_agree
 from tests.capability.sending import House
 from tests.factories import PHONE, awaited, open_account, phones, send_request
 
@@ -121,3 +123,15 @@ async def test_sends_of_many_accounts_in_one_batch_are_charged_to_each(house: Ho
     assert Counter(type(result) for result in results)[InsufficientCredits] == 20
     assert [house.credits(account_id) for account_id in others] == [2] * 20
     house.assert_sound()
+
+
+@awaited
+async def test_the_ledger_lists_a_refund_behind_the_charge_that_came_while_it_waited_for_the_wallet(house: House) -> None:
+    await house.send(phones(3), validity_s=60)
+    clock.move(by_ms=61_000)
+    begun_ms = clock.now_ms()
+    clock.move(by_ms=1_000)
+    await house.send(phones(2, first=10))
+    await fail_expired(house.db, begun_ms)
+    assert house.entries("sms_refund") == [3]
+    assert_books_agree(house.db)

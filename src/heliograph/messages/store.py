@@ -59,7 +59,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
     wallets = {row[0]: row for row in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
     held = {account_id: row[1] for account_id, row in wallets.items()}
     entries: list[tuple[object, ...]] = []
-    first_entry = ids.new_number(now_ms)  # a run: the ledger lists the entries in the order of their figures
+    first_entry = ids.new_number()  # a run, made under the locks: the ledger lists the entries in the order of their figures
     for (account_id, send_id), paid_back in sorted(by_send.items()):
         held[account_id] += sum(paid_back)
         wallet = wallets[account_id]

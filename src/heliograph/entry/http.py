@@ -4,10 +4,8 @@
 stand here; the rest is the endpoint's. It is raw ASGI because a framework's own handler costs more than all else together.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -15,18 +13,17 @@ import structlog
 
 from heliograph.base import clock, ids, metrics
 from heliograph.base.cache import ConfigCache
-from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
+from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError
 from heliograph.base.faults import told
 from heliograph.base.forms import Query
 from heliograph.base.json import encode
+from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
 INTERNAL_ERROR: Final = 500
-THREADS: Final = 8  # of blocking handlers; as many as the database has connections for them
-WAITING_MAX: Final = 1_000  # blocking requests that wait for a thread; past it 503
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -48,8 +45,7 @@ class Api:
         self._routes = Routes(endpoints)
         self._cache = cache
         self._limiter = limiter
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
-        self._waiting = 0
+        self._threads = Threads()
         self.usage = Usage()
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]  # for the log
         self.logs_requests = False  # set at log level debug only: a line a request costs as much as the request
@@ -93,16 +89,10 @@ class Api:
         if endpoint.handle is not None:
             return await endpoint.handle(call)
         assert endpoint.handle_in_thread is not None
-        if self._waiting >= WAITING_MAX:
-            raise Unavailable("Too many requests are waiting.")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, endpoint.handle_in_thread, call)
-        finally:
-            self._waiting -= 1
+        return await self._threads.run(endpoint.handle_in_thread, call)
 
     def close(self) -> None:
-        self._threads.shutdown()
+        self._threads.close()
 
 
 class Routes:

@@ -4,13 +4,16 @@ There is no index of an account's messages: it would cost every send a second, r
 (tables.py), so a report walks the account's sends, newest first, and looks its messages up by the ids that follow from them.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.base.arrays import literal
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
@@ -112,7 +115,7 @@ def _walk_sends(tx: Connection, account_id: str, sandbox: bool, wanted: PageWant
     at_once = wanted.limit + 1 if filters.status is None else _MESSAGES_AT_ONCE
     last: str | None = None
     for run in _batched(_message_ids(tx, account_id, sandbox, wanted, filters), at_once):
-        query = _JOINED.where(messages.c.id.in_(run), messages.c.id.between(run[-1], run[0]))  # the bounds leave out partitions
+        query = _JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))  # the bounds leave out partitions
         if filters.status is not None:
             query = query.where(messages.c.status == filters.status)
         found += [Message(*row) for row in tx.execute(query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found)))]
@@ -122,6 +125,13 @@ def _walk_sends(tx: Connection, account_id: str, sandbox: bool, wanted: PageWant
         if looked_at >= LOOKED_AT_MAX:
             return Page(found, last)
     return _page(found, wanted.limit)
+
+
+def _among(tx: Connection, column: sa.Column[str], raw_ids: list[str]) -> sa.ColumnElement[bool]:
+    """`IN` with one value for all ids: thousands of them as values each would keep the interpreter, and so every other request, for 0.1 s."""
+    if tx.dialect.name == "postgresql":
+        return column == sa.any_(sa.cast(sa.literal(literal(raw_ids), sa.Text), postgresql.ARRAY(sa.Uuid(as_uuid=False))))
+    return column.in_(sa.select(sa.func.json_each(json.dumps(raw_ids)).table_valued("value").c.value))
 
 
 def _page(found: list[Message], limit: int) -> Page:

@@ -1,0 +1,65 @@
+"""The order on the wire of a slow carrier: who sends one message is next, whatever others have waiting, also after the server was killed."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from heliograph.base.db import Database
+from tests.crash.processes import ServerProcess
+from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.factories import SENDER, issue_key, open_account, open_carrier, phones
+
+PER_SECOND = 20
+ON_THE_WIRE_WITHIN_S = 20.0
+CHIDIS, AMINAS_OTHERS = 900_000, 500_000  # where their numbers begin
+
+
+def send(server: ServerProcess, key: str, to: list[str]) -> None:
+    answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {key}"}, timeout=10,
+                        json={"sender": SENDER, "message": "hello", "recipients": to})
+    assert answer.status_code == 200, answer.text
+
+
+def wait_until(smsc: RememberingSmsc, recipient: str) -> int:
+    """Until the carrier has got it; as which one."""
+    until_s = time.monotonic() + ON_THE_WIRE_WITHIN_S
+    while True:
+        arrived = [submit.recipient for submit in list(smsc.submits)]
+        if recipient in arrived:
+            return arrived.index(recipient)
+        assert time.monotonic() < until_s, f"{recipient} is not on the wire"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
+    url = new_database(kind)
+    db = Database(url)
+    with remembering_smsc() as smsc:
+        open_carrier(db, port=smsc.port, tps=PER_SECOND)
+        amina, chidi = (issue_key(db, open_account(db, name, credits=20_000)) for name in ("amina", "chidi"))
+        server = ServerProcess(url, tmp_path)
+        server.wait_until_ready()
+        send(server, amina, phones(10_000))
+        for k in range(2):
+            wait_until(smsc, phones(1, first=10 + 40 * k)[0])
+            before = len(smsc.submits)
+            send(server, chidi, phones(1, first=CHIDIS + k))
+            assert wait_until(smsc, phones(1, first=CHIDIS + k)[0]) - before <= PER_SECOND
+        server.process.kill()
+        server.process.wait()
+        server = ServerProcess(url, tmp_path)
+        try:
+            server.wait_until_ready()
+            send(server, amina, phones(100, first=AMINAS_OTHERS))  # behind what she has waiting
+            before = len(smsc.submits)
+            send(server, chidi, phones(1, first=CHIDIS + 9))
+            assert wait_until(smsc, phones(1, first=CHIDIS + 9)[0]) - before <= PER_SECOND
+            wait_until(smsc, phones(1, first=150)[0])
+            assert phones(1, first=AMINAS_OTHERS)[0] not in {submit.recipient for submit in smsc.submits}
+        finally:
+            assert server.end() == 0
+            db.close()

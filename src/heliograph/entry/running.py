@@ -7,7 +7,7 @@ from typing import Final
 from heliograph import messages
 from heliograph.carriers import Carrier, Link, SmppSettings
 
-DRAIN_S: Final = 20.0  # for outstanding answers when stopping; all in all a process is gone within 30 s
+DRAIN_S: Final = 14.0  # for outstanding answers when stopping: with requests (8 s), unbinding and last words a process is gone within 30 s
 
 
 @dataclass(slots=True)

@@ -108,9 +108,10 @@ _QUEUE: Final = f"""
     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::uuid[], $4::int[], $5::uuid[], $6::smallint[], $7::text[], $8::smallint[],
                          $9::bigint[], $10::bigint[])"""
 _QUEUE_SQLITE: Final = f"INSERT INTO queue ({_QUEUE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# A message comes back at the same place with each of its parts; whoever claims it takes all that are missing.
-_QUEUE_AGAIN: Final = f"{_QUEUE} ON CONFLICT DO NOTHING"
-_QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO NOTHING"
+# A message comes back at the same place with each of its parts; whoever claims it takes all that are missing. No part may go out with the
+# number of an earlier try of its own: that one's late answer would end it.
+_QUEUE_AGAIN: Final = f"{_QUEUE} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt = greatest(queue.attempt, excluded.attempt)"
+_QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)"
 
 # Nothing for a process that a newer one has taken over from: it may have been stopped, and not know yet.
 _NEXT_RUNS: Final = f"""
@@ -174,7 +175,7 @@ ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, sender, user_
 OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 RESENT: Final = _Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
-QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already stays
+QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already takes it in
 TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
 CLAIM: Final = _Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
 SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, since_ms) → (message_id, part) still to be sent

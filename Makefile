@@ -43,6 +43,12 @@ crash: .venv/installed-dev services ## Kill a server under load 20 times on each
 bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
 	@$(BIN)/python -m bench $(ARGS)
 
+fuzz: .venv/installed-dev ## Fuzz all that reads PDUs and receipts, for ten minutes (ARGS: libFuzzer's options, and folders of inputs)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+hostile: .venv/installed-dev ## A million hostile PDUs for the SMPP client and the SMSC: memory must stay flat (make test has 50,000)
+	@HELIOGRAPH_TEST_HOSTILE_PDUS=1000000 $(BIN)/pytest tests/wire/test_hostile.py
+
 docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
 	@$(BIN)/python -m tools.states
 

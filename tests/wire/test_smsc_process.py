@@ -91,12 +91,14 @@ async def test_its_log_joins_with_the_messages_of_a_client(tmp_path: Path) -> No
 async def test_what_a_client_heard_before_a_kill_is_in_the_log(tmp_path: Path) -> None:
     with running(tmp_path) as smsc:
         async with connected(smsc) as client:
+            _, message_id = await client.submit()
+            assert [line["message_id"] for line in smsc.events("answer")] == [message_id]  # before the answer was, not soon after
             for _ in range(20_000):
                 client.request(pdu.SUBMIT_SM, submission(registered_delivery=0))
             heard = {pdu.decode_string((await client.next(pdu.SUBMIT_SM_RESP)).body) for _ in range(500)}
             smsc.process.kill()
             await client.until_closed()
-            heard |= {pdu.decode_string(frame.body) for frame in client.heard}
+            heard |= {pdu.decode_string(frame.body) for frame in client.heard if frame.command == pdu.SUBMIT_SM_RESP}
         assert heard <= {line["message_id"] for line in smsc.events("submit_sm")}
 
 

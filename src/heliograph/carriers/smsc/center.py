@@ -23,7 +23,6 @@ class Guest(Protocol):
     closed: asyncio.Event
 
     def unbind(self) -> None: ...
-    def abort(self, why: str) -> None: ...
 
 
 class Center:

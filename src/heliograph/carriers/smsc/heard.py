@@ -58,13 +58,19 @@ def _from_header(header: bytes) -> Long | None:
     return None
 
 
-@lru_cache(TEXTS_KEPT_MAX)
 def text_hash(data_coding: int, octets: bytes) -> str:
     """SHA-256, in hexadecimal, of the text in UTF-8: the same whatever alphabet carried it. Of the octets, when they are no text."""
+    return (_short_hash if len(octets) <= pdu.SHORT_MESSAGE_OCTETS_MAX else _hash)(data_coding, octets)
+
+
+def _hash(data_coding: int, octets: bytes) -> str:
     try:
         return sha256(_text(data_coding, octets).encode("utf-8")).hexdigest()
     except ValueError:
         return sha256(octets).hexdigest()
+
+
+_short_hash = lru_cache(TEXTS_KEPT_MAX)(_hash)
 
 
 def _text(data_coding: int, octets: bytes) -> str:

@@ -60,10 +60,8 @@ class Outbox:
 
     def _hand_over(self, parcel: Parcel) -> Receiver | None:
         """Sends a receipt. None when nobody has room for it: then it waits. Hot."""
-        near, waiting = parcel.near, self._waiting.get(parcel.system_id)
-        receiver: Receiver | None = None
-        if not waiting:  # none overtakes another
-            receiver = near if near.receipt_room() > 0 else self._with_room(parcel.system_id)
+        near = parcel.near
+        receiver = near if near.receipt_room() > 0 else self._with_room(parcel.system_id)
         if receiver is None:
             self._waiting.setdefault(parcel.system_id, deque()).append(parcel.owed)
         else:

@@ -2,10 +2,9 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable
 from typing import Final
 
-from heliograph.carriers.smsc.center import Center, Guest
+from heliograph.carriers.smsc.center import Center
 from heliograph.carriers.smsc.chaos import Chaos
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.session import Session
@@ -46,17 +45,13 @@ class Smsc:
         if self._server is not None:
             self._server.close()
         self._center.outbox.close()
-        await self._all_gone(lambda session: session.unbind())
-        await self._all_gone(lambda session: session.abort("the SMSC stops"))
-        self.journal.note("stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts))
-        self.journal.flush()
-
-    async def _all_gone(self, say: Callable[[Guest], None]) -> None:
         sessions = list(self._center.sessions)
         for session in sessions:
-            say(session)
+            session.unbind()
         if sessions:
             await asyncio.wait([asyncio.ensure_future(session.closed.wait()) for session in sessions], timeout=STOP_WITHIN_S)
+        self.journal.note("stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts))
+        self.journal.flush()
 
     def _connected(self) -> asyncio.Protocol:
         if len(self._center.sessions) >= SESSIONS_MAX:

@@ -149,8 +149,8 @@ class Session(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
+        self._center.outbox.look_again(self.system_id)  # first: what waits is not to be overtaken
         self.look_again()
-        self._center.outbox.look_again(self.system_id)
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:

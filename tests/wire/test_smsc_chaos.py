@@ -94,10 +94,11 @@ async def test_a_half_open_session_answers_nothing_any_more() -> None:
     async with serving(script="after 1 submit: half-open") as smsc:
         client, other = await smsc.bound(), await smsc.bound()
         assert (await client.submit(registered_delivery=0))[0] == 0
-        for command in (pdu.SUBMIT_SM, pdu.ENQUIRE_LINK, pdu.UNBIND):
+        for command in (pdu.SUBMIT_SM, pdu.ENQUIRE_LINK, pdu.SUBMIT_SM, pdu.UNBIND):
             client.request(command, submission(registered_delivery=0) if command == pdu.SUBMIT_SM else b"")
-        assert await client.quiet()
+            assert await client.quiet(0.1)
         assert (await other.submit())[0] == 0
+        assert smsc.smsc.journal.counts["submit_sm"] == 3  # the last one of the half-open session was read and not looked at
 
 
 async def test_our_own_client_leaves_a_half_open_session() -> None:

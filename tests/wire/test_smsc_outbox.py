@@ -64,4 +64,5 @@ async def test_a_client_that_reads_nothing_is_not_read_any_more_and_others_are()
             answered = counts["enquire_link"]
             assert await other.quiet(0.2)
         assert 0 < answered < asked
+        assert smsc.smsc.session_count == 2
         assert (await other.submit())[0] == 0

@@ -4,12 +4,14 @@
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import psutil
+import pytest
 
 from heliograph.carriers.smpp import SmppSettings, pdu
 from heliograph.carriers.smpp.framing import Framer
@@ -69,7 +71,8 @@ class HostileCarrier(asyncio.Protocol):
                 await self._may_write.wait()
 
 
-async def test_our_client_stays_flat_under_a_hostile_carrier() -> None:
+async def test_our_client_stays_flat_under_a_hostile_carrier(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)  # pytest keeps every line of a log
     said, pdus = [0], hostile_pdus(1)
     server = await asyncio.get_running_loop().create_server(lambda: HostileCarrier(pdus, said), "127.0.0.1", 0)
     settings = SmppSettings("hostile", "127.0.0.1", server.sockets[0].getsockname()[1], "amina", "secret", backoff_min_s=0.01, backoff_max_s=0.02)

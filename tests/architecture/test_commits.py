@@ -16,7 +16,6 @@ MAY_OPEN_A_TRANSACTION = {
     "entry/cli/*": "a command is a transaction",
     "base/db.py": "this is where transactions are made",
     "base/hot.py": "and this is where those of the hot paths are",
-    "base/cache.py": "it reads the epoch, awaited, and stores nothing",
     "base/migrate.py": "a migration is a transaction, and runs before anything else does",
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",

@@ -109,7 +109,7 @@ class ConfigCache:
     async def refresh(self) -> None:
         """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read."""
         async with self._refreshing:
-            asked_s, epoch = await (self._await_epoch() if self._db.postgresql else asyncio.to_thread(self._read_epoch))
+            asked_s, epoch = await asyncio.to_thread(self._read_epoch)
             if epoch != self.epoch:
                 remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
                 self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
@@ -127,12 +127,6 @@ class ConfigCache:
         """The epoch, and a moment from which on it is known to have been that: waiting for a thread or a connection makes it no older."""
         with self._db.read() as tx:
             return clock.monotonic_s(), config.epoch(tx)
-
-    async def _await_epoch(self) -> tuple[float, int]:
-        """The same without a thread, which would have to wait for those that are busy with requests."""
-        async with self._db.hot() as tx:
-            asked_s = clock.monotonic_s()
-            return asked_s, int((await tx.fetch("SELECT epoch FROM config"))[0][0])
 
     async def poll(self) -> None:
         """Runs until cancelled."""

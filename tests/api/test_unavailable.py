@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import psycopg
+
 from heliograph.base import migrate
 from tests.api.requests_of import examples, is_answered
 from tests.api.service import Reply, service_on
@@ -31,3 +33,32 @@ def test_a_database_that_is_away_is_503_on_every_endpoint_until_it_is_back(priva
         for example in examples():
             while not is_answered(api, key, example):
                 assert time.monotonic() < until_s, str(example)
+
+
+def test_tables_that_somebody_holds_are_503_for_whoever_reads_them(postgresql_url: str, tmp_path: Path) -> None:
+    with service_on(postgresql_url, tmp_path) as api, psycopg.connect(postgresql_url) as holder:
+        key = api.amina.key()
+        reads = [example for example in examples() if example.endpoint.method == "GET"]
+        assert all(is_answered(api, key, example) for example in reads)
+        holder.execute("LOCK TABLE wallets, ledger_entries, sends, messages, senders IN ACCESS EXCLUSIVE MODE")
+        for example in reads:
+            reply = api.request("GET", key, example.path, **example.sends)
+            assert (reply.status, reply.code, "retry-after" in reply.headers) == (503, "UNAVAILABLE", True), str(example)
+
+
+def test_a_configuration_that_somebody_holds_is_read_again_as_soon_as_it_can_be(postgresql_url: str, tmp_path: Path) -> None:
+    with service_on(postgresql_url, tmp_path) as api:
+        key, example = api.amina.key(), examples()[0]
+        assert is_answered(api, key, example)
+        with psycopg.connect(postgresql_url) as holder:
+            holder.execute("LOCK TABLE config IN ACCESS EXCLUSIVE MODE")
+            held_s = time.monotonic()
+            while api.run(api.client.get("/readyz")).status_code == 200:
+                assert time.monotonic() - held_s < 5
+            assert api.request(example.endpoint.method, key, example.path, **example.sends).status == 503
+            while time.monotonic() - held_s < 2.5:  # for longer than a statement waits for a lock
+                api.run(api.client.get("/healthz"))
+        until_s = time.monotonic() + BACK_WITHIN_S
+        while not is_answered(api, key, example):
+            assert time.monotonic() < until_s
+        assert api.run(api.client.get("/readyz")).status_code == 200

@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import clock, config
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
 
 POLL_S: Final = 0.3
 STALE_S: Final = 0.9  # past this a change may have been missed: every answer is 503 until the database is seen again
@@ -47,16 +48,21 @@ class ConfigCache:
         self.epoch = -1
         self._seen_s = float("-inf")
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether what is remembered may be used."""
+        return clock.monotonic_s() - self._seen_s <= STALE_S
+
     def peek(self, kind: Kind[K, V], key: K) -> V | None:
         """The remembered value; None when it must be loaded. Raises Unavailable when what is remembered may be out of date."""
-        if clock.monotonic_s() - self._seen_s > STALE_S:
+        if not self.is_fresh:
             raise Unavailable("The database is not reachable.")
         entries = self._kinds.get(kind)
         return entries.get(key) if entries is not None else None
 
     async def get(self, kind: Kind[K, V], key: K) -> V | None:
         """The value, loaded if it is not remembered; None when there is none (that is not remembered)."""
-        if clock.monotonic_s() - self._seen_s > STALE_S:
+        if not self.is_fresh:
             await self.refresh()
         found = self.peek(kind, key)
         if found is not None:
@@ -137,8 +143,8 @@ class ConfigCache:
                 if not reachable:
                     log.info("database_reachable_again")
                 reachable = True
-            except Unavailable:
+            except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
                 if reachable:
-                    log.warning("database_unreachable")
+                    log.warning("database_unreachable", **told(error))
                 reachable = False
             await asyncio.sleep(POLL_S)

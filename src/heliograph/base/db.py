@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx, PostgresHot, SqliteHot
-from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable
+from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
 from heliograph.base.sessions import FairLock, postgres_engine, sqlite_engine, sqlite_path
 
 metadata: Final = sa.MetaData()
@@ -75,7 +75,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent view; nothing is stored."""
-        with reachable(), self.engine.connect() as connection:
+        with readable(), self.engine.connect() as connection:
             if not self.postgresql:
                 connection.exec_driver_sql("BEGIN")
             yield connection

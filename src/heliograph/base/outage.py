@@ -46,12 +46,29 @@ def reachable() -> Iterator[None]:
     except (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError) as error:
         if is_conflict(error) or not _is_outage(error):
             raise
-        raise Unavailable("The database is not reachable.") from error
+        raise Unavailable("The database is busy." if _is_locked(error) else "The database is not reachable.") from error
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """`reachable()` for what only reads, and is not run again: a lock not got in time is 503 as well."""
+    with reachable():
+        try:
+            yield
+        except exc.DBAPIError as error:
+            if not is_conflict(error):
+                raise
+            raise Unavailable("The database is busy.") from error
 
 
 # Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection, read-only after a fail-over, sign-in,
 # no such database, resources (a full disk, too many connections), objects in another state, an operator, the system.
 OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
+
+
+def _is_locked(error: BaseException) -> bool:
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
 
 
 def _is_outage(error: BaseException) -> bool:

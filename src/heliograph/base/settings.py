@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 CONFIG_FILE: Final = "heliograph.toml"
 SECRET_FILE: Final = "secret.key"
@@ -44,6 +45,8 @@ class Settings:
     log_level: str = "info"
 
 
+DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
+POSTGRESQL_OPTIONS: Final = frozenset({"host", "port", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})  # both drivers know these
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
 # What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
 _NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
@@ -111,11 +114,25 @@ def _database_url(found: Any, directory: Path) -> str:
         return f"sqlite:///{directory / 'heliograph.db'}"
     url = str(found)
     if url.startswith(("postgresql://", "postgres://")):
-        return "postgresql://" + url.split("://", 1)[1]
+        return _postgresql("postgresql://" + url.split("://", 1)[1])
     if url.startswith("sqlite:////"):
         return url
     found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "no URL"  # the rest may hold a password
-    raise SettingError("DATABASE_URL", found, "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH")
+    raise SettingError("DATABASE_URL", found, DATABASE_URLS)
+
+
+def _postgresql(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        options = set(parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError as error:  # its text may hold a password
+        raise SettingError("DATABASE_URL", "an address that is no URL", DATABASE_URLS) from error
+    if not parts.path.strip("/"):
+        raise SettingError("DATABASE_URL", "no name of a database", DATABASE_URLS)
+    if unknown := sorted(options - POSTGRESQL_OPTIONS):
+        raise SettingError("DATABASE_URL", f"the option {unknown[0]}", f"of options {', '.join(sorted(POSTGRESQL_OPTIONS))}")
+    return url
 
 
 def _secret_of(directory: Path, database_url: str) -> str:
@@ -166,6 +183,17 @@ def _url(name: str, schemes: tuple[str, ...]) -> Callable[[Any], str]:
     return check
 
 
+def _redis_url(value: Any) -> str:
+    from redis.connection import ConnectionPool  # not needed by most commands, and heavy
+
+    url = _url("redis_url", ("redis", "rediss", "unix"))(value)
+    try:
+        ConnectionPool.from_url(url).make_connection()  # made, not connected: it looks at every part of the address
+    except (ValueError, TypeError) as error:  # its text may hold a password
+        raise SettingError("REDIS_URL", "an address that is no URL of Redis", "redis://USER:PASSWORD@HOST:PORT/NUMBER") from error
+    return url
+
+
 def _networks(value: Any) -> tuple[str, ...]:
     parts = value if isinstance(value, list) else str(value).split(",")
     for part in parts:
@@ -177,7 +205,7 @@ def _networks(value: Any) -> tuple[str, ...]:
 
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
-    "redis_url": _url("redis_url", ("redis", "rediss", "unix")),
+    "redis_url": _redis_url,
     "base_url": _url("base_url", ("http", "https")),
     "trusted_proxies": _networks,
     "metrics_token": str,

@@ -95,9 +95,11 @@ class App:
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers and has this version's schema."""
+        """The database answers and has this version's schema, and what is remembered of the configuration is of now."""
         if not await asyncio.to_thread(self._is_current):
             raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
+        if not self.cache.is_fresh:
+            raise Unavailable("The configuration could not be read for a second.")
         return Shown(OK, [TEXT])
 
     def _is_current(self) -> bool:

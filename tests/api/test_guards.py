@@ -123,6 +123,11 @@ def test_acting_for_a_customer_is_for_its_partner_with_the_permission(api: Servi
         method, path = example.endpoint.method, example.path
         alone = api.request(method, amina.key(example.endpoint.permission), path, **mine)
         assert (alone.status, alone.reason) == (403, "missing_permission"), str(example)
+        if "params" in mine:
+            for query in (f"customer_id={bilal.text_id}&y=1", "limit=0&customer_id=x&customer_id=y", "customer_id=", f"customer_id={'x' * 65}"):
+                alone = api.request(method, amina.key(example.endpoint.permission), f"{path}?{query}")
+                assert (alone.status, alone.reason) == (403, "missing_permission"), (str(example), query)
+                assert api.request(method, amina, f"{path}?{query}").reason == "invalid_query", (str(example), query)
         for reply in (*(api.request(method, amina, path, **other) for other in others), api.request(method, chidi, path, **mine)):
             assert (reply.status, reply.reason) == (404, "no_such_record"), str(example)
 

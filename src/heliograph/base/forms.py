@@ -113,6 +113,10 @@ class Query:
                 self.errors.append(FieldError(name[:NAME_SHOWN_MAX], "is given twice"))
             self._values[name] = value
 
+    def has(self, name: str) -> bool:
+        """Whether it was sent, whatever its value."""
+        return name in self._values
+
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
         found: list[tuple[str, str]] = []

@@ -1,6 +1,6 @@
 """API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
 
-from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached
+from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached, customer_asked_for
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
 from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, idempotency_key
 from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, page, revoke, text_id, well_formed
@@ -35,6 +35,7 @@ __all__ = [
     "authenticate",
     "bearer_key",
     "by_id",
+    "customer_asked_for",
     "digest",
     "find",
     "idempotency_key",

@@ -10,7 +10,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import cursor_at, read_page, read_span
-from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, Handler, acting_for, acting_for_cached
+from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, acting_for_cached, customer_asked_for
 from heliograph.messages import read
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.answer import send_answer
@@ -24,7 +24,7 @@ SEND_PATH: Final = "POST /sms/send"
 
 def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endpoint]:
     def message(call: Call) -> Answer:
-        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
@@ -32,9 +32,9 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         return Answer({"data": {**read.as_record(found), "timeline": read.timeline(found)}})
 
     def reports(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
         campaign_id = call.query.text("campaignId", "campaign_id")
-        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
         filters = _read_filters(call.query)
         call.query.finish()
         with db.read() as tx:

@@ -12,7 +12,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import Form, as_text, shown
 from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
-from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for
+from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for, customer_asked_for
 from heliograph.requests import replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
 from heliograph.senders.rules import check
@@ -35,8 +35,8 @@ class Registration(NamedTuple):
 
 def endpoints(db: Database) -> list[Endpoint]:
     def list_senders(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
-        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)

@@ -4,7 +4,7 @@ from typing import Final
 
 from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page, read_span
-from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for
+from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for
 from heliograph.wallet.history import history
 from heliograph.wallet.ledger import as_record
 from heliograph.wallet.money import to_number
@@ -16,7 +16,7 @@ TRANSACTIONS_LIMIT_MAX: Final = 100  # specification section 8, 3
 
 def endpoints(db: Database) -> list[Endpoint]:
     def balance(call: Call) -> Answer:
-        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
+        customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
         with db.read() as tx:
             wallet = wallet_of(tx, acting_for(tx, call.principal, customer_id))
@@ -24,10 +24,10 @@ def endpoints(db: Database) -> list[Endpoint]:
         return Answer({"wallet": money, "sms_credits": wallet.sms_credits, "sandbox": call.principal.sandbox})
 
     def transactions(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query, most=TRANSACTIONS_LIMIT_MAX)
         span = read_span(call.query)
         entry_type = call.query.choice("type", ENTRY_TYPES)
-        customer_id = call.query.text("customer_id", most=CUSTOMER_ID_MAX)
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)

@@ -126,3 +126,50 @@ def _write(db: Database) -> None:
     with db.write() as tx:
         tx.execute(sa.text(READ_ONLY))
         tx.execute(sa.text(WRITE))
+
+
+# a message larger than the window
+
+
+@awaited
+async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in_time(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
+    link.answer(*link.open.values())
+    link.state = LinkState.BACKING_OFF
+    await link.turn.once()
+    clock.move(by_ms=61_000)
+    await link.turn.once()
+    assert await fail_expired(house.db, clock.now_ms()) == 1
+    assert [(row.status, row.error_code, row.credits, row.refunded) for row in house.messages()] == [("failed", "expired", 3, 2)]
+    link.state = LinkState.BOUND
+    await link.turn.once()
+    assert len(link.submitted) == 1
+    house.assert_sound()
+
+
+@awaited
+async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_next_one(house: House) -> None:
+    second = open_carrier(house.db, "second", prefix=None)
+    open_route(house.db, "carrier", "second", prefix="233")
+    link = await house.submitted(text=THREE_SEGMENTS, window=1)
+    link.answer(*link.open.values())
+    link.state = LinkState.BACKING_OFF
+    await link.turn.once()
+    await link.turn.once()
+    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()) == 1
+    other = house.turn(carrier_id=second)
+    await other.turn.once()
+    assert [s.part for s in other.submitted] == [2, 3]
+
+
+@awaited
+async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier_that_is_slow(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
+    clock.move(by_ms=61_000)
+    link.answer(*link.open.values())
+    await link.turn.once()
+    await link.turn.once()
+    await fail_expired(house.db, clock.now_ms())
+    await link.turn.once()
+    assert len(link.submitted) == 1
+    assert [(row.status, row.error_code, row.refunded) for row in house.messages()] == [("failed", "expired", 2)]

@@ -13,14 +13,20 @@ _DETAIL_MAX = 255
 
 def record_state(tx: Connection, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
     """Keeps a link's state; `down_since_ms` stays at the moment it went down until it is bound again. One that comes up after having been down
-    so long that messages went elsewhere gets them again at once."""
+    so long that messages went elsewhere gets them again at once. One that we had ended ourselves begins anew, with its whole minute: the time
+    without us says nothing of the carrier."""
+    known = tx.execute(sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).one_or_none()
+    if known is None:
+        return  # removed meanwhile
+    began_ms: int | None = known.down_since_ms if known.down_since_ms is not None else now_ms
     if state is LinkState.BOUND:
-        down_since_ms = tx.execute(sa.select(carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).scalar()
-        if down_since_ms is not None and down_since_ms <= now_ms - DOWN_MS:
+        if known.down_since_ms is not None and known.down_since_ms <= now_ms - DOWN_MS:
             config.bump(tx)
-    down = None if state is LinkState.BOUND else sa.func.coalesce(carriers.c.down_since_ms, now_ms)
+        began_ms = None
+    elif known.state == LinkState.CLOSED.value and state is not LinkState.CLOSED:
+        began_ms = now_ms
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id)
-               .values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=down))
+               .values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=began_ms))
 
 
 def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:

@@ -142,6 +142,8 @@ class Turn:
         assert link is not None
         if self._uncertain:
             await self._take_back()
+        if self._buffer and link.state is not LinkState.BOUND:
+            self._give_back()
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
         room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX else 0
@@ -186,6 +188,11 @@ class Turn:
             for receipt in arrived:
                 log.debug("receipt_stored", carrier=name, ref=receipt.ref, state=receipt.state and receipt.state.value, code=receipt.error)
 
+    def _give_back(self) -> None:
+        """What is claimed and cannot be written goes back to the queue, where its validity ends in time, and another carrier can take it."""
+        self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in self._buffer])
+        self._buffer.clear()
+
     async def _take_back(self) -> None:
         """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the queue. For itself: what it may meet is no fault of
         what came in meanwhile."""
@@ -229,7 +236,7 @@ class Turn:
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
             held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, now_ms) for s in writing])}
-            # the parts of a message that has failed meanwhile stay here: they end as if the wire had not taken them
+            # the parts of a message that has failed or expired meanwhile stay here: they end as if the wire had not taken them
             self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in writing if (s.message_id, s.part) not in held])
             writing = [s for s in writing if (s.message_id, s.part) in held]
         room -= len(writing)

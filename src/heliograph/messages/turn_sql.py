@@ -145,11 +145,11 @@ _CLAIM_SQLITE: Final = """
 _SUBMITTING: Final = """
     UPDATE inflight i SET state = 'submitting', since_ms = a.since_ms
     FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
-    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state = 'claimed'
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state = 'claimed' AND i.expires_at_ms > a.since_ms
           AND EXISTS (SELECT 1 FROM messages m WHERE m.id = a.message_id AND m.status = 'queued')
     RETURNING i.message_id, i.part"""
 _SUBMITTING_SQLITE: Final = """
-    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed'
+    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed' AND expires_at_ms > ?3
         AND EXISTS (SELECT 1 FROM messages m WHERE m.id = ?1 AND m.status = 'queued')
     RETURNING message_id, part"""
 

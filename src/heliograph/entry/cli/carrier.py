@@ -60,7 +60,7 @@ _OPTIONS: Final = (
     click.option("--system-type", metavar="TEXT", help="As the carrier says. Default: empty."),
     click.option("--source-ton-npi", type=OrWord(TonNpi(), "auto"), metavar="T,N|auto", help="Of senders. Default: auto, by the sender's form."),
     click.option("--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."),
-    click.option("--alphabet", type=click.Choice(["gsm", "latin1", "ascii"]), help="What data_coding 0 means there. Default: gsm."),
+    click.option("--alphabet", type=click.Choice(["gsm", "latin1", "ascii"]), help="The alphabet that texts of GSM 7-bit characters are sent in: data_coding 0, 3 or 1. Default: gsm."),
     click.option("--long", type=click.Choice(["udh", "payload", "sar"]), help="How texts of several segments go. Default: udh."),
     click.option("--receipts", type=click.Choice(["all", "last", "none"]), help="Which segments ask for one. Default: all."),
     click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]), help="How receipts print ids. Default: auto, learnt from evidence."),

@@ -6,21 +6,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.lines import cut
 
 T = TypeVar("T")
 
 SHOWN_MAX: Final = 40  # characters of a bad value that an error repeats
 NAME_SHOWN_MAX: Final = 64  # of an unknown name; ours are shorter
+UNKNOWN_NAMED_MAX: Final = 20  # unknown fields of one body, by name
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class BadParts(ValueError):
-    """What is wrong within a value, by its path from there: `[3]`."""
+    """What is wrong within a value, by its path from there: `[3]`. `more`: how many parts beside these are wrong too."""
 
-    def __init__(self, parts: list[FieldError]) -> None:
+    def __init__(self, parts: list[FieldError], more: int = 0) -> None:
         super().__init__()
         self.parts = parts
+        self.more = more
 
 
 class Form:
@@ -32,6 +35,7 @@ class Form:
         self._body = body
         self._unread = set(body)
         self._reasons: set[str] = set()
+        self._untold = 0  # bad parts that are counted only
         self.errors: list[FieldError] = []
 
     def refuse(self, field: str, message: str, *, reason: str = InvalidRequest.reason) -> None:
@@ -76,6 +80,7 @@ class Form:
             try:
                 value = read(self._body[sent])
             except BadParts as error:
+                self._untold += error.more
                 for path, message in error.parts:
                     self.refuse(f"{sent}{path}", message)
             except ValueError as error:
@@ -92,13 +97,16 @@ class Form:
         return self._body.get(name) is not None
 
     def warnings(self) -> list[str]:
-        """Unknown fields are ignored, and named."""
-        return [f"unknown field {name[:NAME_SHOWN_MAX]!r} was ignored" for name in sorted(self._unread)[:20]]
+        """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""
+        names = sorted(self._unread)
+        named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names[:UNKNOWN_NAMED_MAX]]
+        rest = len(names) - len(named)
+        return [*named, f"{rest} more unknown field(s) were ignored"] if rest else named
 
     def finish(self) -> None:
         if self.errors:
             reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
-            raise InvalidRequest(_summary(self.errors), reason=reason, fields=self.errors)
+            raise InvalidRequest(_summary(self.errors, self._untold), reason=reason, fields=self.errors)
 
 
 class Query:
@@ -110,7 +118,7 @@ class Query:
         self.errors: list[FieldError] = []
         for name, value in pairs:
             if name in self._values:
-                self.errors.append(FieldError(name[:NAME_SHOWN_MAX], "is given twice"))
+                self.errors.append(FieldError(cut(name, NAME_SHOWN_MAX), "is given twice"))
             self._values[name] = value
 
     def has(self, name: str) -> bool:
@@ -161,7 +169,7 @@ class Query:
     def finish(self) -> None:
         allowed = ", ".join(sorted(self._known)) or "none"
         for name in self._values:
-            self.errors.append(FieldError(name[:NAME_SHOWN_MAX], f"is not a query parameter here; allowed: {allowed}"))
+            self.errors.append(FieldError(cut(name, NAME_SHOWN_MAX), f"is not a query parameter here; allowed: {allowed}"))
         if self.errors:
             raise InvalidRequest(_summary(self.errors), reason="invalid_query", fields=self.errors)
 
@@ -192,9 +200,10 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "an array"
     text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
+    return cut(text, SHOWN_MAX)
 
 
-def _summary(errors: list[FieldError]) -> str:
+def _summary(errors: list[FieldError], untold: int = 0) -> str:
     first = f"{errors[0].field} {errors[0].message}."
-    return first if len(errors) == 1 else f"{first} {len(errors) - 1} more field(s) are wrong."
+    more = len(errors) - 1 + untold
+    return f"{first} {more} more field(s) are wrong." if more else first

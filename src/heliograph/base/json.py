@@ -9,6 +9,8 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX
+from heliograph.base.lines import cut
 
 NESTING_MAX: Final = 64
 _TOO_DEEP: Final = f"The body is nested deeper than {NESTING_MAX} levels."
@@ -51,20 +53,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise InvalidJson(f"The key {twice[:64]!r} stands twice in one object.")
+        raise InvalidJson(f"The key {cut(twice, NAME_SHOWN_MAX)!r} stands twice in one object.")
     return value
 
 
 def _integer(digits: str) -> int:
     if len(digits) > _INTEGER_CHARACTERS_MAX or not -(2**63) <= (value := int(digits)) < 2**63:
-        raise InvalidJson(f"The number {digits[:24]} is out of range.")
+        raise InvalidJson(f"The number {cut(digits, SHOWN_MAX)} is out of range.")
     return value
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise InvalidJson(f"The number {digits[:24]} is out of range.")
+        raise InvalidJson(f"The number {cut(digits, SHOWN_MAX)} is out of range.")
     return value
 
 
@@ -95,7 +97,7 @@ def _refuse_characters(value: Any, path: str) -> None:
     elif isinstance(value, dict):
         for name, item in value.items():
             _refuse_characters(name, "")
-            _refuse_characters(item, f"{path}.{name[:64]}" if path else name[:64])
+            _refuse_characters(item, f"{path}.{cut(name, NAME_SHOWN_MAX)}" if path else cut(name, NAME_SHOWN_MAX))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _refuse_characters(item, f"{path}[{index}]")

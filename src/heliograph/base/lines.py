@@ -15,6 +15,11 @@ def one_line(field: str, value: str, *, most: int) -> str:
     return text
 
 
+def cut(text: str, most: int) -> str:
+    """Its first `most` characters, and an ellipsis for the rest: what is cut says so."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
 def refused(field: str, message: str) -> InvalidRequest:
     """The error for one bad value: `message` goes on after the field's name."""
     return InvalidRequest(f"{field} {message}.", fields=[FieldError(field, message)])

@@ -15,14 +15,16 @@ from heliograph.base import clock, ids, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError
 from heliograph.base.faults import told
-from heliograph.base.forms import Query
+from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
+from heliograph.base.lines import cut
 from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
+PATH_SHOWN_MAX: Final = 100
 INTERNAL_ERROR: Final = 500
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -120,7 +122,7 @@ class Routes:
         for template, methods in self._templates:
             if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
                 return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
-        raise NoSuchPath(f"There is nothing at {'/'.join(parts)[:100]!r}.")
+        raise NoSuchPath(f"There is nothing at {cut('/'.join(parts), PATH_SHOWN_MAX)!r}.")
 
 
 def _permit(endpoint: Endpoint, principal: Principal) -> None:
@@ -174,7 +176,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
 def _check_content_type(headers: Headers) -> None:
     for name, value in headers:
         if name == b"content-type" and value.split(b";")[0].strip().lower() not in (b"application/json", b""):
-            raise InvalidRequest(f"Content-Type must be application/json, not {value.decode('latin-1')[:64]!r}.", reason="invalid_json")
+            raise InvalidRequest(f"Content-Type must be application/json, not {shown(value.decode('latin-1'))}.", reason="invalid_json")
 
 
 def _rate_headers(allowance: Allowance) -> Headers:

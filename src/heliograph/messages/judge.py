@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
+from heliograph.base.lines import cut
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.text import Phone
@@ -128,7 +129,7 @@ def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tar
     run_first = 0
     for index, phone in enumerate(request.phones):
         if phone is None:
-            accepted.rejected.append((index, request.recipients[index][:RECIPIENT_SHOWN_MAX], "invalid_number"))
+            accepted.rejected.append((index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), "invalid_number"))
             continue
         earlier = first_index.setdefault(phone.digits, index)
         if earlier != index:
@@ -137,7 +138,7 @@ def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tar
         plan = plan_of(request.account_id, phone, sandbox=request.sandbox)
         refusal = plan.refusal if countries is None or phone.country_code in countries else "country_not_allowed"
         if refusal is not None:
-            accepted.rejected.append((index, request.recipients[index][:RECIPIENT_SHOWN_MAX], refusal))
+            accepted.rejected.append((index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), refusal))
             continue
         if run_plan is None or plan.carrier_id != run_plan.carrier_id or plan.prefix != run_plan.prefix:
             _end_run(accepted, run_plan, run_first)
@@ -166,7 +167,7 @@ def _settle_duplicates(accepted: Accepted) -> None:
     why = {index: reason for index, _, reason in accepted.rejected}
     for index, earlier in accepted.duplicates:
         if earlier in why:
-            accepted.rejected.append((index, accepted.request.recipients[index][:RECIPIENT_SHOWN_MAX], why[earlier]))
+            accepted.rejected.append((index, cut(accepted.request.recipients[index], RECIPIENT_SHOWN_MAX), why[earlier]))
     accepted.duplicates = [pair for pair in accepted.duplicates if pair[1] not in why]
     accepted.rejected.sort()
 

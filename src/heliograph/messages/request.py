@@ -85,9 +85,10 @@ def _recipients(value: Any) -> list[str]:
         raise ValueError(f"must be a string or an array of strings, not {shown(value)}")
     if not 1 <= len(value) <= RECIPIENTS_PER_SEND_MAX:
         raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
-    bad = [index for index, element in enumerate(value) if type(element) is not str][:FIELDS_REPORTED_MAX]
+    bad = [index for index, element in enumerate(value) if type(element) is not str]
     if bad:
-        raise BadParts([FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}") for index in bad])
+        told = [FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}") for index in bad[:FIELDS_REPORTED_MAX]]
+        raise BadParts(told, more=len(bad) - len(told))
     return value
 
 

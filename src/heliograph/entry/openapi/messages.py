@@ -103,7 +103,8 @@ SCHEMAS: Final[dict[str, Json]] = {
         accepted=integer("How many messages go out.", minimum=0),
         duplicates=integer("How many recipients repeated another one.", minimum=0),
         rejected=array(record(
-            "A recipient to whom nothing goes.", index=integer("Its place in `recipients`.", minimum=0), recipient=text("As it was given."),
+            "A recipient to whom nothing goes.", index=integer("Its place in `recipients`.", minimum=0),
+            recipient=text("As it was given; of a long one the beginning and an ellipsis."),
             reason=one_of(REJECTIONS, "Why.")), "Recipients to whom nothing goes."),
         encoding=one_of((GSM_7, UCS_2), "How the text travels."),
         segments=integer("Of each message.", minimum=1, maximum=SEGMENTS_MAX),

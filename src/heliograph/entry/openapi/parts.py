@@ -104,7 +104,8 @@ def a_list(schema: Json) -> Json:
     return {"type": "object", "required": ["data", "next_cursor"], "properties": {"data": array(schema, "Newest first."), "next_cursor": next_cursor}}
 
 
-WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. Absent when there were none.")
+WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored; of very many the first, and a last line "
+                                            "counts the rest. Absent when there were none.")
 
 
 # parameters

@@ -50,11 +50,23 @@ def test_the_same_reference_is_applied_once_for_an_account_and_type(db: Database
     amina, chidi = account(db, "amina"), account(db, "chidi")
     with db.write() as tx:
         first = wallet.grant(tx, amina.id, 500, "Invoice 17", "inv-17", now_ms=NOW_MS)
-        again = wallet.grant(tx, amina.id, 900, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
+        again = wallet.grant(tx, amina.id, 500, "Invoice 17, again", "inv-17", now_ms=NOW_MS + 1)
         assert again == Posted(first.entry, applied=False)
         assert wallet.adjust_credits(tx, amina.id, 1, "other type", "inv-17", now_ms=NOW_MS).applied
         assert wallet.grant(tx, chidi.id, 500, "other account", "inv-17", now_ms=NOW_MS).applied
     assert (figures(db, amina.id), figures(db, chidi.id)) == ((0, 501), (0, 500))
+
+
+def test_a_reference_that_was_applied_with_other_figures_is_refused_and_says_with_which(db: Database) -> None:
+    amina = account(db)
+    with db.write() as tx:
+        wallet.grant(tx, amina.id, 5, "Invoice 17", "inv-17", now_ms=NOW_MS)
+        wallet.adjust_money(tx, amina.id, "2.50", "a gift", "gift", now_ms=NOW_MS)
+    with pytest.raises(InvalidRequest, match="'inv-17' was already applied, with 5 SMS credits"), db.write() as tx:
+        wallet.grant(tx, amina.id, 6, "Invoice 17", "inv-17", now_ms=NOW_MS)
+    with pytest.raises(InvalidRequest, match=r"'gift' was already applied, with 2\.50 GHS"), db.write() as tx:
+        wallet.adjust_credits(tx, amina.id, 250, "a gift", "gift", now_ms=NOW_MS)
+    assert figures(db, amina.id) == (250, 5)
 
 
 def test_of_equal_references_at_once_one_is_applied(db: Database) -> None:
@@ -128,6 +140,9 @@ class Bookkeeping(RuleBasedStateMachine):
         entry_type = "adjustment" if kind.startswith("adjust") else kind
         known = reference is not None and (who, entry_type, reference) in self.seen
         possible = amount != 0 if entry_type == "adjustment" else amount > 0
+        if known:
+            assert reference is not None
+            possible = possible and self.seen[who, entry_type, reference] == (unit, amount)
         enough = known or self.sums[who][unit] + amount * (1, 100)[unit == 0] >= 0
         with nullcontext() if possible and enough else pytest.raises(ServiceError), self.db.write() as tx:
             assert use_case(tx, self.accounts[who], amount, "test", reference, now_ms=NOW_MS).applied is not known

@@ -92,13 +92,14 @@ def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, 
          reference: str | None = None, now_ms: int) -> Posted:
     """One transfer with a counterpart of the service's own. The same reference, for the same account and type, is applied once.
 
-    Raises NotFound, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits rather than leave a figure below zero."""
+    Raises NotFound, InvalidRequest for a text or figure that cannot be stored and for a reference that was applied with other figures,
+    InsufficientCredits rather than leave a figure below zero."""
     said = one_line("reason", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = locked(tx, account_id)
     if reference is not None and (earlier := _with_reference(tx, account_id, entry_type, reference)) is not None:
-        return Posted(earlier, applied=False)
+        return _repeated(earlier, amount_minor, credits)
     after = _figures_after(wallet, amount_minor, credits)
     entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, entry_type, wallet.currency, amount_minor, credits,
                   after.balance_minor, after.sms_credits, None, None, said, reference, now_ms)
@@ -116,6 +117,14 @@ def _with_reference(tx: Connection, account_id: str, entry_type: str, reference:
     row = tx.execute(sa.select(ledger_entries).where(columns.account_id == account_id, columns.type == entry_type, columns.reference == reference,
                                                      columns.type.in_(_REFERENCE_TYPES))).one_or_none()
     return None if row is None else of_row(row)
+
+
+def _repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
+    """What a reference that was applied already makes of a posting. With other figures it is not the same posting: raises InvalidRequest."""
+    if (earlier.amount_minor, earlier.credits) != (amount_minor, credits):
+        was = to_text(earlier.amount_minor, earlier.currency) if earlier.amount_minor else f"{earlier.credits} SMS credits"
+        raise refused("reference", f"{shown(earlier.reference)} was already applied, with {was} ({ids.text_of_raw(ID_PREFIX, earlier.id)})")
+    return Posted(earlier, applied=False)
 
 
 def _figures_after(wallet: Wallet, amount_minor: int, credits: int) -> Figures:

@@ -20,5 +20,5 @@ def post_entry(session: Session, make: "Callable[..., Posted]", account: str, *c
         found = accounts.find(tx, account)
         posted = make(tx, found.id, *change, now_ms=clock.now_ms())
     record = as_record(posted.entry)
-    note = None if posted.applied else "Nothing was changed: this reference had been applied before, as shown."
+    note = None if posted.applied else "Nothing was changed: this reference was already applied, as shown."
     show(session, {"id": record.pop("id"), "account_id": accounts.text_id(found), **record, "applied": posted.applied}, note=note)

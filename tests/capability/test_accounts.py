@@ -36,7 +36,7 @@ def test_a_name_that_several_have_is_refused_with_their_ids(db: Database) -> Non
 
 
 @pytest.mark.parametrize(("name", "country"), [("", "GH"), ("a" * 129, "GH"), ("a\nb", "GH"), ("a\0b", "GH"), ("amina", "GHA"), ("amina", "ZZ"),
-                                               ("amina", "ß")])
+                                               ("amina", "ß"), ("acc_1", "GH"), (" cus_shop", "GH")])
 def test_an_account_that_cannot_be_is_refused(db: Database, name: str, country: str) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
         accounts.create(tx, name, country, now_ms=NOW_MS)

@@ -1,10 +1,7 @@
 """The operator's commands, run as they are typed."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +11,7 @@ import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 
-from heliograph import keys, wallet
+from heliograph import keys
 from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.entry.cli import main
@@ -24,6 +21,7 @@ from heliograph.messages.tables import queue
 from heliograph.wallet.tables import wallets
 
 SECRET_KEY = "s" * 32
+CARRIER = ["carrier", "add", "mtn", "--host", "smpp.example.net", "--port", "2775", "--system-id", "amina", "--password-file", "-"]
 
 
 class Said(NamedTuple):
@@ -90,6 +88,13 @@ def test_lists_go_on_where_they_ended(run: Run) -> None:
     assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
 
 
+def test_a_second_account_of_a_name_is_made_and_said_to_be_one(run: Run, amina: str) -> None:
+    second = run("account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS", "--json")
+    assert second.err == f"heliograph: the name 'Amina Foods' is not unique now: say which account by its id, {second.json['id']}\n"
+    assert run("account", "show", second.json["id"]).status == 0
+    assert run("account", "create", "Amina", "--country", "GH", "--currency", "GHS").err == ""
+
+
 def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:
     made = run("key", "create", "--account", amina, "--mode", "sandbox", "--tier", "enterprise", "--permissions", "sms.send,sms.read",
                "--expires", "90d", "--json").json
@@ -113,6 +118,11 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     }  # fmt: skip
     again = run("credits", "grant", "--account", amina, "--credits", 500, "--reason", "Invoice 17", "--reference", "inv-17", "--json").json
     assert again == {**granted, "applied": False}
+    grant = ("credits", "grant", "--account", amina, "--reason", "Invoice 17", "--reference", "inv-17", "--credits")
+    assert "this reference was already applied" in run(*grant, 500).out
+    other = run(*grant, 600)
+    assert (other.status, other.out, other.err) == (
+        1, "", f"heliograph: --reference 'inv-17' was already applied, with 500 SMS credits ({granted['id']}).\n")
     assert run("credits", "adjust", "--account", amina, "--credits", -100, "--reason", "twice", "--json").json["credits_after"] == 1400
     assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
     assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
@@ -171,23 +181,31 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
 
 @pytest.mark.parametrize(("args", "told"), [
     (["account", "show", "nobody"], "There is no account with the id or name 'nobody'."),
-    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "country_code must be a country of ISO 3166-1"),
-    (["account", "set", "Amina Foods", "--max-tier", "gold"], "tier must be one of free, standard, enterprise"),
+    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "heliograph: --country must be a country of ISO 3166-1"),
+    (["account", "set", "Amina Foods", "--max-tier", "gold"], "heliograph: --max-tier must be one of free, standard, enterprise"),
     (["credits", "adjust", "--account", "Amina Foods", "--credits", "-1001", "--reason", "x"], "The wallet holds 1000 SMS credits; this takes 1001."),
-    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], "has more decimals than the 2 of GHS"),
+    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], ": --amount has more decimals than the 2 of"),
     (["key", "revoke", "key_nonsense"], "There is no key with the id 'key_nonsense'."),
-    (["sender", "register", "NO!", "--account", "Amina Foods"], "sender must have 3 to 11 of"),
+    (["sender", "register", "NO!", "--account", "Amina Foods"], "heliograph: SENDER must have 3 to 11 of"),
     (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["carrier", "set", "mtn", "--tls"], "There is no carrier 'mtn'."),
     (["rate", "remove", "GH"], "There is no such rate for 'GH'."),
-    (["rate", "set", "-1", "1"], "destination must be the first 1 to 15 digits of numbers, a country such as GH, or default; not '-1'."),
-    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "permissions must be all, or some of sms.send, "),
+    (["rate", "set", "-1", "1"], "PREFIX|COUNTRY|default must be the first 1 to 15 digits of numbers, a country such as GH, or default; not '-1'."),
+    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], ": --permissions must be all, or some of sms.send, "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "sender_ids.write; not 'x'."),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,sms.send"], "; not 'all' beside others."),
+    (["account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001"], "heliograph: --balance has more decimals"),
+    (["account", "create", "acc_1", "--country", "GH", "--currency", "GHS"], "heliograph: NAME must not begin like an id"),
+    (["route", "set", "+233", "simulator"], "heliograph: PREFIX must be the first 1 to 15 digits"),
+    ([*CARRIER, "--window", "0"], "heliograph: --window cannot be 0 (allowed: 1..10000)."),
+    ([*CARRIER, "--source-ton-npi", "9,9"], "heliograph: --source-ton-npi cannot be 9,9 (allowed: 0..6, and one of 0, 1, 3,"),
+    ([*CARRIER, "--dest-ton-npi", "1,2"], "heliograph: --dest-ton-npi cannot be 1,2 (allowed: "),
+    (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all", "--expires", "2020-01-01"],
+     "heliograph: --expires must lie in the future"),
     (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
 ])
 def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
-    said = run(*args)
+    said = run(*args, stdin="p4ssw0rd\n")
     assert (said.status, said.out) == (1, "")
     assert said.err.startswith("heliograph: ")
     assert told in said.err
@@ -199,7 +217,8 @@ def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str
     ["credits", "grant", "--account", "x", "--credits", "0", "--reason", "x"],
     ["wallet", "topup", "--account", "x", "--amount", "NaN", "--reason", "x"],
     ["carrier", "add", "mtn", "--host", "h", "--port", "2775", "--system-id", "s"], ["carrier", "add", "mtn", "--host", "h", "--port", "2775"],
-    ["carrier", "set", "mtn", "--password-file", "/nowhere"], ["carrier", "set", "mtn"], ["rate", "set", "GH", "-1"],
+    ["carrier", "set", "mtn", "--password-file", "/nowhere"], CARRIER,
+    ["carrier", "set", "mtn"], ["rate", "set", "GH", "-1"],
     ["key", "create", "--account", "x", "--mode", "live", "--permissions", "all", "--expires", "soon"],
 ])
 def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str]) -> None:
@@ -262,32 +281,3 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
     set_version(newest_version())
     assert run("migrate", "--json").json == {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()}
     database.close()
-
-
-def test_a_real_process_begins_in_an_empty_directory(tmp_path: Path) -> None:
-    executable = Path(sys.executable).parent / "heliograph"
-    env = {"PATH": os.environ["PATH"], "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
-    command = [str(executable), "account", "create", "amina", "--country", "GH", "--currency", "GHS", "--credits", "5", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=True)
-    assert json.loads(done.stdout)["sms_credits"] == 5
-    database = Database(f"sqlite:///{tmp_path}/data/heliograph.db")
-    with database.read() as tx:
-        assert wallet.verify(tx) == []
-        assert wallet.size(tx) == {"wallets": 1, "ledger_entries": 1}
-    database.close()
-    assert (tmp_path / "data" / "secret.key").stat().st_mode & 0o777 == 0o600
-
-
-def test_several_that_begin_at_once_on_an_empty_file_all_find_it_migrated(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/new.db"
-    code = f"from heliograph.base import migrate; print('ready', flush=True); input(); migrate.upgrade({url!r})"
-    started = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-               for _ in range(4)]
-    for process in started:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in started:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate(timeout=60)[1] for process in started] == [""] * 4

@@ -66,13 +66,18 @@ def find(tx: Connection, id_or_name: str) -> Account:
     by_text_id = tx.execute(sa.select(accounts).where(accounts.c.id == raw)).one_or_none() if raw is not None else None
     if by_text_id is not None and text_id(of_row(by_text_id)) == id_or_name:
         return of_row(by_text_id)
-    named = tx.execute(sa.select(accounts).where(accounts.c.name == id_or_name).order_by(accounts.c.id).limit(_NAMESAKES_SHOWN_MAX)).all()
-    if not named:
+    found = named(tx, id_or_name)
+    if not found:
         raise NotFound(f"There is no account with the id or name {shown(id_or_name)}.")
-    if len(named) > 1:
-        their_ids = ", ".join(text_id(of_row(row)) for row in named)
-        raise InvalidRequest(f"Several accounts are named {shown(id_or_name)}; say which by its id: {their_ids}.")
-    return of_row(named[0])
+    if len(found) > 1:
+        raise InvalidRequest(f"Several accounts are named {shown(id_or_name)}; say which by its id: {', '.join(map(text_id, found))}.")
+    return found[0]
+
+
+def named(tx: Connection, name: str) -> list[Account]:
+    """The accounts with this name, oldest first: the first few, for names need not be unique."""
+    return [of_row(row) for row in
+            tx.execute(sa.select(accounts).where(accounts.c.name == name).order_by(accounts.c.id).limit(_NAMESAKES_SHOWN_MAX))]
 
 
 def page(tx: Connection, *, limit: int, before_id: str | None = None) -> list[Account]:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.account import Account, by_id
+from heliograph.accounts.account import CUSTOMER_PREFIX, PREFIX, Account, by_id
 from heliograph.accounts.tables import accounts
 from heliograph.base import config, ids
 from heliograph.base.forms import shown
@@ -30,8 +30,8 @@ class AccountSettings(TypedDict, total=False):
 def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, now_ms: int) -> Account:
     """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw id of the partner whose customer it is.
 
-    Raises InvalidRequest for a name that is not 1..128 characters on one line, and for a country that is none."""
-    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, one_line("name", name, most=NAME_MAX),
+    Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, and for a country that is none."""
+    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, _name(name),
                       _country("country_code", country_code), "active", "standard", None, None, "UTC", now_ms)
     config.bump(tx)
     tx.execute(accounts.insert().values(account._asdict()))
@@ -67,6 +67,13 @@ def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Accou
         tx.execute(sa.update(accounts).where(accounts.c.id == account_id).values(values))
         config.bump(tx)  # after the account, as where a sender is registered: one order of locks
     return by_id(tx, account_id)
+
+
+def _name(text: str) -> str:
+    name = one_line("name", text, most=NAME_MAX)
+    if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):  # commands take either, and must not mistake one for the other
+        raise refused("name", f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}")
+    return name
 
 
 def _country(field: str, code: str) -> str:

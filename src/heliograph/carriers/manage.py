@@ -167,7 +167,8 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
     try:
         SmppSettings(name=name, password=password, **_of_link(settings))
     except ValueError as error:
-        raise InvalidRequest(f"A carrier's {error}.") from error
+        setting, _, found = str(error).partition(": ")
+        raise refused(setting, f"cannot be {found}") from error
 
 
 def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:

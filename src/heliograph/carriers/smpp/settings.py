@@ -17,6 +17,8 @@ _CHOICES: Final = {
     "receipts": ("all", "last", "none"),
     "bind": ("trx", "tx+rx"),
 }
+_TON_MAX: Final = 6  # SMPP 3.4, 5.2.5; higher ones are reserved
+_NPIS: Final = (0, 1, 3, 4, 6, 8, 9, 10, 14, 18)  # 5.2.6
 BINDS_MAX: Final = 64  # carriers sell single figures
 WINDOW_MAX: Final = 10_000  # everything in a window is in doubt when its connection breaks
 
@@ -65,11 +67,11 @@ class SmppSettings:
             raise ValueError(f"tps: {self.tps} (allowed: more than 0, or 0 for unlimited)")
         for name in ("system_id", "password", "system_type"):
             if not _is_octet_string(getattr(self, name)):
-                raise ValueError(f"{name}: (not shown; allowed: Latin-1 characters, no NUL)")
+                raise ValueError(f"{name}: what was given (allowed: Latin-1 characters, no NUL)")
         for name in ("source_ton_npi", "dest_ton_npi"):
             pair = getattr(self, name)
-            if pair is not None and not all(0 <= number <= 255 for number in pair):
-                raise ValueError(f"{name}: {pair} (allowed: two numbers 0..255)")
+            if pair is not None and not (0 <= pair[0] <= _TON_MAX and pair[1] in _NPIS):
+                raise ValueError(f"{name}: {pair[0]},{pair[1]} (allowed: 0..{_TON_MAX}, and one of {', '.join(map(str, _NPIS))})")
 
 
 def _is_octet_string(text: str) -> bool:

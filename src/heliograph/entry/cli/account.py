@@ -60,7 +60,10 @@ def create(session: Session, name: str, country: str, currency: str, opening_cre
         if opening_balance:
             wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
         record = _found(tx, account)
+        is_unique = len(accounts.named(tx, account.name)) == 1
     show(session, record)
+    if not is_unique:
+        click.echo(f"heliograph: the name {account.name!r} is not unique now: say which account by its id, {record['id']}", err=True)
 
 
 @command.command("list", epilog=examples("account list", "account list --limit 1000 --json"))

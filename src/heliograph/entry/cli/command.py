@@ -1,10 +1,10 @@
 """What all commands share: their options, how they fail, and the database they work on."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from heliograph.base.db import Database
+    from heliograph.base.errors import FieldError
     from heliograph.base.settings import Settings
 
 
@@ -83,7 +84,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except _expected() as error:
-            raise Failure(_told(error)) from error
+            raise Failure(_in_words_of(self.params, error, _told(error))) from error
 
 
 class Noun(click.Group):
@@ -101,6 +102,22 @@ def _expected() -> tuple[type[Exception], ...]:
     from heliograph.base.settings import SettingError
 
     return ServiceError, SettingError, SecretUnreadable, OperationalError
+
+
+# What a field of the API is called on the command line, where that is another word.
+_OPTION_OF: Final = {"country_code": "country", "amount": "balance", "expires_at": "expires", "tier": "max_tier", "password": "password_file",
+                     "low_balance_credits": "low_balance"}
+
+
+def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str) -> str:
+    """What is told of one bad value, with its option or argument in place of the field's name."""
+    fields: list[FieldError] = getattr(error, "fields", [])
+    if len(fields) != 1 or not told.startswith(f"{fields[0].field} "):
+        return told
+    name = fields[0].field
+    typed = {word.lstrip("-").replace("-", "_"): word for param in params if isinstance(param, click.Option) for word in param.opts}
+    typed |= {str(param.name): param.make_metavar(click.get_current_context()) for param in params if isinstance(param, click.Argument)}
+    return typed.get(name, typed.get(_OPTION_OF.get(name, ""), name)) + told.removeprefix(name)
 
 
 def _told(error: Exception) -> str:

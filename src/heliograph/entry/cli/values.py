@@ -129,4 +129,7 @@ def read_password(file: str | None, *, of: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise click.BadParameter(f"{file} cannot be read: {reason}", param_hint="--password-file") from error
-    return first_line.rstrip("\r\n")
+    password = first_line.rstrip("\r\n")
+    if not password:
+        raise click.BadParameter("the first line is empty", param_hint="--password-file")
+    return password

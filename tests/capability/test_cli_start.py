@@ -1,0 +1,39 @@
+"""Commands as processes of their own, where nothing is yet."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from heliograph import wallet
+from heliograph.base.db import Database
+
+
+def test_a_real_process_begins_in_an_empty_directory(tmp_path: Path) -> None:
+    executable = Path(sys.executable).parent / "heliograph"
+    env = {"PATH": os.environ["PATH"], "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
+    command = [str(executable), "account", "create", "amina", "--country", "GH", "--currency", "GHS", "--credits", "5", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=True)
+    assert json.loads(done.stdout)["sms_credits"] == 5
+    database = Database(f"sqlite:///{tmp_path}/data/heliograph.db")
+    with database.read() as tx:
+        assert wallet.verify(tx) == []
+        assert wallet.size(tx) == {"wallets": 1, "ledger_entries": 1}
+    database.close()
+    assert (tmp_path / "data" / "secret.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_several_that_begin_at_once_on_an_empty_file_all_find_it_migrated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    code = f"from heliograph.base import migrate; print('ready', flush=True); input(); migrate.upgrade({url!r})"
+    started = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for _ in range(4)]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate(timeout=60)[1] for process in started] == [""] * 4

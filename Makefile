@@ -19,7 +19,7 @@ help: ## This list
 		printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 demo: .venv/installed-runtime ## Install, then run the service with a ready account: prints its address, keys and a curl that works (ONCE=1: check and end; PORT=8081)
-	@$(BIN)/heliograph demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
+	@$(BIN)/heliograph demo $(if $(filter-out 0,$(ONCE)),--once) $(if $(PORT),--port $(PORT))
 
 install: .venv/installed-dev ## Only install: uv in .tools, the locked dependencies and tools in .venv
 	@echo "Installed in .venv; next: make demo, make test, or make help"

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
 
 
 def _demo(directory: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -25,7 +28,19 @@ def test_the_demo_stays_out_of_the_data_directory_of_the_environment(tmp_path: P
 def test_an_address_of_ipv6_stands_in_brackets(tmp_path: Path) -> None:
     done = _demo(tmp_path, "--host", "::1")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"\n  curl http://\[::1\]:\d+/api/v1/sms/send ", done.stdout)
+    assert re.search(r"\n  API +http://\[::1\]:\d+/api/v1 ", done.stdout)
+
+
+def test_a_demo_that_ends_says_how_to_run_one_that_stays_instead_of_what_to_send(tmp_path: Path) -> None:
+    done = _demo(tmp_path)
+    assert "run it so that it stays: make demo without ONCE=1, or heliograph demo without --once.\n" in done.stdout
+    assert "curl" not in done.stdout
+
+
+@pytest.mark.parametrize(("once", "ends"), [("", False), ("0", False), ("1", True), ("yes", True)])
+def test_make_demo_ends_when_it_is_told_once(once: str, ends: bool) -> None:
+    told = subprocess.run(["make", "-n", "demo", f"ONCE={once}"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert ("heliograph demo --once" in told.stdout) == ends
 
 
 def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and_one_after_it_works(tmp_path: Path) -> None:
@@ -36,6 +51,7 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
             shown = "".join(itertools.takewhile(lambda line: line != "Ctrl-C stops the demo.\n", first.stdout))
             found = re.search(r"API +(\S+).*live key +(\S+)", shown, re.DOTALL)
             assert found is not None, shown
+            assert f"\n  curl {found[1]}/sms/send " in shown
             second = _demo(tmp_path)
             assert (second.returncode, second.stdout) == (1, "")
             assert second.stderr.startswith(f"heliograph: Another server (process {first.pid}) uses the data directory ")

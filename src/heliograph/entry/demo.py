@@ -98,15 +98,18 @@ def _request(url: str, key: str, body: dict[str, Any] | None = None) -> Any:
 
 
 def _farewell(base_url: str, ready: Ready, once: bool) -> str:
-    curl = (f"curl {base_url}/api/v1/sms/send \\\n    -H 'Authorization: Bearer {ready.live_key}' \\\n    -H 'Content-Type: application/json' \\\n"
-            f"    -d '{{\"sender\": \"{SENDER}\", \"message\": \"My first text\", \"recipients\": [\"{RECIPIENT}\"]}}'")
+    if once:
+        then = "To send one yourself, run it so that it stays: make demo without ONCE=1, or heliograph demo without --once."
+    else:
+        then = f"Send one yourself:\n\n  {_curl(base_url, ready)}\n\nCtrl-C stops the demo."
     return f"""
   API          {base_url}/api/v1      its description: {base_url}/docs
   live key     {ready.live_key}
   sandbox key  {ready.sandbox_key}
 
-Live texts of this demo go to the built-in simulator: nothing leaves this machine. {'While it runs, send' if once else 'Send'} one yourself:
+Live texts of this demo go to the built-in simulator: nothing leaves this machine. {then}"""
 
-  {curl}
 
-{'This one ends here; without --once (ONCE=1) it stays up.' if once else 'Ctrl-C stops the demo.'}"""
+def _curl(base_url: str, ready: Ready) -> str:
+    return (f"curl {base_url}/api/v1/sms/send \\\n    -H 'Authorization: Bearer {ready.live_key}' \\\n    -H 'Content-Type: application/json' \\\n"
+            f"    -d '{{\"sender\": \"{SENDER}\", \"message\": \"My first text\", \"recipients\": [\"{RECIPIENT}\"]}}'")

@@ -6,6 +6,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
+
 from tests.api.server import serving
 from tests.api.service import contract
 
@@ -25,6 +27,7 @@ MALFORMED = {
 
 
 def test_octets_that_are_no_request_are_refused_in_the_one_shape(sqlite_url: str, tmp_path: Path) -> None:
+    request_ids = []
     with serving(sqlite_url, tmp_path) as server:
         address = urlsplit(server.url)
         for name, octets in MALFORMED.items():
@@ -36,3 +39,17 @@ def test_octets_that_are_no_request_are_refused_in_the_one_shape(sqlite_url: str
             assert (answer.status, body["error"]["reason"], answer.getheader("Connection")) == (400, "invalid_http", "close"), name
             assert answer.getheader("X-Request-Id") == body["request_id"], name
             assert contract().is_error(body), name
+            request_ids.append(body["request_id"])
+        metrics = httpx.get(f"{server.url}/metrics").text
+    assert f'heliograph_requests_total{{method="other",route="unknown",status="400"}} {len(MALFORMED)}.0' in metrics.splitlines()
+    told = [json.loads(line) for line in (tmp_path / "serve.log").read_text().splitlines()]
+    assert [(line["event"], line["request_id"]) for line in told if "equest" in line["event"]] == [("request_not_read", each) for each in request_ids]
+
+
+def test_an_upgrade_to_websocket_gets_a_plain_answer_and_no_warning(sqlite_url: str, tmp_path: Path) -> None:
+    asked = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    with serving(sqlite_url, tmp_path) as server, httpx.Client(base_url=f"{server.url}/api/v1", headers=asked) as client:
+        refused = client.get("/balance")
+        answered = client.get("/balance", headers={"Authorization": f"Bearer {server.cast.amina.key()}"})
+    assert (refused.status_code, refused.json()["error"]["reason"], answered.status_code) == (401, "missing_key", 200)
+    assert "warning" not in (tmp_path / "serve.log").read_text()

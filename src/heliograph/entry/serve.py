@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,7 +19,7 @@ from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.app import App
 from heliograph.entry.dispatch import Dispatch, register_worker
-from heliograph.entry.malformed import Protocol
+from heliograph.entry.malformed import Protocol, not_told_twice
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, only_server_in
 from heliograph.entry.pruning import keep_pruning
 
@@ -123,8 +124,9 @@ class _Server(uvicorn.Server):
 async def _answer(app: App, listener: socket.socket, when_ready: WhenReady | None, keeping: "asyncio.Task[None]") -> None:
     """Until a signal, or the end of `keeping`: then this process may not go on."""
     server = _Server(uvicorn.Config(
-        app, http=Protocol, loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
+        app, http=Protocol, ws="none", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
         backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=KEEP_ALIVE_S))
+    logging.getLogger("uvicorn.error").addFilter(not_told_twice)
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, server.stop)
     keeping.add_done_callback(lambda _: server.stop())

@@ -21,7 +21,7 @@ def set_up(settings: Settings) -> None:
     structlog.configure(processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter], cache_logger_on_first_use=True,
                         logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.make_filtering_bound_logger(level))
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()], processors=[
         structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.format_exc_info, final]))
     root = logging.getLogger()
     root.handlers[:] = [handler]

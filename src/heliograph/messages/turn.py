@@ -66,7 +66,10 @@ class Turn:
         self._wake.set()
 
     def changed(self, state: LinkState, detail: str) -> None:
-        log.info("carrier_state", carrier=self.carrier.name, state=state.value, detail=detail)
+        if state in (LinkState.BOUND, LinkState.CLOSED):
+            log.info("carrier_state", carrier=self.carrier.name, state=state.value, detail=detail)
+        else:  # of a try that failed, carrier_not_bound tells
+            log.debug("carrier_state", carrier=self.carrier.name, state=state.value, detail=detail)
         self._on_state(state, detail)
         self._wake.set()
 

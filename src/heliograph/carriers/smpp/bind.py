@@ -14,7 +14,7 @@ from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.tally import Tally
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 _random: Final = SystemRandom()
 
 
@@ -101,7 +101,7 @@ class Bind:
             base_s = self._base_s(failures)
             delay_s = max(self._settings.backoff_min_s, _random.uniform(base_s / 2, base_s))
         state = LinkState.REFUSED if status in BIND_REFUSALS else LinkState.BACKING_OFF
-        _log.warning("%s: %s; again in %.1f s", self._settings.name, why, delay_s)
+        log.warning("carrier_not_bound", extra={"carrier": self._settings.name, "detail": why, "again_s": round(delay_s, 1)})
         self._show(state, why)
         await asyncio.sleep(delay_s)
 

@@ -20,7 +20,7 @@ RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # per session; then nothing more is 
 UNSENT_OCTETS_MAX: Final = 32 * 1024 * 1024  # per session: more than the largest window of the longest messages
 _TICK_S: Final = 1.0  # how exactly time-outs are kept; finer where a setting is shorter than four of these
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Token(NamedTuple):
@@ -103,7 +103,8 @@ class Session(asyncio.Protocol):
             waiting[sequence] = (submission, deadline)
         self._sequence = sequence
         self._write(b"".join(octets))
-        _log.debug("out submit_sm, %d of them up to sequence %d", len(submissions), sequence)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("submitted", extra={"carrier": self._settings.name, "count": len(submissions), "last_sequence": sequence})
 
     def acknowledge(self, sequences: Sequence[int]) -> None:
         """Answers the deliver_sm of these sequence numbers; one that waits for no answer is passed over."""
@@ -169,9 +170,10 @@ class Session(asyncio.Protocol):
                 self._on_deliver_sm(sequence, body, found)
             else:
                 self._on_control(command, status, sequence, found)
-        if _log.isEnabledFor(logging.DEBUG):
+        if log.isEnabledFor(logging.DEBUG):
             for command, status, sequence, body in frames:
-                _log.debug("in %s, status 0x%x, sequence %d, %d octets", pdu.command_name(command), status, sequence, len(body))
+                log.debug("pdu_received", extra={"carrier": self._settings.name, "command": pdu.command_name(command), "status": f"0x{status:08X}",
+                                                 "sequence": sequence, "octets": len(body)})
         if found.answers:
             self._owner.on_answers(found.answers)
         if found.receipts:
@@ -199,7 +201,7 @@ class Session(asyncio.Protocol):
             self.fault_status, self._is_bound = status, False
             self._later(self._settings.unbind_timeout_s, self._close, f"session fault 0x{status:02x}")
         elif status in OUR_FAULTS:
-            _log.error("%s: submit_sm answered with 0x%02x: it was encoded wrongly for this carrier", self._settings.name, status)
+            log.error("submission_wrongly_encoded", extra={"carrier": self._settings.name, "status": f"0x{status:08X}"})
 
     def _on_deliver_sm(self, sequence: int, body: bytes, found: _Found) -> None:
         try:
@@ -267,14 +269,13 @@ class Session(asyncio.Protocol):
     def _request(self, command: int, body: bytes = b"") -> None:
         self._sequence = self._sequence % pdu.SEQUENCE_MAX + 1
         self._write(pdu.encode_pdu(command, pdu.ESME_ROK, self._sequence, body))
-        _log.debug("out %s, sequence %d", pdu.command_name(command), self._sequence)
+        log.debug("pdu_sent", extra={"carrier": self._settings.name, "command": pdu.command_name(command), "sequence": self._sequence})
 
     def _nack(self, malformed: pdu.PduError, sequence: int) -> None:
         self._tally.malformed += 1
-        # one line in the log for a session, whatever a broken peer floods it with
-        level = logging.DEBUG if self._has_nacked else logging.WARNING
+        if not self._has_nacked:  # one line in the log for a session, whatever a broken peer floods it with
+            log.warning("pdu_malformed", extra={"carrier": self._settings.name, "detail": str(malformed)})
         self._has_nacked = True
-        _log.log(level, "%s: malformed PDU: %s", self._settings.name, malformed)
         self._write(pdu.encode_pdu(pdu.GENERIC_NACK, malformed.status, sequence))
 
     def _write(self, octets: bytes) -> None:

@@ -22,7 +22,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
     "messages/doubts.py": "each look at receipts for doubts is a batch, and so a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
-    "entry/serve.py": "a process that starts registers itself, before there is any request",
+    "base/leases.py": "a process shows that it lives",
     "entry/pruning.py": "each batch of what is deleted is a transaction",
     "entry/demo.py": "the demo sets its account up as the commands would",
     "entry/app.py": "it notes when keys were last used, every ten seconds for all of them",

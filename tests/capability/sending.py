@@ -13,8 +13,9 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.hot import HotTx
+from heliograph.base.leases import workers
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
-from heliograph.messages import Acceptor, CarrierFacts, Turn
+from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.fair import FairQueue
 from heliograph.messages.tables import messages, sends
@@ -23,6 +24,14 @@ from heliograph.wallet.tables import ledger_entries
 from tests.factories import SENDER, open_account, open_carrier, send_request
 
 WORKER = 7
+SUCCESSOR = WORKER + 1
+
+
+def only_worker(db: Database, epoch: int) -> None:
+    """A process begins with this epoch, after all others have died."""
+    with db.write() as tx:
+        tx.execute(workers.delete())
+        tx.execute(workers.insert().values(epoch=epoch, kind="test", started_at_ms=clock.now_ms()))
 
 
 class LossyDatabase(Database):
@@ -136,10 +145,16 @@ class House:
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
         self.amina = open_account(self.db, credits=1_000)
         self.carrier_id = open_carrier(self.db)
+        only_worker(self.db, WORKER)
 
     async def close(self) -> None:
         await self.db.close_hot()
         self.db.close()
+
+    async def succeeded(self, worker: int = SUCCESSOR) -> int:
+        """The process dies and another one takes over: how many messages went back to the queue."""
+        only_worker(self.db, worker)
+        return await take_over(self.db, worker, clock.now_ms())
 
     def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
              worker: int = WORKER, kind: type[ScriptedLink] = ScriptedLink) -> ScriptedLink:

@@ -18,7 +18,6 @@ from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.entry import dispatch as dispatching
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.sweeps import Sweeps
-from heliograph.messages import take_over
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight
 from tests.capability.sending import WORKER, House
@@ -207,6 +206,6 @@ async def test_a_process_stops_in_time_though_its_database_is_away(private_postg
         await carrier.stop()
         assert time.monotonic() - started_s < 15
     await asyncio.to_thread(private_postgres.start)
-    await take_over(house.db, WORKER + 1, clock.now_ms())
+    await house.succeeded()
     assert house.count(inflight, inflight.c.state == "in_doubt") == 5
     await house.close()

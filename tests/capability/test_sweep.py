@@ -11,7 +11,7 @@ from heliograph.messages import CarrierFacts, fail_expired, fail_over, match_dou
 from heliograph.messages.receipts import AS_IS
 from heliograph.messages.sweep import BATCH_MAX, RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, queue
-from tests.capability.sending import WORKER, House, ScriptedLink
+from tests.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink
 from tests.factories import PHONE, awaited, open_carrier, open_route, phones
 
 THREE_SEGMENTS = "x" * 400
@@ -265,9 +265,9 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
 @awaited
 async def test_what_a_dead_process_had_claimed_goes_out_and_what_it_had_written_is_in_doubt(house: House) -> None:
     dead = await house.submitted([PHONE], "x" * 1_530, window=4)
-    assert await take_over(house.db, WORKER + 1, clock.now_ms()) == 1
+    assert await house.succeeded() == 1
     assert house.count(inflight, inflight.c.state == "in_doubt") == 4
-    link = house.turn(worker=WORKER + 1)
+    link = house.turn(worker=SUCCESSOR)
     await link.turn.once()
     assert [s.part for s in dead.submitted + link.submitted] == list(range(1, 11))
     link.answer(*link.open.values())

@@ -1,21 +1,22 @@
-"""A server that another one has taken over from, and does not know it yet: it claims nothing more, and takes nothing back."""
+"""A process whose work others have taken over, and which does not know it yet: it claims nothing more, and takes nothing back."""
 
 from heliograph.base import clock
-from heliograph.entry.dispatch import register_worker
+from heliograph.base.leases import Lease
 from heliograph.messages import take_over
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import House
 from tests.factories import awaited, phones
 
 
-def _starts(house: House) -> int:
-    with house.db.write() as tx:
-        return register_worker(tx, "serve", clock.now_ms())
+def begun(house: House, *, alone: bool) -> int:
+    lease = Lease(house.db, "serve")
+    lease.begin(["serve", "test"] if alone else [])
+    return lease.epoch
 
 
 @awaited
-async def test_only_the_newest_server_claims(house: House) -> None:
-    older, newer = _starts(house), _starts(house)
+async def test_who_was_retired_claims_nothing(house: House) -> None:
+    older, newer = begun(house, alone=True), begun(house, alone=True)
     await house.send(phones(3))
     late, link = house.turn(worker=older), house.turn(worker=newer)
     await late.turn.once()
@@ -25,9 +26,9 @@ async def test_only_the_newest_server_claims(house: House) -> None:
 
 
 @awaited
-async def test_what_the_newest_server_has_on_the_wire_is_nobody_elses_to_take_over(house: House) -> None:
-    older, newer = _starts(house), _starts(house)
+async def test_what_the_living_have_on_the_wire_is_nobody_elses_to_take_over(house: House) -> None:
+    first, second = begun(house, alone=True), begun(house, alone=False)
     await house.send(phones(3))
-    await house.turn(worker=newer).turn.once()
-    assert await take_over(house.db, older, clock.now_ms()) == 0
-    assert house.count(inflight, inflight.c.state == "submitting", inflight.c.worker == newer) == 3
+    await house.turn(worker=second).turn.once()
+    assert await take_over(house.db, first, clock.now_ms()) == 0
+    assert house.count(inflight, inflight.c.state == "submitting", inflight.c.worker == second) == 3

@@ -17,7 +17,7 @@ from heliograph.carriers.smpp.encode import Encoder
 from heliograph.messages import settle_doubts, take_over, turn
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
-from tests.capability.sending import WORKER, House, ScriptedLink
+from tests.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker
 from tests.capability.test_turn import twice, until_nothing_waits
 from tests.factories import awaited, phones
 
@@ -53,7 +53,8 @@ async def test_a_turn_that_stops_gives_back_what_it_has_not_written(house: House
     await link.close(0)
     await link.turn.finish()
     assert house.count(inflight) == 0
-    successor = house.turn(worker=8)
+    only_worker(house.db, SUCCESSOR)
+    successor = house.turn(worker=SUCCESSOR)
     await until_nothing_waits(successor)
     assert [s.part for s in link.submitted + successor.submitted] == list(range(1, 11)) * 2
     assert house.statuses() == ["sent"] * 2
@@ -221,5 +222,5 @@ async def test_a_turn_that_stops_while_the_database_is_away_ends_in_time_and_wha
     assert events.count("turn_failed") > 1
     assert events[-1] == "turn_not_finished"
     house.db.fates = []
-    await take_over(house.db, WORKER + 1, clock.now_ms())
+    await house.succeeded()
     assert house.count(inflight, inflight.c.state == "in_doubt") == 3

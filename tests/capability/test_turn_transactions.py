@@ -14,9 +14,9 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Outcome, Routes, load_routes
-from heliograph.messages import CarrierFacts, fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts, take_over
+from heliograph.messages import CarrierFacts, fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts
 from heliograph.messages.sweep import RESEND_AFTER_MS
-from tests.capability.sending import WORKER, House, LossyDatabase
+from tests.capability.sending import House, LossyDatabase
 from tests.factories import awaited, open_carrier, open_route, phones
 
 
@@ -151,7 +151,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     assert await match_doubts(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), 0, now_ms) == 1
     other = house.turn(carrier_id=second, window=4)
     await other.turn.once()
-    await take_over(db, WORKER + 1, now_ms)
+    await house.succeeded()
     clock.move(by_ms=RESEND_AFTER_MS)
     await fail_expired(db, clock.now_ms())
     assert await settle_doubts(db, second, clock.now_ms(), resend=True)

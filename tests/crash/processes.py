@@ -1,9 +1,10 @@
-"""`heliograph serve` as a process that a test stops, kills, and watches by its log."""
+"""`heliograph serve`, or a part of it, as a process that a test stops, kills, and watches by its log."""
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -18,15 +19,16 @@ HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 class ServerProcess:
     """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
 
-    def __init__(self, url: str, data_dir: Path) -> None:
+    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), **env: str) -> None:
         port = free_port()
         self.address = f"http://127.0.0.1:{port}"
-        self._log = data_dir / "serve.log"
+        self._log = data_dir / f"{command[0]}.log"
+        listening = () if command[0] == "worker" else ("--port", str(port))
         data_dir.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY})  # fmt: skip
+                [HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, **env})  # fmt: skip
 
     @property
     def log(self) -> str:

@@ -18,7 +18,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
-from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts, take_over
+from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
@@ -192,7 +192,7 @@ class Money(RuleBasedStateMachine):
         for segment in map(tuple, on_the_wire):  # as far as anybody can know; an answer that was not stored is forgotten
             self.doubts[segment] += segment in self.spent
             self.spent.discard(segment)
-        self.run(take_over(self.house.db, self.worker, clock.now_ms()))
+        self.run(self.house.succeeded(self.worker))
         self.link = self.house.turn(window=5, worker=self.worker)
         self.link.refs = 1_000 * self.worker
 

@@ -14,11 +14,13 @@ ANSWER_WITHIN_S: Final = 3.0  # and within this, long before PostgreSQL lets som
 
 
 class AdvisoryLock:
-    """One lock of the database at `url`, by its number. Nobody else holds it while `held`; `lost` tells when that has ended."""
+    """One lock of the database at `url`, by its number. Nobody else holds it while `held`, or only others who share it too; `lost` tells when
+    that has ended."""
 
-    def __init__(self, url: str, number: int) -> None:
+    def __init__(self, url: str, number: int, *, shared: bool = False) -> None:
         self._url = url
         self._number = number
+        self._take = "SELECT pg_try_advisory_lock_shared($1)" if shared else "SELECT pg_try_advisory_lock($1)"
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     @property
@@ -30,7 +32,7 @@ class AdvisoryLock:
         connection = await postgres_connection(self._url)
         try:
             with reachable():
-                taken = bool(await connection.fetchval("SELECT pg_try_advisory_lock($1)", self._number, timeout=ANSWER_WITHIN_S))
+                taken = bool(await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S))
         except BaseException:
             connection.terminate()
             raise

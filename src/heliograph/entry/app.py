@@ -2,11 +2,13 @@
 
 import asyncio
 import hmac
+import os
 from collections.abc import Callable
 from typing import Final
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from heliograph.base import migrate
 from heliograph.base.cache import ConfigCache
@@ -51,13 +53,8 @@ class App:
 
     async def start(self) -> None:
         await self.cache.refresh()
-        self.queue.resume(await asyncio.to_thread(self._ends))
+        self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
         self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
-
-    def _ends(self) -> list[tuple[str, int, int]]:
-        with self._db.read() as tx:
-            hold_still(tx)  # ten million sends that wait take ten seconds
-            return account_ends(tx)
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -110,7 +107,23 @@ class App:
         """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
         if not _may_read_metrics(self._settings.metrics_token, scope, self._proxies):
             raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address.")
-        return Shown(await asyncio.to_thread(generate_latest), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+        return Shown(await asyncio.to_thread(_metrics_text), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+
+
+def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
+    """What a process's FairQueue resumes from."""
+    with db.read() as tx:
+        hold_still(tx)  # ten million sends that wait take ten seconds
+        return account_ends(tx)
+
+
+def _metrics_text() -> bytes:
+    """Of this process or, where several count together, of all of them."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest()
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types for it
+    return generate_latest(registry)
 
 
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> list[Endpoint]:

@@ -12,7 +12,7 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.carriers import all_routes, set_route
-from heliograph.entry import serve
+from heliograph.entry import listening, serve
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
@@ -40,7 +40,7 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
 
     async def first_text(bound: int) -> bool:  # only now: a second demo that cannot start must not revoke the keys of the first
         ready = await asyncio.to_thread(prepare, Database(settings.database_url), clock.now_ms())
-        base_url = serve.address_of(host, bound)
+        base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
         say(_farewell(base_url, ready, once))
         return not once

@@ -4,9 +4,7 @@ import asyncio
 from functools import partial
 from typing import Final
 
-import sqlalchemy as sa
 import structlog
-from sqlalchemy.engine import Connection
 
 from heliograph import messages
 from heliograph.base import clock
@@ -28,7 +26,6 @@ from heliograph.carriers import (
 from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
 from heliograph.entry.running import Running, facts_of
 from heliograph.entry.sweeps import Sweeps
-from heliograph.messages.tables import workers
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
 AGAIN_S: Final = 1.0  # when a state could not be stored
@@ -179,11 +176,3 @@ class Dispatch:
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
             record_state(tx, carrier_id, state, detail, clock.now_ms())
-
-
-
-def register_worker(tx: Connection, kind: str, now_ms: int) -> int:
-    """The epoch of a process that starts now: higher than every earlier one's."""
-    epoch = int(tx.execute(sa.select(sa.func.coalesce(sa.func.max(workers.c.epoch), 0))).scalar_one()) + 1
-    tx.execute(workers.insert().values(epoch=epoch, kind=kind, started_at_ms=now_ms, beat=0))
-    return epoch

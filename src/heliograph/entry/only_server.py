@@ -7,20 +7,23 @@ that another one has taken the database over ends (docs/decisions.md, O1).
 
 import asyncio
 import fcntl
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import sqlalchemy as sa
 import structlog
 
+from heliograph.base import migrate
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.messages.tables import workers
+from heliograph.base.leases import Retired, is_alive
+from heliograph.base.settings import SettingError
 
+COLLECT_AFTER: Final = (10_000, 20, 50)  # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 LOCK_FILE: Final = "serve.lock"
 DATABASE_LOCK: Final = 0x48454C53
 TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a killed server is gone
@@ -50,13 +53,13 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
 
 
 class DatabaseHeld:
-    """That this process is the only server of its database. On SQLite the data directory's lock says so."""
+    """That this process is the only one that sends from its database. On SQLite the data directory's lock says so."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._lock = AdvisoryLock(db.url, DATABASE_LOCK) if db.postgresql else None
 
-    async def begin(self) -> None:
+    async def take(self) -> None:
         """Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached."""
         if self._lock is None:
             return
@@ -65,40 +68,54 @@ class DatabaseHeld:
             if await self._lock.take():
                 return
             await asyncio.sleep(RETRY_S)
-        raise AlreadyServed("Another server uses this database.")
+        raise AlreadyServed("Another server or worker uses this database.")
 
-    async def keep(self, worker: int, may_claim: Callable[[bool], None]) -> None:
-        """Takes the lock again whenever it is lost, and tells whether it is held; runs until cancelled. `worker` is this process's epoch.
+    async def keep(self, epoch: int, may_claim: Callable[[bool], None]) -> None:
+        """Takes the lock again whenever it is lost, and tells whether it is held; runs until cancelled. `epoch` is this process's.
 
-        Raises AlreadyServed when another server has used the database meanwhile."""
+        Raises Retired when others took its work meanwhile."""
         while self._lock is not None:
             await self._lock.lost()
             may_claim(False)
             log.warning("server_lock_lost")
-            while not await self._is_held_again(self._lock, worker):
+            while not await self._is_held_again(self._lock, epoch):
                 await asyncio.sleep(RETRY_S)
             log.info("server_lock_held_again")
             may_claim(True)
         await asyncio.get_running_loop().create_future()  # nobody can take a file's lock from a process that lives
 
-    async def _is_held_again(self, lock: AdvisoryLock, worker: int) -> bool:
+    async def _is_held_again(self, lock: AdvisoryLock, epoch: int) -> bool:
         try:
             held = lock.held or await lock.take()
-            newest = await asyncio.to_thread(self._newest_worker)
+            is_alive = await asyncio.to_thread(self._is_alive, epoch)
         except Unavailable:
             return False
-        if newest > worker:
-            raise AlreadyServed("Another server uses this database: it took over while this one had no connection to it.")
-        return held  # not, and nobody newer: that is our own lost connection, which PostgreSQL has not seen the end of yet
+        if not is_alive:
+            raise Retired
+        return held  # not, and this process's row stands: that is our own lost connection, which PostgreSQL has not seen the end of yet
 
     def _reach(self) -> None:
         with self._db.engine.connect():
             pass
 
-    def _newest_worker(self) -> int:
+    def _is_alive(self, epoch: int) -> bool:
         with self._db.read() as tx:
-            return int(tx.execute(sa.select(sa.func.max(workers.c.epoch))).scalar_one())
+            return is_alive(tx, epoch)
 
     def end(self) -> None:
         if self._lock is not None:
             self._lock.release()
+
+
+def require_schema(db: Database) -> None:
+    """Raises SettingError when the database is not this version's."""
+    with db.read() as tx:
+        if not migrate.is_current(tx):
+            raise SettingError("DATABASE_URL", "a database without this version's schema", "one that `heliograph migrate` has brought up to date")
+
+
+def tune_collector() -> None:
+    """What was made at the start stays: it need not be looked through again and again while requests come and go."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)

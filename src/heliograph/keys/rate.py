@@ -36,6 +36,10 @@ class Allowance(NamedTuple):
 class Limiter(Protocol):
     async def take(self, key_id: str, per_minute: int) -> Allowance: ...
 
+    def share_with(self, processes: int) -> None:
+        """How many processes take from the same limits, this one among them."""
+        ...
+
 
 def _window(now_ms: int) -> tuple[int, int]:
     second = now_ms // 1_000
@@ -51,6 +55,9 @@ class MemoryLimiter:
 
     async def take(self, key_id: str, per_minute: int) -> Allowance:
         return self.count(key_id, per_minute)
+
+    def share_with(self, processes: int) -> None:
+        """Whoever counts in memory is the only one."""
 
     def count(self, key_id: str, per_minute: int) -> Allowance:
         window, reset_s = _window(clock.now_ms())
@@ -69,19 +76,29 @@ class RedisLimiter:
         self._waiting: list[tuple[str, asyncio.Future[int]]] = []
         self._sending: asyncio.Task[None] | None = None
         self._away_until_s = float("-inf")
+        self._processes = 1
+
+    def share_with(self, processes: int) -> None:
+        self._processes = max(1, processes)
 
     async def take(self, key_id: str, per_minute: int) -> Allowance:
         mine = self._alone.count(key_id, per_minute)  # kept beside, so that a Redis that goes away leaves no gap
         if clock.monotonic_s() < self._away_until_s:
-            return mine
+            return self._my_share(mine)
         window, reset_s = _window(clock.now_ms())
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((f"heliograph:rate:{key_id}:{window}", answer))
         if self._sending is None:
             self._sending = asyncio.create_task(self._send())
         used = await answer
+        if used < 0:
+            return self._my_share(mine)
         shared = Allowance(per_minute, per_minute - used, reset_s)
         return mine if mine.remaining < shared.remaining else shared  # a Redis that is away, or was, or was emptied knows less than we do
+
+    def _my_share(self, mine: Allowance) -> Allowance:
+        """While nobody counts for all, each process lets through its part of the limit: together never more than that."""
+        return mine._replace(remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes))
 
     async def _send(self) -> None:
         try:

@@ -130,17 +130,15 @@ async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]
 
 
 async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:
-    """What an earlier server held: at the start, and again for what it claimed in its last moment. `of_carrier`: and what this one holds of a
-    carrier whose turn has ended. Claimed but unwritten goes back to the queue; written becomes in doubt, but for what the simulator had: that
-    was nowhere but in the process that is gone."""
+    """What processes held that have no row any more: at the start, and again for what one claimed in its last moment. `of_carrier`: and what
+    this one, `worker`, holds of a carrier whose turn has ended. Claimed but unwritten goes back to the queue; written becomes in doubt, but for
+    what the simulator had: that was nowhere but in the process that is gone."""
     taken = 0
     async with db.hot() as tx:
-        await tx.fetch("UPDATE inflight SET state = 'in_doubt', since_ms = $1, worker = $2 WHERE state = 'submitting' AND carrier_id <> $3"
-                       " AND (worker < $2 OR (worker = $2 AND carrier_id = $4))", now_ms, worker, SIMULATOR_ID, of_carrier)
-        rows = await tx.fetch("SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight WHERE (worker < $1 OR (worker = $1"
-                              " AND carrier_id = $3)) AND (state = 'claimed' OR (state = 'submitting' AND carrier_id = $2))",
-                              worker, SIMULATOR_ID, of_carrier)
-        await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))
+        await tx.fetch(turn_sql.DOUBT_ORPHANS, worker, of_carrier, SIMULATOR_ID, now_ms)
+        rows = await tx.fetch(turn_sql.ORPHANS, worker, of_carrier, SIMULATOR_ID)
+        mine_now = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))}
+        rows = [row for row in rows if (row[0], row[1]) in mine_now]  # another process may have taken the rest over
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}
             changes = await _locked(tx, set(mine), now_ms)

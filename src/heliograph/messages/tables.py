@@ -141,12 +141,3 @@ unmatched_receipts = sa.Table(
 # Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for nobody.
 RECEIPTS_KEPT_MS = 72 * 3_600_000
 KEPT = (Kept(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS), Kept(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS))
-
-workers = sa.Table(
-    "workers",
-    metadata,
-    sa.Column("epoch", sa.BigInteger, primary_key=True),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("started_at_ms", sa.BigInteger, nullable=False),
-    sa.Column("beat", sa.BigInteger, nullable=False),
-)

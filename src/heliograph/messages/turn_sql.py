@@ -100,6 +100,14 @@ _RESENT: Final = """
     UPDATE messages m SET parts_resent = m.parts_resent | r.parts FROM unnest($1::uuid[], $2::smallint[]) AS r (id, parts) WHERE m.id = r.id"""
 _RESENT_SQLITE: Final = "UPDATE messages SET parts_resent = parts_resent | ?2 WHERE id = ?1"
 
+# What nobody holds: its process has no row any more; and, of one carrier, what this process itself held before.
+_ORPHANED: Final = "(NOT EXISTS (SELECT 1 FROM workers w WHERE w.epoch = inflight.worker) OR (worker = $1 AND carrier_id = $2))"
+DOUBT_ORPHANS: Final = f"""
+    UPDATE inflight SET state = 'in_doubt', since_ms = $4 WHERE state = 'submitting' AND carrier_id <> $3 AND {_ORPHANED}"""
+ORPHANS: Final = f"""
+    SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight
+    WHERE (state = 'claimed' OR (state = 'submitting' AND carrier_id = $3)) AND {_ORPHANED}"""
+
 # --- what goes out ---
 
 _QUEUE_COLUMNS: Final = "carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms"
@@ -113,10 +121,10 @@ _QUEUE_SQLITE: Final = f"INSERT INTO queue ({_QUEUE_COLUMNS}) VALUES (?, ?, ?, ?
 _QUEUE_AGAIN: Final = f"{_QUEUE} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt = greatest(queue.attempt, excluded.attempt)"
 _QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)"
 
-# Nothing for a process that a newer one has taken over from: it may have been stopped, and not know yet.
+# Nothing for a process whose row is gone: it was stopped for so long that others do its work, and may not know yet.
 _NEXT_RUNS: Final = f"""
     SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND not_before_ms <= $2 AND expires_at_ms > $2
-        AND NOT EXISTS (SELECT 1 FROM workers WHERE epoch > $4)
+        AND EXISTS (SELECT 1 FROM workers WHERE epoch = $4)
     ORDER BY rank_us, first_id LIMIT $3 FOR UPDATE SKIP LOCKED"""
 _NEXT_RUNS_SQLITE: Final = _NEXT_RUNS.replace("FOR UPDATE SKIP LOCKED", "")
 

@@ -13,6 +13,8 @@ import click
 COMMANDS: Final = {
     "demo": "A server with a ready account, and a first text on its way.",
     "serve": "Run everything in one process.",
+    "api": "The HTTP API alone, in several processes.",
+    "worker": "Everything but the API.",
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",

@@ -187,11 +187,12 @@ def upgrade() -> None:
     )
     op.create_index('unmatched_receipts_by_carrier', 'unmatched_receipts', ['carrier_id', 'received_at_ms'], unique=False)
     op.create_table('workers',
-        sa.Column('epoch', sa.BigInteger(), nullable=False),
-        sa.Column('kind', sa.String(length=16), nullable=False),
+        sa.Column('epoch', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), sa.Identity(), nullable=False, comment='never given twice'),
+        sa.Column('kind', sa.String(length=16), nullable=False, comment='serve, worker or api'),
         sa.Column('started_at_ms', sa.BigInteger(), nullable=False),
-        sa.Column('beat', sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint('epoch')
+        sa.Column('beat', sa.BigInteger(), server_default='0', nullable=False),
+        sa.PrimaryKeyConstraint('epoch'),
+        sqlite_autoincrement=True
     )
     op.create_table('api_keys',
         sa.Column('id', ID, nullable=False),

@@ -1,0 +1,109 @@
+"""`heliograph api`: the HTTP API in processes of its own, for PostgreSQL. What they queue is sent by `heliograph worker` (or `serve`)."""
+
+import asyncio
+import os
+import socket
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import structlog
+import uvloop
+from sqlalchemy.exc import OperationalError
+
+from heliograph.base.advisory import AdvisoryLock
+from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
+from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.base.settings import SettingError, Settings
+from heliograph.entry import logs
+from heliograph.entry.app import App
+from heliograph.entry.listening import address_of, answer, listening
+from heliograph.entry.only_server import RETRY_S, TRIES, require_schema, tune_collector
+from heliograph.entry.siblings import Siblings
+from heliograph.entry.waking import Teller
+
+API_LOCK: Final = 0x48454C41  # shared by API processes that count requests together; one that counts alone has it to itself
+KIND: Final = "api"
+
+log = structlog.get_logger(__name__)
+
+
+def run(settings: Settings, host: str, port: int, workers: int) -> int:
+    """Answers until SIGTERM or SIGINT; the exit status. Raises AddressInUse, SettingError."""
+    if not settings.database_url.startswith("postgresql"):
+        raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
+    if workers > 1 and not settings.redis_url:
+        raise _needs_redis(f"nothing, with {workers} API processes")
+    with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
+        address = address_of(host, listener.getsockname()[1])
+        return Siblings(workers, _process, (replace(settings, base_url=settings.base_url or address), listener)).run()
+
+
+def _needs_redis(found: str) -> SettingError:
+    return SettingError("REDIS_URL", found, "redis://…: through it they count a key's requests together")
+
+
+def _process(settings: Settings, listener: socket.socket) -> None:
+    logs.set_up(settings)
+    try:
+        uvloop.run(_answer(settings, listener))
+    except (SettingError, OperationalError) as error:
+        sys.exit(f"heliograph: {str(error).splitlines()[0]}")
+
+
+async def _answer(settings: Settings, listener: socket.socket) -> None:
+    db = Database(settings.database_url)
+    lock, lease = AdvisoryLock(db.url, API_LOCK, shared=settings.redis_url is not None), Lease(db, KIND)
+    teller = Teller(settings.redis_url) if settings.redis_url else None
+    try:
+        await asyncio.to_thread(require_schema, db)
+        await _take(lock, settings)
+        await asyncio.to_thread(lease.begin)
+        app = App(settings, db, _found_by_looking if teller is None else teller.tell)
+        await app.start()
+        keeping = asyncio.create_task(_keep(lease, app))
+        tune_collector()
+        await answer(app, listener, keeping)
+        keeping.cancel()
+        await app.stop()
+        with suppress(Unavailable):
+            await asyncio.to_thread(lease.end)
+    finally:
+        if teller is not None:
+            await teller.close()
+        lock.release()
+        await db.close_hot()
+        db.close()
+
+
+def _found_by_looking(carrier_ids: set[int]) -> None:
+    """Without Redis nobody is told: carriers look every 250 ms."""
+
+
+async def _take(lock: AdvisoryLock, settings: Settings) -> None:
+    for _ in range(TRIES):
+        if await lock.take():
+            return
+        await asyncio.sleep(RETRY_S)
+    if settings.redis_url:
+        raise SettingError("REDIS_URL", "nothing, in another API process of this database", "the same redis://… in all of them")
+    raise _needs_redis("nothing, beside another API process of this database")
+
+
+async def _keep(lease: Lease, app: App) -> None:
+    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away."""
+    while True:
+        app.limiter.share_with(lease.count(KIND))
+        await asyncio.sleep(LOOK_S)
+        try:
+            await asyncio.to_thread(lease.look)
+        except Retired:
+            with suppress(Unavailable):  # it holds no work: it only begins anew
+                await asyncio.to_thread(lease.begin)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+            log.warning("lease_not_kept", **told(error))

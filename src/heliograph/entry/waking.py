@@ -1,0 +1,67 @@
+"""Telling other processes that something was queued: a publish in Redis after the commit. Who misses it looks every 250 ms anyway.
+
+There is no NOTIFY in it: PostgreSQL takes one lock for the whole database when a transaction that notified commits.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+CHANNEL: Final = "heliograph:queued"
+TELL_EVERY_S: Final = 0.01  # at most: what is queued meanwhile is told together
+TIMEOUT_S: Final = 0.25
+LISTEN_AGAIN_S: Final = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class Teller:
+    """Tells which carriers have something to send. Never waits, and never fails for whoever queued it."""
+
+    def __init__(self, redis_url: str) -> None:
+        self._redis: Redis = Redis.from_url(redis_url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
+        self._waiting: set[int] = set()
+        self._telling: asyncio.Task[None] | None = None
+
+    def tell(self, carrier_ids: set[int]) -> None:
+        self._waiting |= carrier_ids
+        if self._telling is None:
+            self._telling = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        try:
+            while self._waiting:
+                told, self._waiting = self._waiting, set()
+                try:
+                    await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
+                except (RedisError, OSError, TimeoutError) as error:
+                    log.debug("carriers_not_told", error=type(error).__name__)  # the limiter says that Redis is away
+                await asyncio.sleep(TELL_EVERY_S)
+        finally:
+            self._telling = None
+
+    async def close(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
+        await self._redis.aclose()
+
+
+async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
+    """Wakes what is told of, until cancelled."""
+    while True:
+        redis: Redis = Redis.from_url(redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5)
+        try:
+            async with redis.pubsub(ignore_subscribe_messages=True) as told:
+                await told.subscribe(CHANNEL)
+                async for message in told.listen():
+                    wake({int(number) for number in message["data"].split()})
+        except (RedisError, OSError, TimeoutError) as error:
+            log.warning("redis_away", error=type(error).__name__)
+            await asyncio.sleep(LISTEN_AGAIN_S)
+        finally:
+            await redis.aclose()

@@ -1,0 +1,129 @@
+"""The API in two processes, what it accepts sent by a third: on PostgreSQL and Redis, killed and stopped."""
+
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import psutil
+import pytest
+
+from heliograph.base.db import Database
+from tests.crash.processes import ServerProcess
+from tests.crash.remembering_smsc import remembering_smsc
+from tests.factories import SENDER, issue_key, open_account, open_carrier
+
+CLIENTS = 16
+SENDS = 200
+DELIVERED_WITHIN_S = 20.0
+STARTED_AGAIN_WITHIN_S = 15.0
+
+
+class Parts(NamedTuple):
+    """The service in its parts, with an account that may send."""
+
+    url: str
+    redis: dict[str, str]
+    api: ServerProcess
+    worker: ServerProcess
+    key: str
+
+    def send(self, number: int) -> str:
+        answer = httpx.post(f"{self.api.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {self.key}"}, timeout=30,
+                            json={"sender": SENDER, "message": f"order {number}", "recipients": [str(233_200_000_000 + number)]})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["data"]["message_id"])
+
+    def statuses(self) -> Counter[str]:
+        answer = httpx.get(f"{self.api.address}/api/v1/reports?limit=1000", headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
+        return Counter(message["status"] for message in answer.json()["data"])
+
+    def wait_until_delivered(self, count: int) -> None:
+        until_s = time.monotonic() + DELIVERED_WITHIN_S
+        while self.statuses() != {"delivered": count}:
+            assert time.monotonic() < until_s, f"{self.statuses()}:\n{self.worker.log[-2_000:]}"
+            time.sleep(0.05)
+
+    def accepted(self) -> float:
+        text = httpx.get(f"{self.api.address}/metrics", timeout=10).text
+        return sum(float(value) for value in re.findall(r'^heliograph_messages_accepted_total\{mode="live"\} (\S+)$', text, re.MULTILINE))
+
+
+@pytest.fixture
+def parts(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) -> Iterator[Parts]:
+    url = new_database("postgresql")
+    db = Database(url)
+    redis = {"REDIS_URL": redis_url}
+    with remembering_smsc() as smsc:
+        open_carrier(db, port=smsc.port)
+        key = issue_key(db, open_account(db, credits=10_000))
+        db.close()
+        worker = ServerProcess(url, tmp_path / "worker", ["worker"], **redis)
+        api = ServerProcess(url, tmp_path / "api", ["api", "--workers", "2"], **redis)
+        api.wait_until_ready()
+        yield Parts(url, redis, api, worker, key)
+        assert (api.end(), worker.end()) == (0, 0)
+
+
+def processes_of(server: ServerProcess) -> list[psutil.Process]:
+    """Those that answer: below the one that was started, without Python's own tracker of resources."""
+    return [child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_two_api_processes_share_the_work_and_their_figures_add_up(parts: Parts) -> None:
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        message_ids = list(clients.map(parts.send, range(SENDS)))
+    assert len(set(message_ids)) == SENDS
+    parts.wait_until_delivered(SENDS)
+    assert {parts.accepted() for _ in range(10)} == {SENDS}  # whichever of them answers
+
+
+def test_an_api_process_that_is_killed_is_started_again_and_the_others_go_on(parts: Parts) -> None:
+    parts.send(0)
+    first, second = processes_of(parts.api)
+    first.send_signal(signal.SIGKILL)
+    first.wait(10)
+    for number in range(1, 20):
+        parts.send(number)
+    until_s = time.monotonic() + STARTED_AGAIN_WITHIN_S
+    while len(processes_of(parts.api)) < 2 or parts.api.log.count('"serving"') < 3:
+        assert time.monotonic() < until_s, parts.api.log[-2_000:]
+        time.sleep(0.05)
+    second.send_signal(signal.SIGKILL)
+    second.wait(10)
+    for number in range(20, 40):
+        parts.send(number)
+    parts.wait_until_delivered(40)
+
+
+def test_what_is_queued_leaves_at_once_though_another_process_sends_it(parts: Parts) -> None:
+    parts.send(0)
+    parts.wait_until_delivered(1)
+    seconds = []
+    for number in range(1, 21):
+        asked_s = time.monotonic()
+        message_id = parts.send(number)
+        while (answer := httpx.get(f"{parts.api.address}/api/v1/messages/{message_id}", headers={"Authorization": f"Bearer {parts.key}"})
+               ).json()["data"]["status"] == "queued":
+            assert time.monotonic() - asked_s < 5
+        assert answer.status_code == 200
+        seconds.append(time.monotonic() - asked_s)
+    assert sorted(seconds)[len(seconds) // 2] < 0.15  # not found by looking, which is every 250 ms
+
+
+def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path, new_database: Callable[[str], str]) -> None:
+    for command, env, why in (
+            (["api", "--workers", "2"], {"REDIS_URL": ""}, "REDIS_URL: found nothing, with 2 API processes; allowed: redis://"),
+            (["api"], {"REDIS_URL": ""}, "REDIS_URL: found nothing, beside another API process of this database; allowed: redis://"),
+            (["api"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
+            (["worker"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
+            (["worker"], {}, "Another server or worker uses this database."),
+            (["serve"], {}, "Another server or worker uses this database.")):
+        refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})
+        assert refused.process.wait(30) == 1
+        assert refused.log.splitlines()[-1].startswith("heliograph: " + why), refused.log

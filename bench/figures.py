@@ -77,8 +77,10 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
     bulk_aims = (Aim(at_least=100_000 if on_postgresql else 50_000),)
     drain_aims = (Aim(at_least=5_000), Aim(times=2, of=_KANNEL_RECEIPTS)) if on_postgresql else (Aim(at_least=3_000),)
     beside_accept, beside_drain = ("limit.json", commits, "kannel.accept_queue"), ("limit.smpp_receipts", "kannel.drain")
+    two = (Figure(f"ours.accept_two.{kind}", "one-recipient sends, 64 connections, two API processes", "messages/s", beside_accept),)
     return (
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
+        *(two if on_postgresql else ()),
         Figure(f"ours.bulk.{kind}", "10,000-recipient sends, 4 connections", "recipients/s", (rows,), bulk_aims),
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),

@@ -10,6 +10,7 @@ from bench.databases import Databases, Place
 from bench.processes import NotMeasured, helper
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, Serving, outcome, serving, set_up
+from tests.services.redis import redis_server
 
 IDLE_S = 2.0
 WARM_RUNS_MAX = 15  # of a second each, until every key has been used twice
@@ -40,6 +41,18 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
             Reading(f"ours.idle_p99.{kind}", idle.p99_ms, idle.errors),
             _memory(kind, server),
         ]
+
+
+def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
+    """The same sends, answered by two API processes that count in Redis. What they queue waits, for nothing sends it."""
+    kind = databases.kind
+    with redis_server() as redis_url, set_up(conditions, databases) as place, serving(place, "api", "--workers", "2", redis_url=redis_url) as server:
+        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        warm = _warm(conditions, sends)
+        seen = load.run(sends, conditions.connections, conditions.seconds)
+        lost = {"lost": max(0, warm.answered + seen.answered - outcome(place).stored)}
+        detail = {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms}
+        return [Reading(f"ours.accept_two.{kind}", seen.per_s, together(seen.errors, warm.errors, lost), detail)]
 
 
 def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:

@@ -65,6 +65,9 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
     yield from of_ours("accept", "accept", ours.accept)
     for kind in databases:
         if isinstance(kind, PostgresDatabases):
+            yield Case("accept", "ours: accept in two processes", partial(ours.accept_two, conditions, kind))
+    for kind in databases:
+        if isinstance(kind, PostgresDatabases):
             yield Case("bulk", "limit: PostgreSQL", partial(limits.postgresql, conditions, kind))
         else:
             yield Case("bulk", "limit: SQLite", partial(limits.sqlite, conditions))

@@ -16,7 +16,7 @@ from bench.databases import Databases, Place
 from bench.processes import cpu_seconds, free_port, peak_resident_mib, resident_mib, started, wait_for_200
 from bench.reading import Conditions
 
-COMMAND = [str(Path(sys.executable).with_name("heliograph")), "serve"]
+HELIOGRAPH = str(Path(sys.executable).with_name("heliograph"))
 READY_WITHIN_S = 30.0
 SECRET_KEY = secrets.token_hex(32)  # of all servers of this run: databases are copied
 
@@ -65,18 +65,18 @@ def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
 
 
 @contextmanager
-def serving(place: Place) -> Iterator[Serving]:
-    """Runs `heliograph serve`; stopped by SIGTERM on leaving."""
+def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Serving]:
+    """Runs `heliograph serve`, or another command that listens; stopped by SIGTERM on leaving."""
     port, log = free_port(), place.data_dir / "serve.log"
     env = {
         "HELIOGRAPH_DATA_DIR": str(place.data_dir),
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
         "DATABASE_URL": place.url if place.kind == "postgresql" else "",
-        "REDIS_URL": "",
+        "REDIS_URL": redis_url,
         "PYTHONDONTWRITEBYTECODE": "",  # an installed program starts from compiled code
     }
     began = time.monotonic()
-    with started([*COMMAND, "--port", str(port)], log, env=env) as child:
+    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=env) as child:
         wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
         yield Serving(child.pid, port, time.monotonic() - began)
 

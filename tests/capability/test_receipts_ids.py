@@ -4,10 +4,20 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
-from heliograph.messages import learn_id_format, parked, rematch
+from heliograph.messages import CarrierFacts, learn_id_format, parked
+from heliograph.messages import rematch as rematch_parked
+from heliograph.messages.receipts import AS_IS
 from heliograph.messages.tables import carrier_refs
-from tests.capability.sending import House
+from tests.capability.sending import House, ScriptedLink
 from tests.factories import PHONE, awaited, phones
+
+
+async def rematch(house: House, id_format: str) -> int:
+    return await rematch_parked(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms())
+
+
+async def learnt(house: House, link: ScriptedLink) -> str | None:
+    return await learn_id_format(house.db, house.carrier_id, 0, link.turn.matched_as_is)
 
 
 @awaited
@@ -31,8 +41,8 @@ async def test_an_id_that_the_carrier_uses_anew_belongs_to_the_new_message(house
 
 @awaited
 @pytest.mark.parametrize(("answered", "printed", "id_format"), [
-    ("0000001F4A", "1f4a", "auto"), ("1f4a", "0000001F4A", "auto"), ("AbC-17", "abc-17", "auto"), ("0", "000", "auto"),
-    ("1f4a", "8010", "dec"), ("0000001F4A", "0000008010", "dec"), ("8010", "1F4A", "hex"), ("8010", "00001f4a", "hex"), ("x-1", "X-1", "dec")])
+    ("0000001F4A", "1f4a", "auto"), ("1f4a", "0000001F4A", "auto"), ("AbC-17", "AbC-17", "auto"), ("0", "000", "auto"),
+    ("1f4a", "8010", "dec"), ("0000001F4A", "0000008010", "dec"), ("8010", "1F4A", "hex"), ("8010", "00001f4a", "hex"), ("x-1", "x-1", "dec")])
 async def test_an_id_is_the_same_however_it_is_printed(house: House, answered: str, printed: str, id_format: str) -> None:
     await house.send()
     link = house.turn(id_format=id_format)
@@ -62,11 +72,11 @@ async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
     for k, submission in enumerate(link.submitted):
         link.answer(submission, ref=answers.format(first_id + 11 * k))
     for k, submission in enumerate(link.submitted):
-        assert await learn_id_format(house.db, house.carrier_id, 0) == (id_format if k >= enough else None)
+        assert await learnt(house, link) == (id_format if k >= enough else None)
         link.receive(prints.format(first_id + 11 * k), submission.recipient)
         await link.turn.once()
     assert house.statuses() == ["sent"] * 5
-    assert await rematch(house.db, house.carrier_id, id_format, 0, clock.now_ms()) == 5
+    assert await rematch(house, id_format) == 5
     assert house.statuses() == ["delivered"] * 5
     assert house.count(carrier_refs, carrier_refs.c.message_id.is_(None)) == 0
 
@@ -79,15 +89,16 @@ async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_ma
     for k in range(4):
         link.receive(str(7_000_000 + k), "233209999999")
     await link.turn.once()
-    assert await learn_id_format(house.db, house.carrier_id, 0) is None
-    assert await rematch(house.db, house.carrier_id, "dec", 0, clock.now_ms()) == 0
+    assert await learnt(house, link) is None
+    assert await rematch(house, "dec") == 0
     assert house.statuses() == ["sent"] * 5
     link.receive(f"{7_000_004:x}", link.submitted[4].recipient)
     await link.turn.once()
+    assert await learnt(house, link) == AS_IS
     for k, submission in enumerate(link.submitted[:4]):
         link.receive(str(7_000_000 + k), submission.recipient)
     await link.turn.once()
-    assert await learn_id_format(house.db, house.carrier_id, 0) is None
+    assert await learnt(house, link) is None
 
 
 @awaited
@@ -101,7 +112,7 @@ async def test_all_parked_receipts_are_read_anew_however_many_there_are(house: H
             await link.turn.once()
         link.receive(str(8_000_000 + k), submission.recipient)  # finds nothing, and hides nothing
     await link.turn.once()
-    assert await rematch(house.db, house.carrier_id, "dec", 0, clock.now_ms()) == 10
+    assert await rematch(house, "dec") == 10
     assert house.statuses() == ["delivered"] * 10
 
 
@@ -114,5 +125,5 @@ async def test_ids_of_one_digit_prove_no_base(house: House) -> None:
         link.receive(str(k), submission.recipient)
     await link.turn.once()
     assert house.statuses() == ["delivered"] * 9 + ["sent"] * 3
-    assert not link.turn.ids_match
-    assert await learn_id_format(house.db, house.carrier_id, 0) == "dec"
+    assert link.turn.matched_as_is == 0
+    assert await learnt(house, link) == "dec"

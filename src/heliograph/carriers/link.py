@@ -91,6 +91,7 @@ class Receipt:
     user_message_reference: int | None
     raw: bytes  # the short_message (or message_payload) octets, at most 1 KiB
     token: object  # the Link's own: which deliver_sm to answer, on which session
+    at_ms: int | None = None  # when it came, if that was not just now
 
 
 class LinkState(Enum):

@@ -46,6 +46,7 @@ class Carrier(NamedTuple):
     state_detail: str
     down_since_ms: int | None
     id_format: str | None  # once learnt
+    parked_read_as: str  # the format in which the receipts that found no message were last read
     created_at_ms: int
 
 
@@ -91,7 +92,7 @@ def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password
     if any(carrier.name == name for carrier in there):
         raise refused("name", f"must be new: there is a carrier {name}")
     carrier = Carrier(_new_id({carrier.id for carrier in there}), name, "smpp", dict(settings), draining=False, state=LinkState.CLOSED.value,
-                      state_detail="has not been started yet", down_since_ms=now_ms, id_format=None, created_at_ms=now_ms)
+                      state_detail="has not been started yet", down_since_ms=now_ms, id_format=None, parked_read_as="auto", created_at_ms=now_ms)
     tx.execute(carriers.insert().values(carrier._asdict() | {"settings": json.dumps(carrier.settings),
                                                               "password": encrypt(secret_key, _PURPOSE, password)}))
     return carrier

@@ -17,6 +17,8 @@ carriers = sa.Table(
     sa.Column("state_detail", sa.String(255), nullable=False),
     sa.Column("down_since_ms", sa.BigInteger, nullable=True),
     sa.Column("id_format", sa.String(16), nullable=True, comment="how its receipts print ids, once learnt"),
+    sa.Column("parked_read_as", sa.String(16), nullable=False, server_default="auto",
+              comment="the format in which the receipts that found no message were last read"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint("type IN ('smpp', 'simulator')", name="carriers_type"),
 )

@@ -11,9 +11,9 @@ from heliograph import messages
 from heliograph.base import clock, config, metrics, migrate
 from heliograph.base.db import Database
 from heliograph.base.faults import told
-from heliograph.carriers import LinkState, Routes, down_carriers, load_routes, remember_id_format
+from heliograph.carriers import LinkState, Routes, down_carriers, load_routes, remember_id_format, remember_parked_read_as
 from heliograph.entry.running import Running
-from heliograph.messages.receipts import AS_IS
+from heliograph.messages.receipts import AUTO
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
 SWEEP_S: Final = 1.0
@@ -95,25 +95,32 @@ class Sweeps:
     async def _settle(self, running: Running) -> None:
         """One carrier's doubts."""
         now_ms = clock.now_ms()
-        if running.turn.carrier.id_format == "auto":
+        if running.turn.carrier.id_format != running.carrier.parked_read_as:
+            await self._read_anew(running, now_ms)
+        if running.turn.carrier.id_format == AUTO:
             await self._learn(running, now_ms)
         await messages.match_doubts(self._db, running.turn.carrier, now_ms - PARKED_LOOK_BACK_MS, now_ms)
         resend = running.carrier.settings.get("in_doubt", "resend") == "resend"
         await messages.settle_doubts(self._db, running.carrier.id, now_ms, resend=resend)
 
     async def _learn(self, running: Running, now_ms: int) -> None:
-        """How a carrier's receipts print its ids is remembered once it has shown."""
-        carrier, turn, since_ms = running.carrier, running.turn, now_ms - RECEIPTS_KEPT_MS
-        id_format = AS_IS if turn.ids_match else await messages.learn_id_format(self._db, carrier.id, since_ms)
+        """How a carrier's receipts print its ids is remembered once it has shown. The next look reads the parked ones anew: by then no turn is
+        under way that parks as before."""
+        carrier, turn = running.carrier, running.turn
+        id_format = await messages.learn_id_format(self._db, carrier.id, now_ms - RECEIPTS_KEPT_MS, turn.matched_as_is)
         if id_format is None:
             return
         log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
-        await asyncio.to_thread(self._remember, carrier.id, id_format)
-        turn.carrier = replace(turn.carrier, id_format=id_format)  # before the parked ones are read: nothing parks in between
-        await messages.rematch(self._db, carrier.id, id_format, since_ms, now_ms)
+        await asyncio.to_thread(self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format))
+        turn.carrier = replace(turn.carrier, id_format=id_format)
 
-    def _remember(self, carrier_id: int, id_format: str) -> None:
-        self._db.transact(lambda tx: remember_id_format(tx, carrier_id, id_format))
+    async def _read_anew(self, running: Running, now_ms: int) -> None:
+        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps while no process ran."""
+        carrier = running.turn.carrier
+        found = await messages.rematch(self._db, carrier, now_ms)
+        log.info("carrier_receipts_read_anew", carrier=carrier.name, id_format=carrier.id_format, matched=found)
+        await asyncio.to_thread(self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format))
+        running.carrier = running.carrier._replace(parked_read_as=carrier.id_format)
 
 
 async def _alone(check: str, sweeping: Awaitable[None]) -> None:

@@ -14,7 +14,7 @@ from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
 from heliograph.messages import turn_sql
-from heliograph.messages.receipts import CarrierFacts
+from heliograph.messages.receipts import AUTO, CarrierFacts
 from heliograph.messages.settle import (
     RECIPIENT_DIGITS_AGREEING,
     Changes,
@@ -44,8 +44,6 @@ _WITHOUT: Final = """
     SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
     WHERE carrier_id = $1 AND ref IS NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
 _ALSO_SENT: Final = "SELECT 1 FROM messages WHERE account_id = $1 AND recipient = $2 AND status = 'sent' LIMIT 1"
-_FORGET_REF: Final = "DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2 AND message_id IS NULL"
-_FORGET_RECEIPT: Final = "DELETE FROM unmatched_receipts WHERE id = $1"
 
 
 class OnTheWire(NamedTuple):
@@ -110,7 +108,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
             return 0
         on_the_wire = [OnTheWire(*row) for row in await tx.fetch(_ON_THE_WIRE, carrier.id)]
         pairs = by_reference(parked, on_the_wire)
-        if carrier.id_format == "auto":  # a receipt with an id may be any message's yet, and only a last word needs no id to be remembered by
+        if carrier.id_format == AUTO:  # a receipt with an id may be any message's yet, and only a last word needs no id to be remembered by
             pairs = [(receipt, segment) for receipt, segment in pairs if not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS]
             left = [receipt for receipt in parked if not receipt.has_id]
         else:
@@ -186,9 +184,8 @@ async def _adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: in
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]  # not settled by its answer meanwhile
     said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
     with_id = sorted((receipt.place, segment.message_id, segment.parts) for receipt, segment in pairs if receipt.has_id)
-    if carrier.id_format == "auto":  # an id that was not matched proves nothing of how this carrier prints them
-        for place, _, _ in with_id:
-            await tx.fetch(_FORGET_REF, carrier.id, place)
+    if carrier.id_format == AUTO:  # an id that was not matched proves nothing of how this carrier prints them
+        await turn_sql.FORGET_REF.rows(tx, [(carrier.id, place) for place, _, _ in with_id])
     else:
         refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
         said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
@@ -199,7 +196,6 @@ async def _adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: in
         settle_answer(changes, Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED), was, receipt_needless=False)
         state, error = said[receipt.place]
         settle_receipt(changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms)
-        if not receipt.has_id:
-            await tx.fetch(_FORGET_RECEIPT, receipt.place)
+    await turn_sql.FORGET_RECEIPT.rows(tx, sorted((receipt.place,) for receipt, _ in pairs if not receipt.has_id))
     await store_changes(tx, carrier.id, changes)
     return len(pairs)

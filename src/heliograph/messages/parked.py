@@ -1,78 +1,171 @@
-"""Receipts whose id is printed in another base than the answers print it: learning it from evidence, and reading what is parked anew.
+"""Receipts and messages, matched by the carrier's id; what is parked because it matches none (yet), and what is learnt from it.
 
-What matches no message stays parked for 72 h; an answer that comes late still finds it, and so may a doubt (`doubts.py`).
+A receipt is a message's if the id is the answer's and the handset agrees. All others are parked for 72 h: where nobody has the id, in its
+row of carrier_refs, where an answer that comes late still finds it, and so may a doubt (`doubts.py`); where another message has it, in a row
+of their own, as they are printed. When it becomes known how the carrier prints its ids, all of them are read as if they came then.
 """
 
 import re
 from collections import defaultdict
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
+from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.carriers import ReceiptState
+from heliograph.carriers import Receipt, ReceiptState
 from heliograph.messages import turn_sql
-from heliograph.messages.receipts import canonical_of_receipt
-from heliograph.messages.settle import Changes, MessageRow, agrees, settle_receipt
+from heliograph.messages.receipts import AS_IS, AUTO, DEC, HEX, CarrierFacts, Ref, canonical_of_receipt, echo, upsert
+from heliograph.messages.settle import RECIPIENT_DIGITS_AGREEING, Changes, MessageRow, agrees, settle_receipt
 from heliograph.messages.store import store_changes
 
-PARKED_MAX: Final = 500  # looked at in one transaction, newest first
-EVIDENCE_MIN: Final = 3  # receipts whose id matches in another base, with the recipient agreeing, before the base is believed
-LONG_ID: Final = 10_000  # an id this large that matches in another base, with its recipient, is no coincidence: one is evidence enough
+PARKED_MAX: Final = 500  # in one transaction; of each kind, newest first, where they are only looked at
+EVIDENCE_MIN: Final = 3  # receipts that only one reading gives to a message of their handset, before that reading is believed
+LONG_ID: Final = 10_000  # of an id this large, or with letters, that is no coincidence: one is evidence enough
+MAJORITY: Final = 10  # and so many times what speaks for all other readings: of a message whose answer was lost, another reading may be found alone
+_LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
-_PARKED: Final = """
-    SELECT ref, recipient, receipt_state, receipt_error, created_at_ms FROM carrier_refs
+_LOOK_INTO_REFS: Final = """
+    SELECT coalesce(printed, ref), recipient FROM carrier_refs
     WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 ORDER BY created_at_ms DESC LIMIT $3"""
-_PARKED_BEFORE: Final = """
-    SELECT ref, recipient, receipt_state, receipt_error, created_at_ms FROM carrier_refs
-    WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 AND (created_at_ms, ref) < ($4, $5)
-    ORDER BY created_at_ms DESC, ref DESC LIMIT $3"""
-_KNOWN_REF: Final = """
-    SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = $1 AND r.ref = $2"""
-_ANY_MATCHED: Final = """
-    SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NOT NULL AND receipt_state IS NOT NULL AND length(ref) > 1 LIMIT 1"""
+_LOOK_INTO_RECEIPTS: Final = """
+    SELECT ref, recipient FROM unmatched_receipts
+    WHERE carrier_id = $1 AND ref IS NOT NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
+_UNANSWERED: Final = """
+    SELECT DISTINCT m.recipient FROM inflight i JOIN messages m ON m.id = i.message_id
+    WHERE i.carrier_id = $1 AND i.state <> 'claimed' AND m.recipient IS NOT NULL"""
+_PARKED_REFS: Final = "SELECT ref FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2"
+_PARKED_RECEIPTS: Final = """
+    SELECT id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, received_at_ms FROM unmatched_receipts
+    WHERE carrier_id = $1 AND ref IS NOT NULL AND receipt_state IS NOT NULL AND id > $2 ORDER BY id LIMIT $3"""
 
 
-async def learn_id_format(db: Database, carrier_id: int, since_ms: int) -> str | None:
-    """How this carrier's receipts print its ids, if the parked ones prove it: `dec` or `hex`; None while there is no proof."""
+class Matching(NamedTuple):
+    """What became of receipts whose id a message has."""
+
+    settled: int
+    foreign: list[Ref]  # none of that message's; or, while the format is not known, perhaps another's of the same handset
+    as_is: int  # evidence that receipts print ids as answers do
+
+
+async def match(tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: Changes) -> Matching:
+    """Settles the messages whose receipts are among these; the messages are locked."""
+    said = [ref for ref in refs if ref.state is not None and ref.message_id in changes.messages]
+    agreeing = [ref for ref in said if agrees(changes.messages[ref.message_id or ""].recipient, ref.recipient)]
+    unclear = await _unclear(tx, carrier.id, agreeing) if carrier.id_format == AUTO else frozenset()
+    settled = [ref for ref in agreeing if ref.ref not in unclear]
+    for ref in settled:
+        settle_receipt(changes.messages[ref.message_id or ""], ref.parts or 0, ReceiptState(ref.state), ref.error, changes.now_ms)
+    foreign: list[Ref] = []
+    if len(settled) < len(said):
+        own = {id(ref) for ref in settled}
+        latest = {ref.ref: ref for ref in said}  # what stands in the row
+        foreign = [ref for ref in latest.values() if id(ref) not in own]
+    as_is = sum(_weight(ref.ref, AS_IS) for ref in settled) if carrier.id_format == AUTO else 0
+    return Matching(len(settled), foreign, as_is)
+
+
+async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
+    """Those of which another reading, too, is the id of a message to the same handset; or may become it, when that is answered."""
+    others = {ref.ref: _readings(ref.ref) - {ref.ref} for ref in refs if _is_decimal(ref.ref) and len(ref.ref) > 1}
+    if not others:
+        return frozenset()
+    handsets = await _handsets(tx, carrier_id, set().union(*others.values()))
+    unanswered = await _unanswered(tx, carrier_id)
+    return frozenset(
+        ref.ref for ref in refs if ref.ref in others
+        and (any(other in handsets and agrees(handsets[other], ref.recipient) for other in others[ref.ref])
+             or (_weight(ref.ref, AS_IS) < EVIDENCE_MIN and ref.recipient is not None and ref.recipient % _LAST_DIGITS in unanswered)))
+
+
+async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
+    """Moves receipts out of the rows of messages that they are not of."""
+    places = sorted((carrier_id, ref.ref) for ref in foreign)
+    await echo(tx, carrier_id, foreign)
+    await turn_sql.PARK.rows(tx, [(*place, ids.raw_of_number(ids.new_number(now_ms)), now_ms) for place in places])
+    await turn_sql.CLEAR_REF.rows(tx, places)
+
+
+async def learn_id_format(db: Database, carrier_id: int, since_ms: int, matched_as_is: int = 0) -> str | None:
+    """How this carrier's receipts print its ids, if that is proven: by what is parked, or what has matched as it is; else None."""
     async with db.hot() as tx:
-        parked = await tx.fetch(_PARKED, carrier_id, since_ms, PARKED_MAX)
-        if not parked or await tx.fetch(_ANY_MATCHED, carrier_id):
-            return None  # ids have matched as they are: then no other base is believed
-        evidence: dict[str, int] = defaultdict(int)
-        for ref, recipient, *_ in parked:
-            for id_format in ("dec", "hex"):
-                other = canonical_of_receipt(ref, id_format)
-                known = await tx.fetch(_KNOWN_REF, carrier_id, other) if other != ref else []
-                if known and known[0][1] == recipient:
-                    evidence[id_format] += EVIDENCE_MIN if int(ref, 16 if id_format == "hex" else 10) >= LONG_ID else 1
-        proven = [id_format for id_format, weight in evidence.items() if weight >= EVIDENCE_MIN]
-        return proven[0] if len(evidence) == 1 and proven else None
+        parked = [(row[0], row[1]) for sql in (_LOOK_INTO_REFS, _LOOK_INTO_RECEIPTS)
+                  for row in await tx.fetch(sql, carrier_id, since_ms, PARKED_MAX) if row[1] is not None]
+        handsets = await _handsets(tx, carrier_id, {ref for printed, _ in parked for ref in _readings(printed)})
+        unanswered = await _unanswered(tx, carrier_id)
+    evidence: dict[str, int] = defaultdict(int, {AS_IS: matched_as_is})
+    for printed, recipient in parked:
+        refs = {id_format: canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
+        possible = [id_format for id_format, ref in refs.items() if handsets.get(ref) is not None and agrees(handsets[ref], recipient)]
+        if len(possible) == 1:
+            weight = _weight(refs[AS_IS], possible[0])
+            evidence[possible[0]] += weight if weight >= EVIDENCE_MIN or recipient % _LAST_DIGITS not in unanswered else 0
+    best = max(evidence, key=lambda id_format: evidence[id_format])
+    others = sum(evidence.values()) - evidence[best]
+    return best if evidence[best] >= max(EVIDENCE_MIN, MAJORITY * others) else None
 
 
-async def rematch(db: Database, carrier_id: int, id_format: str, since_ms: int, now_ms: int) -> int:
-    """All parked receipts, read anew once the carrier's format is known. Answers how many found their message."""
-    found, before = 0, (now_ms + 1, "")
+async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:
+    """All parked receipts, read anew in the carrier's format as it is now. Answers how many found their message."""
+    # first out of carrier_refs, all of them: the id of one, read anew, may be that of another one's row
+    while await _take_out(db, carrier.id, now_ms) == PARKED_MAX:
+        pass
+    found, after = 0, ids.raw_of_number(0)
     while True:
         async with db.hot() as tx:
-            parked = await tx.fetch(_PARKED_BEFORE, carrier_id, since_ms, PARKED_MAX, *before)
-            found += await _rematch(tx, carrier_id, id_format, parked, now_ms)
-        if len(parked) < PARKED_MAX:
+            rows = await tx.fetch(_PARKED_RECEIPTS, carrier.id, after, PARKED_MAX)
+            found += await _read_anew(tx, carrier, [row for row in rows if row[1] and row[1].isprintable()], now_ms)
+        if len(rows) < PARKED_MAX:
             return found
-        before = (parked[-1][4], parked[-1][0])
+        after = rows[-1][0]
 
 
-async def _rematch(tx: HotTx, carrier_id: int, id_format: str, parked: list[Any], now_ms: int) -> int:
-    moved = []
-    for ref, recipient, state, error, _ in parked:
-        other = canonical_of_receipt(ref, id_format) if re.fullmatch(r"[0-9a-f]+", ref) else ref
-        known = await tx.fetch(_KNOWN_REF, carrier_id, other) if other != ref else []
-        if known and agrees(known[0][1], recipient):
-            await tx.fetch("DELETE FROM carrier_refs WHERE carrier_id = $1 AND ref = $2", carrier_id, ref)
-            moved.append((carrier_id, other, recipient, state, error, now_ms))
-    found = await turn_sql.REF_OF_RECEIPT.rows(tx, sorted(moved))
-    rows = await turn_sql.lock_messages(tx, {row[1] for row in found if row[1]})
-    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
-    for _, message_id, parts, _, state, error in found:
-        settle_receipt(changes.messages[message_id], parts, ReceiptState(state), error, now_ms)
-    await store_changes(tx, carrier_id, changes)
-    return len(found)
+async def _take_out(db: Database, carrier_id: int, now_ms: int) -> int:
+    async with db.hot() as tx:
+        places = sorted((carrier_id, row[0]) for row in await tx.fetch(_PARKED_REFS, carrier_id, PARKED_MAX))
+        await turn_sql.PARK.rows(tx, [(*place, ids.raw_of_number(ids.new_number(now_ms)), now_ms) for place in places])
+        await turn_sql.FORGET_REF.rows(tx, places)
+    return len(places)
+
+
+async def _read_anew(tx: HotTx, carrier: CarrierFacts, rows: Sequence[Any], now_ms: int) -> int:
+    """As if they came now. What is foreign stays where it is; the others go where their ids are."""
+    arrived = [Receipt(ref, ReceiptState(state), error, None if recipient is None else str(recipient), sender, reference, b"", None, at_ms)
+               for _, ref, state, error, recipient, sender, reference, at_ms in rows]
+    refs = await upsert(tx, carrier.id, carrier.id_format, [], arrived, now_ms)
+    locked = await turn_sql.lock_messages(tx, {ref.message_id for ref in refs if ref.message_id})
+    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
+    matching = await match(tx, carrier, refs, changes)
+    foreign = {ref.ref for ref in matching.foreign}
+    await turn_sql.CLEAR_REF.rows(tx, sorted((carrier.id, ref) for ref in foreign))
+    await turn_sql.FORGET_RECEIPT.rows(tx, [(row[0],) for row in rows if canonical_of_receipt(row[1], carrier.id_format) not in foreign])
+    await store_changes(tx, carrier.id, changes)
+    return matching.settled
+
+
+async def _handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
+    """Of the ids that messages have: to which handset each is."""
+    return {row[0]: row[1] for row in await turn_sql.HANDSETS.rows(tx, [(carrier_id, ref) for ref in sorted(refs)])}
+
+
+async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
+    """The last digits of the handsets whose messages the carrier was given and has not answered: any id may become theirs."""
+    return {row[0] % _LAST_DIGITS for row in await tx.fetch(_UNANSWERED, carrier_id)}
+
+
+def _readings(printed: str) -> set[str]:
+    """What a receipt's id may be as an answer's."""
+    return {canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
+
+
+def _is_decimal(ref: str) -> bool:
+    return re.fullmatch(r"[0-9]+", ref, re.ASCII) is not None
+
+
+def _weight(ref: str, id_format: str) -> int:
+    """How much it proves that an id, read so, is one of the handset's. 0 to 9 are the same in all."""
+    if len(ref) == 1:
+        return 0
+    if id_format == AS_IS and not _is_decimal(ref):
+        return EVIDENCE_MIN
+    return EVIDENCE_MIN if int(ref, 16 if id_format == HEX else 10) >= LONG_ID else 1

@@ -1,8 +1,8 @@
 """Carriers' ids: submit answers and receipts meet here, whoever comes first, and however the carrier prints its ids.
 
-An id is kept in one canonical form: lower case, without leading zeros. Where a carrier's receipts print another base than its
-answers (its setting, or learnt from evidence: `parked.py`), the receipt's id is turned into the answer's. Nothing is ever tried
-in turn: decimal 100 is not hex 100.
+A number is kept in one canonical form, lower case and without leading zeros; every other id as it is printed. Where a carrier's receipts
+print another base than its answers (its setting, or learnt from evidence: `parked.py`), the receipt's id is turned into the answer's.
+Nothing is ever tried in turn: decimal 100 is not hex 100.
 """
 
 import re
@@ -16,11 +16,15 @@ from heliograph.carriers import Answer, Outcome, Receipt
 from heliograph.messages import turn_sql
 from heliograph.messages.states import FINAL_RECEIPTS
 
-AS_IS: Final = "as_is"  # a carrier's receipts print ids as its answers do; beside it there are dec and hex
+AUTO: Final = "auto"  # how a carrier's receipts print ids is not known yet
+AS_IS: Final = "as_is"  # as its answers do
+DEC: Final = "dec"  # decimal where its answers are hex
+HEX: Final = "hex"  # hex where they are decimal
 REF_MAX: Final = 65  # message_id of SMPP 3.4, 5.2.23
 ERROR_MAX: Final = 32  # these three: as wide as their columns
 SENDER_MAX: Final = 21
 RAW_OCTETS_MAX: Final = 1_024
+_NO_NUMBER: Final = re.compile(r"[^0-9a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class CarrierFacts:
     id: int
     name: str
     receipts: str = "all"  # all, last or none
-    id_format: str = "auto"  # how receipts print the carrier's ids: auto (not known yet), as_is, hex or dec
+    id_format: str = AUTO  # how receipts print the carrier's ids
 
 
 class Ref(NamedTuple):
@@ -42,26 +46,23 @@ class Ref(NamedTuple):
     recipient: int | None
     state: str | None
     error: str | None
+    receipt: Receipt | None = None  # that came now
 
 
 def canonical(ref: str) -> str:
     """An id as an answer printed it."""
-    return ref.strip().lower().lstrip("0")[:REF_MAX] or "0"
+    text = ref.strip()
+    return text[:REF_MAX] if _NO_NUMBER.search(text) else text.lower().lstrip("0")[:REF_MAX] or "0"
 
 
 def canonical_of_receipt(ref: str, id_format: str) -> str:
-    """An id as a receipt printed it: `dec`: decimal where the answers are hex; `hex`: hex where they are decimal; else as is."""
+    """The answer's id, of one that a receipt printed."""
     text = ref.strip()
-    if id_format == "dec" and re.fullmatch(r"[0-9]{1,40}", text, re.ASCII):
+    if id_format == DEC and re.fullmatch(r"[0-9]{1,40}", text, re.ASCII):
         return f"{int(text):x}"
-    if id_format == "hex" and re.fullmatch(r"[0-9a-fA-F]{1,32}", text, re.ASCII):
+    if id_format == HEX and re.fullmatch(r"[0-9a-fA-F]{1,32}", text, re.ASCII):
         return str(int(text, 16))
     return canonical(text)
-
-
-def tells_base(ref: str) -> bool:
-    """Whether an id would read otherwise in another base: 1 to 9 are the same in all."""
-    return len(ref) > 1
 
 
 async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[Answer], receipts: Sequence[Receipt], now_ms: int) -> list[Ref]:
@@ -76,13 +77,18 @@ async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[A
         tx, [(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
-    received = [Ref(*row) for row in await turn_sql.REF_OF_RECEIPT.rows(
-        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), now_ms)
+    received = [Ref(*row)._replace(receipt=readable[row[0]]) for row in await turn_sql.REF_OF_RECEIPT.rows(
+        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), receipt.at_ms or now_ms)
              for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
-    parked = [(carrier_id, ref.ref, _text(readable[ref.ref].sender, SENDER_MAX), readable[ref.ref].user_message_reference)
-              for ref in received if ref.message_id is None]
-    await turn_sql.ECHO.rows(tx, parked)
+    await echo(tx, carrier_id, [ref for ref in received if ref.message_id is None])
     return found + received
+
+
+async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
+    """Keeps what else is said by receipts that came now and found no message."""
+    await turn_sql.ECHO.rows(tx, [
+        (carrier_id, ref.ref, _text(ref.receipt.ref, REF_MAX), _text(ref.receipt.sender, SENDER_MAX),
+         ref.receipt.user_message_reference) for ref in refs if ref.receipt is not None])
 
 
 def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:

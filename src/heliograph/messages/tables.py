@@ -113,7 +113,8 @@ carrier_refs = sa.Table(
     sa.Column("recipient", sa.BigInteger, nullable=True, comment="as the receipt names it: a match needs it to agree"),
     sa.Column("receipt_state", sa.String(8), nullable=True),
     sa.Column("receipt_error", sa.String(32), nullable=True),
-    sa.Column("sender", sa.String(21), nullable=True, comment="this and the next: of a receipt whose answer has not come"),
+    sa.Column("printed", sa.String(65), nullable=True, comment="ref as the receipt prints it; this and the next two: while its answer has not come"),
+    sa.Column("sender", sa.String(21), nullable=True),
     sa.Column("user_message_reference", sa.Integer, nullable=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False, comment="when the answer gave it to its message, else when its receipt came"),
     sa.Index("carrier_refs_by_age", "created_at_ms"),  # for pruning; at the end of an index a row costs 1 µs
@@ -121,7 +122,8 @@ carrier_refs = sa.Table(
              sqlite_where=sa.text("message_id IS NULL")),
 )
 
-# Receipts that could not be read or carry no id: kept 72 h for the operator. Those that say what became of a message may settle a doubt.
+# Receipts that could not be read or carry no id, kept 72 h for the operator: those that say what became of a message may settle a doubt. And such
+# whose id, as it is read now, is another message's, or may be: they are read anew when it is known how their carrier prints ids.
 unmatched_receipts = sa.Table(
     "unmatched_receipts",
     metadata,

@@ -21,10 +21,10 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.base.outage import is_conflict, is_refusal
-from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, ReceiptState, Submission
-from heliograph.messages import claims, receipts, turn_sql
+from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submission
+from heliograph.messages import claims, parked, receipts, turn_sql
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.settle import Changes, InFlight, MessageRow, agrees, settle_answer, settle_receipt
+from heliograph.messages.settle import Changes, InFlight, MessageRow, settle_answer
 from heliograph.messages.store import store_changes
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
@@ -49,7 +49,7 @@ class Turn:
         self._buffer: deque[Submission] = deque()  # claimed, not yet written: parts of a message that is larger than the window
         self._outstanding: set[tuple[str, int]] = set()  # on the wire, or answered and the answer not yet stored
         self._events_max = EVENTS_MAX  # fewer while what the database refuses is singled out; nothing is claimed meanwhile
-        self.ids_match = False  # a receipt's id was an answer's id as it is: then no other base is looked for
+        self.matched_as_is = 0  # evidence that receipts print ids as answers do
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
         self.claiming = True  # not while stopping, nor while another server may have the queue
         self._wake = asyncio.Event()
@@ -225,11 +225,9 @@ class Turn:
             if answer.message_id in changes.messages:
                 needless = self.carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
                 settle_answer(changes, answer, ended.get((answer.message_id, answer.part, answer.attempt)), receipt_needless=needless)
-        for ref in refs:
-            row = changes.messages.get(ref.message_id or "")
-            if row is not None and ref.state is not None and agrees(row.recipient, ref.recipient):
-                self.ids_match |= receipts.tells_base(ref.ref)
-                settle_receipt(row, ref.parts or 0, ReceiptState(ref.state), ref.error, now_ms)
+        matching = await parked.match(tx, self.carrier, refs, changes)
+        self.matched_as_is += matching.as_is
+        await parked.park(tx, self.carrier.id, matching.foreign, now_ms)
         await store_changes(tx, self.carrier.id, changes)
 
     # what goes out

@@ -64,12 +64,48 @@ _REF_OF_RECEIPT_SQLITE: Final = """
             THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
     RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
 
-# What else a receipt says of its message: only a doubt may need it, so only receipts that found no message keep it.
+# What else a receipt says, and its id as it was printed: only a doubt or a changed format may need it, so only receipts that found no message
+# keep it.
 _ECHO: Final = """
-    UPDATE carrier_refs r SET sender = e.sender, user_message_reference = e.reference
-    FROM unnest($1::smallint[], $2::text[], $3::text[], $4::int[]) AS e (carrier_id, ref, sender, reference)
+    UPDATE carrier_refs r SET printed = e.printed, sender = e.sender, user_message_reference = e.reference
+    FROM unnest($1::smallint[], $2::text[], $3::text[], $4::text[], $5::int[]) AS e (carrier_id, ref, printed, sender, reference)
     WHERE r.carrier_id = e.carrier_id AND r.ref = e.ref"""
-_ECHO_SQLITE: Final = "UPDATE carrier_refs SET sender = ?3, user_message_reference = ?4 WHERE carrier_id = ?1 AND ref = ?2"
+_ECHO_SQLITE: Final = """
+    UPDATE carrier_refs SET printed = ?3, sender = ?4, user_message_reference = ?5 WHERE carrier_id = ?1 AND ref = ?2"""
+
+# A receipt that is none of its row's message, or that waits for a changed format, moves to a row of its own, as it was printed.
+_PARKED_COLUMNS: Final = "id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, raw, received_at_ms"
+_PARK: Final = f"""
+    INSERT INTO unmatched_receipts ({_PARKED_COLUMNS})
+    SELECT p.id, r.carrier_id, coalesce(r.printed, r.ref), r.receipt_state, r.receipt_error, r.recipient, r.sender, r.user_message_reference,
+           ''::bytea, CASE WHEN r.message_id IS NULL THEN r.created_at_ms ELSE p.at_ms END
+    FROM unnest($1::smallint[], $2::text[], $3::uuid[], $4::bigint[]) AS p (carrier_id, ref, id, at_ms)
+    JOIN carrier_refs r ON r.carrier_id = p.carrier_id AND r.ref = p.ref"""
+_PARK_SQLITE: Final = f"""
+    INSERT INTO unmatched_receipts ({_PARKED_COLUMNS})
+    SELECT ?3, carrier_id, coalesce(printed, ref), receipt_state, receipt_error, recipient, sender, user_message_reference, x'',
+           CASE WHEN message_id IS NULL THEN created_at_ms ELSE ?4 END
+    FROM carrier_refs WHERE carrier_id = ?1 AND ref = ?2"""
+_CLEAR_REF: Final = """
+    UPDATE carrier_refs r SET receipt_state = NULL, receipt_error = NULL, recipient = NULL, printed = NULL, sender = NULL,
+                              user_message_reference = NULL
+    FROM unnest($1::smallint[], $2::text[]) AS c (carrier_id, ref) WHERE r.carrier_id = c.carrier_id AND r.ref = c.ref"""
+_CLEAR_REF_SQLITE: Final = """
+    UPDATE carrier_refs SET receipt_state = NULL, receipt_error = NULL, recipient = NULL, printed = NULL, sender = NULL,
+                            user_message_reference = NULL
+    WHERE carrier_id = ?1 AND ref = ?2"""
+_FORGET_REF: Final = """
+    DELETE FROM carrier_refs r USING unnest($1::smallint[], $2::text[]) AS f (carrier_id, ref)
+    WHERE r.carrier_id = f.carrier_id AND r.ref = f.ref AND r.message_id IS NULL"""
+_FORGET_REF_SQLITE: Final = "DELETE FROM carrier_refs WHERE carrier_id = ? AND ref = ? AND message_id IS NULL"
+_FORGET_RECEIPT: Final = "DELETE FROM unmatched_receipts u USING unnest($1::uuid[]) AS f (id) WHERE u.id = f.id"
+_FORGET_RECEIPT_SQLITE: Final = "DELETE FROM unmatched_receipts WHERE id = ?"
+
+_HANDSETS: Final = """
+    SELECT r.ref, m.recipient FROM unnest($1::smallint[], $2::text[]) AS k (carrier_id, ref)
+    JOIN carrier_refs r ON r.carrier_id = k.carrier_id AND r.ref = k.ref JOIN messages m ON m.id = r.message_id"""
+_HANDSETS_SQLITE: Final = """
+    SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = ? AND r.ref = ?"""
 
 _MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,
     error_code, error_message"""
@@ -179,7 +215,12 @@ END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (messag
 DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
 REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
 REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
-ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, sender, user_message_reference)
+ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, printed, sender, user_message_reference)
+PARK: Final = _Statement(_PARK, _PARK_SQLITE)  # (carrier_id, ref, id of the new row, now_ms)
+CLEAR_REF: Final = _Statement(_CLEAR_REF, _CLEAR_REF_SQLITE)  # (carrier_id, ref) whose receipt goes
+FORGET_REF: Final = _Statement(_FORGET_REF, _FORGET_REF_SQLITE)  # (carrier_id, ref) without a message
+FORGET_RECEIPT: Final = _Statement(_FORGET_RECEIPT, _FORGET_RECEIPT_SQLITE)  # id of unmatched_receipts
+HANDSETS: Final = _Statement(_HANDSETS, _HANDSETS_SQLITE)  # (carrier_id, ref) → (ref, its message's recipient) of those that have one
 OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 RESENT: Final = _Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns

@@ -8,13 +8,15 @@ from heliograph.carriers import SIMULATOR_ID
 from heliograph.entry.dispatch import Dispatch
 from heliograph.messages import CarrierFacts, Turn
 from heliograph.messages.tables import inflight
-from tests.capability.sending import House, ScriptedLink
+from tests.capability.sending import House, ScriptedLink, only_worker
 from tests.factories import SECRET_KEY, awaited, open_route, phones
 
 DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 
 
 def dispatch(house: House, worker: int) -> Dispatch:
+    """Of a process that begins, after all others have died."""
+    only_worker(house.db, worker)
     return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), worker, house.queue)
 
 
@@ -59,6 +61,7 @@ async def test_submissions_that_died_with_their_process_are_made_again_at_once(h
     await house.send([*phones(3, first=100), FAILING])
     await house.send(DELIVERED, kind="otp")
     facts = CarrierFacts(SIMULATOR_ID, "simulator")
+    only_worker(house.db, 1)
     turn = Turn(house.db, facts, 1, lambda state, detail: None)
     turn.link = ScriptedLink(turn, 100)
     await turn.once()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from heliograph.base.db import Database
@@ -66,8 +67,9 @@ def parts(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
         worker = ServerProcess(url, tmp_path / "worker", ["worker"], **redis)
         api = ServerProcess(url, tmp_path / "api", ["api", "--workers", "2"], **redis)
         api.wait_until_ready()
+        api.wait_for_event("serving", STARTED_AGAIN_WITHIN_S, times=2)
         yield Parts(url, redis, api, worker, key)
-        assert (api.end(), worker.end()) == (0, 0)
+        assert (api.end(), worker.end()) in ((0, 0), (-signal.SIGKILL, 0))
 
 
 def processes_of(server: ServerProcess) -> list[psutil.Process]:
@@ -101,6 +103,29 @@ def test_an_api_process_that_is_killed_is_started_again_and_the_others_go_on(par
     parts.wait_until_delivered(40)
 
 
+def test_an_api_process_that_starts_while_the_database_is_busy_is_started_until_it_can(parts: Parts) -> None:
+    with psycopg.connect(parts.url) as holder:
+        holder.execute("LOCK TABLE config IN ACCESS EXCLUSIVE MODE")
+        killed = processes_of(parts.api)[0]
+        killed.send_signal(signal.SIGKILL)
+        killed.wait(10)
+        until_s = time.monotonic() + STARTED_AGAIN_WITHIN_S
+        while parts.api.log.count('"api_process_ended"') < 2:  # the one that was killed, and one that could not start
+            assert time.monotonic() < until_s, parts.api.log[-2_000:]
+            time.sleep(0.05)
+    parts.api.wait_until_ready()
+    parts.send(0)
+    parts.wait_until_delivered(1)
+    assert "Traceback" not in parts.api.log
+
+
+def test_api_processes_end_with_the_one_that_starts_them(parts: Parts, tmp_path: Path) -> None:
+    orphans = processes_of(parts.api)
+    parts.api.process.kill()
+    parts.api.process.wait(10)
+    assert psutil.wait_procs(orphans, timeout=15)[1] == []
+
+
 def test_what_is_queued_leaves_at_once_though_another_process_sends_it(parts: Parts) -> None:
     parts.send(0)
     parts.wait_until_delivered(1)
@@ -122,6 +147,7 @@ def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path,
             (["api"], {"REDIS_URL": ""}, "REDIS_URL: found nothing, beside another API process of this database; allowed: redis://"),
             (["api"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
             (["worker"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
+            (["api"], {"DATABASE_URL": f"{parts.url}_none"}, "The database refused: "),
             (["worker"], {}, "Another server or worker uses this database."),
             (["serve"], {}, "Another server or worker uses this database.")):
         refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})

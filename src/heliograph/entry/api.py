@@ -7,15 +7,15 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import parent_process
 from typing import Final
 
 import structlog
 import uvloop
-from sqlalchemy.exc import OperationalError
 
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
@@ -23,7 +23,7 @@ from heliograph.entry import logs
 from heliograph.entry.app import App
 from heliograph.entry.listening import address_of, answer, listening
 from heliograph.entry.only_server import RETRY_S, TRIES, require_schema, tune_collector
-from heliograph.entry.siblings import Siblings
+from heliograph.entry.siblings import HOPELESS, Siblings
 from heliograph.entry.waking import Teller
 
 API_LOCK: Final = 0x48454C41  # shared by API processes that count requests together; one that counts alone has it to itself
@@ -38,10 +38,22 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     if workers > 1 and not settings.redis_url:
         raise _needs_redis(f"nothing, with {workers} API processes")
+    _reach(settings)
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
         address = address_of(host, listener.getsockname()[1])
         return Siblings(workers, _process, (replace(settings, base_url=settings.base_url or address), listener)).run()
+
+
+def _reach(settings: Settings) -> None:
+    """Raises SettingError; OperationalError, which says why, when the database cannot be reached."""
+    db = Database(settings.database_url)
+    try:
+        with db.engine.connect():
+            pass
+        require_schema(db)
+    finally:
+        db.close()
 
 
 def _needs_redis(found: str) -> SettingError:
@@ -52,8 +64,12 @@ def _process(settings: Settings, listener: socket.socket) -> None:
     logs.set_up(settings)
     try:
         uvloop.run(_answer(settings, listener))
-    except (SettingError, OperationalError) as error:
-        sys.exit(f"heliograph: {str(error).splitlines()[0]}")
+    except SettingError as error:
+        sys.stderr.write(f"heliograph: {error}\n")
+        sys.exit(HOPELESS)
+    except ServiceError as error:  # the database was away for a moment: another start is worth it
+        sys.stderr.write(f"heliograph: {error}\n")
+        sys.exit(1)
 
 
 async def _answer(settings: Settings, listener: socket.socket) -> None:
@@ -96,8 +112,11 @@ async def _take(lock: AdvisoryLock, settings: Settings) -> None:
 
 
 async def _keep(lease: Lease, app: App) -> None:
-    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away."""
-    while True:
+    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away. Ends when the process
+    that starts it again is gone: then nobody would, and its place on the socket is wanted."""
+    parent = parent_process()
+    assert parent is not None
+    while parent.is_alive():
         app.limiter.share_with(lease.count(KIND))
         await asyncio.sleep(LOOK_S)
         try:

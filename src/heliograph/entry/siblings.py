@@ -13,14 +13,14 @@ import structlog
 
 AGAIN_S: Final = 1.0  # before one that ended is started again
 POLL_S: Final = 0.2
+HOPELESS: Final = 3  # what it was told cannot be
 GONE_WITHIN_S: Final = 30.0  # after SIGTERM
 
 log = structlog.get_logger(__name__)
 
 
 class Siblings:
-    """`count` processes that run `target(*args)`. An exit with status 0 or by a signal is followed by another start; any other status says
-    that starting again would not help, and ends them all."""
+    """`count` processes that run `target(*args)`. One that ends is started again, unless its exit status is HOPELESS: that ends them all."""
 
     def __init__(self, count: int, target: Callable[..., None], args: tuple[Any, ...]) -> None:
         self._context = multiprocessing.get_context("spawn")
@@ -37,8 +37,8 @@ class Siblings:
             for place, process in enumerate(self._processes):
                 if self._stopping or process.exitcode is None:
                     continue
-                if process.exitcode > 0:
-                    return self._end(process.exitcode)
+                if process.exitcode == HOPELESS:
+                    return self._end(1)
                 log.warning("api_process_ended", process=process.pid, status=process.exitcode)
                 time.sleep(AGAIN_S)
                 self._processes[place] = self._start()

@@ -5,6 +5,7 @@ import signal
 
 import structlog
 import uvloop
+from prometheus_client import start_http_server
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
@@ -20,11 +21,20 @@ __all__ = ["AlreadyServed", "Retired", "run"]
 log = structlog.get_logger(__name__)
 
 
-def run(settings: Settings) -> None:
-    """Works until SIGTERM or SIGINT. Raises AlreadyServed, Retired, SettingError."""
+def run(settings: Settings, metrics_port: int | None) -> None:
+    """Works until SIGTERM or SIGINT. `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, Retired, SettingError."""
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
+    if metrics_port is not None:
+        _show_metrics(metrics_port)
     uvloop.run(_work(settings))
+
+
+def _show_metrics(port: int) -> None:
+    try:
+        start_http_server(port, "127.0.0.1")
+    except OSError as error:
+        raise SettingError("--metrics-port", f"{port} ({error.strerror})", "a free port of this machine") from error
 
 
 async def _work(settings: Settings) -> None:

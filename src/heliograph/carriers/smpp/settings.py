@@ -1,5 +1,6 @@
 """What an operator says about an SMPP carrier."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -63,7 +64,7 @@ class SmppSettings:
                 raise ValueError(f"{name}: {getattr(self, name)} (allowed: 1..{most})")
         if not self.host:
             raise ValueError("host: empty (allowed: a host name or an address)")
-        if self.tps is not None and self.tps < 0:
+        if self.tps is not None and not (math.isfinite(self.tps) and self.tps >= 0):
             raise ValueError(f"tps: {self.tps} (allowed: more than 0, or 0 for unlimited)")
         for name in ("system_id", "password", "system_type"):
             if not _is_octet_string(getattr(self, name)):

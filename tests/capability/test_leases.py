@@ -54,6 +54,13 @@ def test_who_has_not_looked_for_long_retires_nobody_by_what_he_saw_before(db: Da
     assert (stopped.count("api"), living.count("api")) == (2, 2)
 
 
+def test_who_sends_is_not_retired_by_those_who_accept(db: Database) -> None:
+    worker, api = begun(db, "worker"), begun(db)
+    looks_for(api, 60)
+    assert api.count("worker") == 1
+    worker.look()
+
+
 def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
     api, server = begun(db), begun(db, "serve")
     worker = Lease(db, "worker")

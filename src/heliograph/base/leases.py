@@ -65,7 +65,7 @@ class Lease:
         self._read()
 
     def look(self) -> None:
-        """Shows itself when it is time, sees who else does, and retires who does not.
+        """Shows itself when it is time, sees who else does, and retires who does not, of its own kind: who sends is known to live by its lock.
 
         Raises Retired when this process's own row is gone, Unavailable when the database is."""
         if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2:
@@ -73,7 +73,7 @@ class Lease:
         self._read()
         now_s = clock.monotonic_s()
         for epoch, peer in list(self._peers.items()):
-            if epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S:
+            if peer.kind == self._kind and epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S:
                 self._retire(epoch, peer)
 
     def end(self) -> None:

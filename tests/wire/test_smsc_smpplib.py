@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import smpplib.client  # type: ignore[import-untyped]
-import smpplib.consts  # type: ignore[import-untyped]
-import smpplib.exceptions  # type: ignore[import-untyped]
-import smpplib.gsm  # type: ignore[import-untyped]
+import smpplib.client  # type: ignore[import-untyped]  # it has no types
+import smpplib.consts  # type: ignore[import-untyped]  # it has no types
+import smpplib.exceptions  # type: ignore[import-untyped]  # it has no types
+import smpplib.gsm  # type: ignore[import-untyped]  # it has no types
 
 from tests.wire.smsc_process import SmscProcess, repeat_until, running
 

@@ -91,7 +91,7 @@ class Dispatch:
                     log.error("carriers_not_reconciled", **told(error))
 
     async def _reconcile(self) -> None:
-        """Begins what has to change, each carrier for itself: one that drains for 20 s does not hold up the others."""
+        """Begins what has to change, each carrier for itself: one that drains does not hold up the others."""
         epoch = self._cache.epoch
         wanted = {carrier.id: (carrier, connection) for carrier, connection in await asyncio.to_thread(self._load)}
         for carrier_id in self._running.keys() | wanted.keys():

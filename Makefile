@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services lint test check crash bench docs lock clean
+.PHONY: help demo install services lint test check crash faults bench docs lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -24,7 +24,7 @@ demo: .venv/installed-runtime ## Install, then run the service with a ready acco
 install: .venv/installed-dev ## Only install: uv in .tools, the locked dependencies and tools in .venv
 	@echo "Installed in .venv; next: make demo, make test, or make help"
 
-services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, curl); as root, install what is missing
+services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, libfaketime, curl); as root, install what is missing
 	@$(BIN)/python -m tests.services
 
 lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports
@@ -39,6 +39,9 @@ check: lint test ## Exactly what CI runs: lint and test
 
 crash: .venv/installed-dev services ## Kill a server under load 20 times on each database (ROUNDS=200: more), and say what became of every message
 	@HELIOGRAPH_TEST_CRASH_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/crash/test_kill_serve.py
+
+faults: .venv/installed-dev services ## Do every fault of the matrix to real processes, in its long form, and print what was lost, repeated, and how long it took
+	@$(BIN)/python -m tests.faults $(ARGS)
 
 bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
 	@$(BIN)/python -m bench $(ARGS)

@@ -21,6 +21,7 @@ class ServerProcess:
 
     def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), **env: str) -> None:
         port = free_port()
+        self.name = command[0]
         self.address = f"http://127.0.0.1:{port}"
         self._log = data_dir / f"{command[0]}.log"
         listening = () if command[0] == "worker" else ("--port", str(port))

@@ -1,0 +1,207 @@
+"""The house under test: real processes on a real database, carriers behind proxies, clients who remember what they were promised."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import inflight, messages
+from tests.books import assert_books_agree
+from tests.crash.checker import unsettled
+from tests.crash.processes import HELIOGRAPH, ServerProcess
+from tests.factories import SECRET_KEY, issue_key, open_account, open_carrier
+from tests.faults.carriers import CarrierUnderTest
+from tests.faults.clients import Clients
+from tests.faults.proxy import Proxy
+
+CREDITS: Final = 1_000_000
+SETTLED_WITHIN_S: Final = 60.0
+ALONE: Final = (("serve",),)
+PARTS: Final = (("api", "--workers", "2"), ("worker",))
+
+
+class Seen(NamedTuple):
+    """What a row of the matrix shows for one database."""
+
+    messages: int
+    lost: int
+    repeated: int
+    failed: int
+    recovered_s: float | None
+    how: str
+
+
+class House:
+    """`carrier` and `start` it, send with `clients`, do the fault, `settle`, and end with `holds`."""
+
+    def __init__(self, kind: str, url: str, redis_url: str, directory: Path) -> None:
+        self.kind = kind
+        self.db = Database(url)
+        self.directory = directory
+        self.carriers: dict[str, CarrierUnderTest] = {}
+        self.servers: list[ServerProcess] = []
+        self.env = {"REDIS_URL": redis_url} if kind == "postgresql" else {}  # of all processes; a test adds what it likes before `start`
+        self.seen: Seen | None = None
+        self._url = url
+        self._url_of_processes = url
+        self._proxies: list[Proxy] = []
+        self._data = directory / "data"
+        self.clients = Clients(lambda: self.api.address, issue_key(self.db, open_account(self.db, credits=CREDITS)))
+
+    # --- building it
+
+    def carrier(self, *options: str, name: str = "carrier", prefix: str = "", script: str = "", **settings: Any) -> CarrierUnderTest:
+        """An SMSC with these options (`heliograph smsc --help`) and script; numbers with the prefix go there. `settings`: of the carrier."""
+        made = self.carriers[name] = CarrierUnderTest(name, self.directory, options, script)
+        made.id = open_carrier(self.db, name, port=made.proxy.port, prefix=prefix, **settings)
+        return made
+
+    def database_proxy(self) -> Proxy:
+        """Before `start`: one that stands between the processes and PostgreSQL."""
+        parts = urlsplit(self._url)
+        proxy = self._proxy(parts.port or 5432, parts.hostname)
+        self._url_of_processes = parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@127.0.0.1:{proxy.port}".lstrip("@")).geturl()
+        return proxy
+
+    def redis_proxy(self) -> Proxy:
+        """Before `start`: one that stands between the processes and Redis."""
+        parts = urlsplit(self.env["REDIS_URL"])
+        proxy = self._proxy(parts.port or 6379, parts.hostname)
+        self.env["REDIS_URL"] = parts._replace(netloc=f"127.0.0.1:{proxy.port}").geturl()
+        return proxy
+
+    def _proxy(self, port: int, host: str | None) -> Proxy:
+        self._proxies.append(Proxy(port, host or "127.0.0.1").__enter__())
+        return self._proxies[-1]
+
+    def start(self, commands: Sequence[Sequence[str]] = ()) -> None:
+        """On SQLite everything in one process; on PostgreSQL the API in two and what sends in a third. Waits until it answers and is bound."""
+        for command in commands or (ALONE if self.kind == "sqlite" else PARTS):
+            self.run(*command)
+        self.api.wait_until_ready()
+
+    def run(self, *command: str) -> ServerProcess:
+        """One process more: `run("worker")`. Its log has its place and number for a name."""
+        directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
+        self.servers.append(ServerProcess(self._url_of_processes, directory, command, **self.env))
+        return self.servers[-1]
+
+    @property
+    def api(self) -> ServerProcess:
+        """The newest process that answers requests."""
+        return next(server for server in reversed(self.servers) if server.name in ("serve", "api"))
+
+    @property
+    def sender(self) -> ServerProcess:
+        """The newest process that sends."""
+        return next(server for server in reversed(self.servers) if server.name in ("serve", "worker"))
+
+    # --- looking at it
+
+    def command(self, *words: str, status: int = 0) -> Any:
+        """What `heliograph … --json` prints, decoded; None when nothing."""
+        done = self._run(words)
+        assert done.returncode == status, f"{words}: {done.returncode}, {done.stderr}"
+        return json.loads(done.stdout) if done.stdout else None
+
+    def _run(self, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        env = {**os.environ, "DATABASE_URL": self._url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY}
+        return subprocess.run([HELIOGRAPH, *words, "--data-dir", self._data, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, env=env, timeout=120)
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """What the API says of it."""
+        answer = httpx.get(f"{self.api.address}/api/v1/messages/{message_id}", headers=self.clients.headers, timeout=30)
+        return dict(answer.raise_for_status().json()["data"])
+
+    def count(self, status: str) -> int:
+        """How many messages have it."""
+        with self.db.read() as tx:
+            return int(tx.execute(sa.select(sa.func.count()).where(messages.c.status == status)).scalar_one())
+
+    def in_doubt(self) -> int:
+        """How many segments are."""
+        with self.db.read() as tx:
+            return int(tx.execute(sa.select(sa.func.count()).select_from(inflight).where(inflight.c.state == "in_doubt")).scalar_one())
+
+    def until(self, condition: Callable[[], object], what: str, within_s: float = 20.0) -> float:
+        """Waits for it; how many seconds that took."""
+        began_s = time.monotonic()
+        while not condition():
+            assert time.monotonic() - began_s < within_s, f"not within {within_s} s: {what}"
+            time.sleep(0.02)
+        return time.monotonic() - began_s
+
+    # --- moving time
+
+    def age_doubts(self) -> None:
+        """What is in doubt was so for as long as it takes to be sent once more (120 s): moved, not waited for."""
+        with self.db.write() as tx:
+            tx.execute(sa.update(inflight).where(inflight.c.state == "in_doubt").values(since_ms=clock.now_ms() - RESEND_AFTER_MS))
+
+    # --- its end
+
+    def settle(self, within_s: float = SETTLED_WITHIN_S) -> float:
+        """Until every accepted message has its last state; how many seconds that took."""
+        return self.until(lambda: not unsettled(self.db), f"all settled; {self.sender.log[-2_000:]}", within_s)
+
+    def holds(self, *, repeated_max: int = 0, failed: int = 0, recovered_s: float | None = None, how: str) -> Seen:
+        """The end of each row: settles, stops the processes in order, and has the checker look. `repeated_max`: the row's bound; `failed`: how many
+        messages are to have failed; `recovered_s`: from the fault's end, or from its beginning where it must be found, until what `how` says."""
+        self.clients.ask_again()
+        self.settle()
+        self.stop()
+        assert not self.clients.wrong, self.clients.wrong[:3]
+        assert self.clients.accepted, "nothing was sent"
+        lost, repeated = self._checked()
+        seen = self.seen = Seen(len(self.clients.accepted), lost, repeated, self.count("failed"), recovered_s, how)
+        assert (seen.lost, seen.failed) == (0, failed), seen
+        assert seen.repeated <= repeated_max, seen
+        return seen
+
+    def _checked(self) -> tuple[int, int]:
+        """How many accepted messages are lost, and how many segments a carrier took again: as the SMSC's own log and the database have it."""
+        assert_books_agree(self.db)
+        assert self.command("ledger", "verify")["proven"] is True
+        with self.db.read() as tx:
+            rows = {str(row.recipient): row for row in tx.execute(sa.select(messages)) if row.recipient}
+        lost = 0
+        submitted = {submit["recipient"]: set[int]() for carrier in self.carriers.values() for submit in carrier.submits()}
+        for carrier in self.carriers.values():
+            for submit in carrier.submits():
+                submitted[submit["recipient"]].add(submit["part"])
+        for order in self.clients.accepted.values():
+            row = rows.get(order.recipient)
+            if row is None or (row.status == "delivered" and len(submitted.get(order.recipient, ())) != row.segments):
+                lost += 1
+        assert set(submitted) <= set(rows), "a carrier got what nobody sent"
+        assert len(rows) == len(self.clients.accepted), "one request, two messages"
+        return lost, sum(carrier.repeated() for carrier in self.carriers.values())
+
+    def stop(self) -> None:
+        """All processes that still run, in order; each must end well."""
+        for server in reversed(self.servers):
+            if server.process.poll() is None:
+                assert server.end() == 0, server.log[-2_000:]
+
+    def close(self) -> None:
+        """Whatever is left, by force."""
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.process.kill()
+                server.process.wait()
+        for carrier in self.carriers.values():
+            carrier.close()
+        for proxy in self._proxies:
+            proxy.__exit__()
+        self.db.close()

@@ -1,0 +1,112 @@
+"""The rows of the fault matrix, and what tests have shown of each."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+RESULTS: Final = os.environ.get("HELIOGRAPH_TEST_FAULTS_RESULTS", "")  # a file to append to; empty: results are kept nowhere
+LONG: Final = os.environ.get("HELIOGRAPH_TEST_FAULTS", "quick") == "long"
+
+WINDOW: Final = "≤ window"
+
+
+class Row(NamedTuple):
+    """A fault, and what it may cost."""
+
+    number: int
+    fault: str
+    must_hold: str
+    repeated: str
+    databases: tuple[str, ...] = ("sqlite", "postgresql")
+
+
+_BOTH: Final = ("sqlite", "postgresql")
+_SEVERAL: Final = ("postgresql",)  # several processes need it
+
+ROWS: Final = (
+    Row(1, "API process killed at any point of a request", "no 200 without its rows; a retry with the same key replays", "0"),
+    Row(2, "worker killed before submitting", "picked up again within 45 s", "0", _SEVERAL),
+    Row(3, "carrier process killed after submit, before its answer is stored", "in doubt, charged once", WINDOW),
+    Row(4, "carrier process stopped 90 s, then continued", "others go on; its stale writes are refused", WINDOW, _SEVERAL),
+    Row(5, "two carrier processes on one carrier", "each message once; together within the rate", "0", _SEVERAL),
+    Row(6, "SIGTERM under load, rolling restart", "0 failed requests, window emptied, unbind sent", "0", _SEVERAL),
+    Row(7, "PostgreSQL killed and restarted", "503 within 2 s, recovery within 10 s", WINDOW, _SEVERAL),
+    Row(8, "reply to COMMIT lost", "run again with the same ids", "0", _SEVERAL),
+    Row(9, "serialization failure, deadlock", "retried, at most 5 times", "0", _SEVERAL),
+    Row(10, "disk full", "503, no 200; goes on when there is space", "0"),
+    Row(11, "Redis gone or flushed", "no effect on money or messages; the limiter counts in the process", "0", _SEVERAL),
+    Row(12, "clock moved an hour", "no early expiry, no burst of retries", "0"),
+    Row(13, "SMSC down 30 min", "backoff 1 to 60 s with jitter, validity kept, nothing dropped", "0"),
+    Row(14, "SMSC answers in 30 s", "the window holds; other carriers unaffected", "0"),
+    Row(15, "ESME_RTHROTTLED or RMSGQFUL on half of all", "slows down; nothing dropped or charged twice", "0"),
+    Row(16, "connection reset with a full window", "in doubt, charged once", WINDOW),
+    Row(17, "half-open connection", "found by enquire_link within 40 s", WINDOW),
+    Row(18, "answer after our timeout", "adopts the attempt", "≤ 1"),
+    Row(19, "receipt before submit_sm_resp", "parked, then matched", "0"),
+    Row(20, "one receipt 1,000 times", "1 change, 1 event", "0"),
+    Row(21, "DELIVRD, then ACCEPTD", "the terminal state sticks", "0"),
+    Row(22, "part 2 of 3 fails", "failed, never delivered first", "0"),
+    Row(23, "malformed PDUs: length 0, 15, 2^31; bad TLV; unknown command", "nack or close; memory flat; other binds unaffected", "0"),
+    Row(24, "wrong password, already bound", "slow retry, visible to the operator", "0"),
+)
+
+
+class Result(NamedTuple):
+    """One test of a row, as it ended. What it has `seen` is a house.Seen, or nothing when it failed before."""
+
+    row: int
+    database: str
+    test: str
+    held: bool
+    seconds: float
+    seen: dict[str, Any]
+
+
+def quick_or_long(quick: float, long: float) -> float:
+    """How long, or how many: `make test` has a few seconds for a row, `make faults` has minutes."""
+    return long if LONG else quick
+
+
+def add(result: Result) -> None:
+    """Keeps it, if there is a file for it."""
+    if RESULTS:
+        with Path(RESULTS).open("a") as file:
+            file.write(json.dumps(result._asdict(), ensure_ascii=False) + "\n")
+
+
+def read(file: Path) -> list[Result]:
+    return [Result(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def missing(results: list[Result]) -> list[str]:
+    """What the matrix lacks, or has not held: a line for each."""
+    wrong = []
+    for row in ROWS:
+        for database in row.databases:
+            of_row = [result for result in results if (result.row, result.database) == (row.number, database)]
+            if not of_row:
+                wrong.append(f"row {row.number} on {database}: no result")
+            wrong += [f"row {row.number} on {database}: {result.test} failed" for result in of_row if not result.held]
+    return wrong
+
+
+def table(results: list[Result]) -> str:
+    """All rows, also those without a result, as a table of Markdown."""
+    lines = ["| # | fault | on | messages | lost | repeated | allowed | recovered | how it was measured |", "|" + "---|" * 9]
+    for row in ROWS:
+        for database in row.databases:
+            of_row = [result for result in results if (result.row, result.database) == (row.number, database)]
+            lines += [_line(row, database, result) for result in of_row] or [_line(row, database, None)]
+    return "\n".join(lines)
+
+
+def _line(row: Row, database: str, result: Result | None) -> str:
+    seen = result.seen if result is not None else {}
+    if result is None or not result.held or not seen:
+        said = ["–", "–", "–", row.repeated, "–", "**missing**" if result is None else f"**failed**: {result.test}"]
+    else:
+        recovered_s = seen["recovered_s"]
+        said = [f"{seen['messages']:,}", str(seen["lost"]), str(seen["repeated"]), row.repeated,
+                "–" if recovered_s is None else f"{recovered_s:.1f} s", seen["how"]]
+    return f"| {row.number} | {row.fault} | {database} | " + " | ".join(said) + " |"

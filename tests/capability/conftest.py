@@ -1,12 +1,10 @@
-"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one.
-`lived`: what an eventful hour has left behind, on each; who changes it takes the change back."""
+"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from heliograph.base.db import Database
-from tests.capability.lived import Lived, live
 from tests.capability.sending import House
 
 
@@ -25,10 +23,3 @@ def house(database_url: str) -> House:
 @pytest.fixture
 def postgresql_house(postgresql_url: str) -> House:
     return House(postgresql_url)
-
-
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def lived(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
-    database = Database(new_database(request.param))
-    yield live(database, tmp_path_factory.mktemp("lived"))
-    database.close()

@@ -13,7 +13,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.hot import HotTx
-from heliograph.base.leases import workers
+from heliograph.base.leases import Lease, workers
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over
 from heliograph.messages.accept import Outcome as Accepted
@@ -31,7 +31,15 @@ def only_worker(db: Database, epoch: int) -> None:
     """A process begins with this epoch, after all others have died."""
     with db.write() as tx:
         tx.execute(workers.delete())
-        tx.execute(workers.insert().values(epoch=epoch, kind="test", started_at_ms=clock.now_ms()))
+        tx.execute(workers.insert().values(epoch=epoch, kind="worker", started_at_ms=clock.now_ms()))
+
+
+def lease_of(db: Database, epoch: int) -> Lease:
+    """Of a process that has begun with this epoch."""
+    lease = Lease(db, "worker")
+    lease.epoch = epoch
+    lease.look()
+    return lease
 
 
 class LossyDatabase(Database):
@@ -145,6 +153,7 @@ class House:
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
         self.amina = open_account(self.db, credits=1_000)
         self.carrier_id = open_carrier(self.db)
+        self.may_write = True  # whether this process has shown itself of late
         only_worker(self.db, WORKER)
 
     async def close(self) -> None:
@@ -159,7 +168,7 @@ class House:
     def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
              worker: int = WORKER, kind: type[ScriptedLink] = ScriptedLink) -> ScriptedLink:
         facts = CarrierFacts(self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format)
-        turn = Turn(self.db, facts, worker, lambda state, detail: None)
+        turn = Turn(self.db, facts, worker, lambda state, detail: None, lambda: self.may_write)
         link = kind(turn, window)
         turn.link = link
         return link
@@ -222,5 +231,5 @@ class House:
     def carrier_is(self, state: LinkState, *, carrier_id: int | None = None) -> None:
         """Recorded as the carrier's state, from now on."""
         with self.db.write() as tx:
-            carriers.record_state(tx, carrier_id or self.carrier_id, state, "", clock.now_ms())
+            carriers.record_state(tx, WORKER, carrier_id or self.carrier_id, state, "", clock.now_ms())
             config.bump(tx)

@@ -13,6 +13,7 @@ from heliograph.base.secrets import SecretUnreadable
 from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, SmppSettings
 from heliograph.carriers.tables import carriers as table
 from tests.capability.cast import NOW_MS, at_once, epoch
+from tests.capability.sending import WORKER, only_worker
 
 SECRET_KEY = "s" * 32
 PASSWORD = "p4ssw0rd"
@@ -113,10 +114,11 @@ def test_a_carrier_counts_as_down_after_a_minute(db: Database) -> None:
 
 def test_a_link_that_we_ended_ourselves_has_its_whole_minute_when_it_begins_anew(db: Database) -> None:
     mtn = add(db)
+    only_worker(db, WORKER)
     with db.write() as tx:
         for state, after_ms in ((LinkState.BOUND, 0), (LinkState.CLOSED, 1_000), (LinkState.CONNECTING, 100_000), (LinkState.BACKING_OFF, 130_000)):
-            carriers.record_state(tx, mtn.id, state, "", NOW_MS + after_ms)
+            carriers.record_state(tx, WORKER, mtn.id, state, "", NOW_MS + after_ms)
         assert carriers.down_carriers(tx, NOW_MS + 159_999) == frozenset()
         assert carriers.down_carriers(tx, NOW_MS + 160_000) == {mtn.id}
-        carriers.record_state(tx, mtn.id, LinkState.CLOSED, "", NOW_MS + 161_000)
+        carriers.record_state(tx, WORKER, mtn.id, LinkState.CLOSED, "", NOW_MS + 161_000)
         assert carriers.down_carriers(tx, NOW_MS + 162_000) == {mtn.id}  # as long as nobody begins it, messages go elsewhere

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from heliograph import carriers
 from heliograph.base import clock, config, migrate
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state
+from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
@@ -20,7 +20,7 @@ from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.sweeps import Sweeps
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight
-from tests.capability.sending import WORKER, House
+from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import PHONE, SECRET_KEY, awaited, open_carrier, phones
 from tests.services.postgres import PrivatePostgres
 from tests.wire.raw_carrier import raw_carrier
@@ -29,7 +29,7 @@ LONDON = "447911123456"
 
 
 def dispatch(house: House, worker: int = WORKER) -> Dispatch:
-    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), worker, house.queue)
+    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), lease_of(house.db, worker), house.queue)
 
 
 def set_up(house: House, name: str, **settings: object) -> None:
@@ -146,9 +146,9 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
         await link.turn.once()
     carrier = dispatch(house)
     await carrier.start()
-    ill = next(carrier_id for carrier_id in carrier._running if carrier_id in recipients)  # swept before the other one
+    ill = house.carrier_id  # swept before the other one: by name
     await asyncio.to_thread(park, house, ill, recipients[ill])
-    carrier._running[ill].turn.carrier = house.turn(carrier_id=ill, id_format="as_is").turn.carrier
+    await asyncio.to_thread(house.db.transact, lambda tx: remember_id_format(tx, ill, "as_is"))
     clock.move(by_ms=RESEND_AFTER_MS)
     await carrier._sweeps.once()
     assert (house.count(inflight, inflight.c.carrier_id == ill), house.count(inflight)) == (1, 1)
@@ -162,7 +162,7 @@ async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(house: Ho
     house.carrier_is(state)
     clock.move(by_ms=DOWN_MS)
     for _ in range(2):
-        sweeps = Sweeps(house.db, WORKER, house.queue, {}, lambda carrier_ids: None)
+        sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda carrier_ids: None)
         before = epoch_of(house)
         await sweeps.once()
         assert epoch_of(house) == before + 1
@@ -175,12 +175,12 @@ def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(databa
     house = House(database_url)
     now_ms = clock.now_ms()
     with house.db.write() as tx:
-        record_state(tx, house.carrier_id, LinkState.BOUND, "", now_ms)
-        record_state(tx, house.carrier_id, LinkState.BACKING_OFF, "", now_ms)
+        record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms)
+        record_state(tx, WORKER, house.carrier_id, LinkState.BACKING_OFF, "", now_ms)
     before = epoch_of(house)
     for _ in range(2):
         with house.db.write() as tx:
-            record_state(tx, house.carrier_id, LinkState.BOUND, "", now_ms + down_ms)
+            record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms + down_ms)
         assert epoch_of(house) == before + tells
     house.db.close()
 

@@ -54,11 +54,17 @@ def test_who_has_not_looked_for_long_retires_nobody_by_what_he_saw_before(db: Da
     assert (stopped.count("api"), living.count("api")) == (2, 2)
 
 
-def test_who_sends_is_not_retired_by_those_who_accept(db: Database) -> None:
-    worker, api = begun(db, "worker"), begun(db)
-    looks_for(api, 60)
-    assert api.count("worker") == 1
-    worker.look()
+def test_who_stood_still_for_20_s_writes_nothing_more_long_before_others_take_over(db: Database) -> None:
+    stopped, living = begun(db, "worker"), begun(db, "worker")
+    for _ in range(12):  # beats after 5 and 10 s
+        looks_for(stopped, 1)
+        living.look()
+    for seconds in range(3, 40):
+        clock.move(by_ms=1_000)
+        living.look()
+        assert living.may_write()
+        assert living.count("worker") == (2 if seconds < 30 else 1), seconds
+        assert stopped.may_write() == (seconds < 20 or not db.postgresql), seconds  # a SQLite file has no others
 
 
 def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:

@@ -15,7 +15,7 @@ from heliograph.entry.sweeps import Sweeps
 from heliograph.messages import CarrierFacts, learn_id_format, rematch
 from heliograph.messages.receipts import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
-from tests.capability.sending import WORKER, House, ScriptedLink
+from tests.capability.sending import WORKER, House, ScriptedLink, lease_of
 from tests.factories import PHONE, SECRET_KEY, awaited, phones
 
 Print = Callable[[int], str]
@@ -216,7 +216,7 @@ async def test_a_format_that_the_operator_sets_is_used_for_what_is_parked(house:
     numbers = range(70_000, 70_030)
     set_format("hex")
     at_work = {house.carrier_id: running(link)}
-    sweeps = Sweeps(house.db, WORKER, house.queue, at_work, lambda carrier_ids: None)
+    sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, at_work, lambda carrier_ids: None)
     await traffic(house, link, numbers, HEX_ANSWERED)
     await sweeps.once()
     assert house.statuses() == ["sent"] * 30

@@ -8,7 +8,7 @@ from heliograph.carriers import SIMULATOR_ID
 from heliograph.entry.dispatch import Dispatch
 from heliograph.messages import CarrierFacts, Turn
 from heliograph.messages.tables import inflight
-from tests.capability.sending import House, ScriptedLink, only_worker
+from tests.capability.sending import House, ScriptedLink, lease_of, only_worker
 from tests.factories import SECRET_KEY, awaited, open_route, phones
 
 DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
@@ -17,7 +17,7 @@ DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 def dispatch(house: House, worker: int) -> Dispatch:
     """Of a process that begins, after all others have died."""
     only_worker(house.db, worker)
-    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), worker, house.queue)
+    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), lease_of(house.db, worker), house.queue)
 
 
 async def until(house: House, statuses: list[str]) -> None:
@@ -62,7 +62,7 @@ async def test_submissions_that_died_with_their_process_are_made_again_at_once(h
     await house.send(DELIVERED, kind="otp")
     facts = CarrierFacts(SIMULATOR_ID, "simulator")
     only_worker(house.db, 1)
-    turn = Turn(house.db, facts, 1, lambda state, detail: None)
+    turn = Turn(house.db, facts, 1, lambda state, detail: None, lambda: True)
     turn.link = ScriptedLink(turn, 100)
     await turn.once()
     assert house.count(inflight, inflight.c.state == "submitting") == 5

@@ -121,7 +121,7 @@ def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first
         server.process.send_signal(signal.SIGCONT)
         last = [place.send(second, number) for number in range(3, 40)][-1]
         assert server.process.wait(30) == 1
-        assert server.log.splitlines()[-1].startswith("heliograph: Another process uses this database: it took over while this one")
+        assert server.log.splitlines()[-1] == "heliograph: Another server or worker uses this database."
         place.wait_until_delivered(second, last)
         assert sorted(submit.text for submit in place.smsc.submits) == sorted(f"order {number}" for number in range(1, 40))
     finally:
@@ -135,8 +135,7 @@ def test_on_sqlite_the_data_directory_is_held_until_its_server_is_gone(signal_nu
         first.wait_until_ready()
         second = ServerProcess(sqlite_url, tmp_path / "data")
         assert second.process.wait(30) == 1
-        assert first.log.splitlines()[-1] == \
-            f"heliograph: Another server (process {first.process.pid}) uses the data directory {tmp_path / 'data'}."
+        assert f"heliograph: Another server (process {first.process.pid}) uses the data directory {tmp_path / 'data'}." in first.log.splitlines()
         first.process.send_signal(signal_number)
         first.process.wait(60)
         third = ServerProcess(sqlite_url, tmp_path / "data")

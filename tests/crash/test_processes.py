@@ -148,7 +148,9 @@ def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path,
             (["api"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
             (["worker"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
             (["api"], {"DATABASE_URL": f"{parts.url}_none"}, "The database refused: "),
-            (["worker"], {}, "Another server or worker uses this database."),
+            (["carrier", "run", "carrier"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
+            (["scheduler"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
+            (["carrier", "run", "none"], {}, "There is no carrier "),
             (["serve"], {}, "Another server or worker uses this database.")):
         refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})
         assert refused.process.wait(30) == 1

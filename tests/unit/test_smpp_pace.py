@@ -25,7 +25,6 @@ def send_for(pace: Pace, seconds: float, began_s: float, carrier_tps: int | None
 
 def test_without_a_rate_there_is_no_limit() -> None:
     assert Pace(None, 0).allowance(0) == UNLIMITED
-    assert Pace(0, 0).allowance(0) == UNLIMITED
 
 
 @pytest.mark.parametrize("tps", [1, 3, 10, 100, 2.5, 0.5])
@@ -79,3 +78,12 @@ def test_another_rate_counts_at_once() -> None:
     assert pace.allowance(10) == 2
     pace.agree(None)
     assert pace.allowance(10) == UNLIMITED
+
+
+def test_a_rate_of_nothing_is_nothing_until_there_is_one_again() -> None:
+    pace = Pace(100, 0)
+    pace.agree(0)
+    pace.answered(0, 5, 0.5)  # a throttle answer that was still to come
+    assert [pace.allowance(second) for second in range(1, 10)] == [0] * 9
+    pace.agree(100)
+    assert pace.allowance(11) == 25

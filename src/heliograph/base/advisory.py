@@ -42,6 +42,20 @@ class AdvisoryLock:
             connection.terminate()
         return taken
 
+    async def alone(self) -> bool:
+        """Whether nobody shares it. If so, nobody else can until `together`. Raises Unavailable."""
+        return bool(await self._fetch("SELECT pg_try_advisory_lock($1)"))
+
+    async def together(self) -> None:
+        """Lets others share it, after `alone`. Raises Unavailable."""
+        await self._fetch("SELECT pg_advisory_unlock($1)")
+
+    async def _fetch(self, sql: str) -> object:
+        if self._connection is None or self._connection.is_closed():
+            raise Unavailable("The connection that holds the lock is gone.")
+        with reachable():
+            return await self._connection.fetchval(sql, self._number, timeout=ANSWER_WITHIN_S)
+
     async def lost(self) -> None:
         """Returns when the connection that holds the lock is gone, or does not answer."""
         connection, closed = self._connection, asyncio.Event()

@@ -1,20 +1,21 @@
 """Which processes are alive: each has a row, with an epoch that is never given twice, and shows in it every few seconds that it goes on.
 
 What a process claims from the queue carries its epoch, and is its own for as long as its row stands. Whoever sees, by its own monotonic
-clock, that a process's beat has stood still for 30 s takes that row away.
+clock, that a process's beat has stood still for 30 s takes that row away. A process that was stopped may not know it yet: so it writes
+nothing to the wire once its own last beat is 20 s old.
 """
 
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
 from heliograph.base.db import Database, metadata
 
 LOOK_S: Final = 1.0  # how often a process looks at all rows
 BEAT_S: Final = 5.0  # how often it shows itself
+WRITE_S: Final = 20.0  # no beat for so long: nothing more goes to the wire, long before others may think so
 RETIRE_S: Final = 30.0  # a beat that stood still for so long is a dead process's
 BLIND_S: Final = 10.0  # who has not looked for so long knows nothing of the others' beats, and begins anew
 
@@ -22,7 +23,8 @@ workers = sa.Table(
     "workers",
     metadata,
     sa.Column("epoch", sa.BigInteger().with_variant(sa.Integer, "sqlite"), sa.Identity(), primary_key=True, comment="never given twice"),
-    sa.Column("kind", sa.String(16), nullable=False, comment="serve, worker or api"),
+    sa.Column("kind", sa.String(16), nullable=False, comment="serve, api, worker, carrier or scheduler"),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=True, comment="the one that a process of the kind carrier serves"),
     sa.Column("started_at_ms", sa.BigInteger, nullable=False),
     sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
@@ -30,50 +32,50 @@ workers = sa.Table(
 
 
 class Retired(Exception):
-    """Another process uses this database: it took over while this one had no connection to it, or did not show itself."""
-
-    def __str__(self) -> str:
-        return str(self.__doc__)
+    """This process showed no sign of life for so long that others took over what it held."""
 
 
 class Peer(NamedTuple):
     """A process's row as it was last seen."""
 
     kind: str
+    carrier_id: int | None
     beat: int
     moved_s: float  # monotonic: when its beat was first seen to be this one
 
 
 class Lease:
-    """This process among its peers. Used by one thread at a time."""
+    """This process among its peers. Used by one thread at a time; `peers`, `looked_s` and `may_write` by any."""
 
-    def __init__(self, db: Database, kind: str) -> None:
+    def __init__(self, db: Database, kind: str, carrier_id: int | None = None) -> None:
         self._db = db
-        self._kind = kind
-        self._peers: dict[int, Peer] = {}
-        self._looked_s = self._beaten_s = float("-inf")
+        self.kind = kind
+        self.carrier_id = carrier_id
+        self._beaten_s = float("-inf")
         self.epoch = 0
+        self.peers: dict[int, Peer] = {}  # by epoch, itself among them; a new dictionary at each look
+        self.looked_s = float("-inf")  # monotonic
 
     def begin(self, instead_of: Collection[str] = ()) -> None:
-        """Registers this process; all others of the kinds that it stands in for are retired. Raises Unavailable."""
+        """Registers this process, with a new epoch if it had one; all others of the kinds that it stands in for are retired. Raises Unavailable."""
         began_s = clock.monotonic_s()
         with self._db.write() as tx:
-            tx.execute(workers.delete().where(workers.c.kind.in_(instead_of)))
-            row = {"kind": self._kind, "started_at_ms": clock.now_ms()}
+            tx.execute(workers.delete().where(workers.c.kind.in_(instead_of) | (workers.c.epoch == self.epoch)))
+            row = {"kind": self.kind, "carrier_id": self.carrier_id, "started_at_ms": clock.now_ms()}
             self.epoch = int(tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one())
         self._beaten_s = began_s
         self._read()
 
     def look(self) -> None:
-        """Shows itself when it is time, sees who else does, and retires who does not, of its own kind: who sends is known to live by its lock.
+        """Shows itself when it is time, sees who else does, and retires who does not.
 
         Raises Retired when this process's own row is gone, Unavailable when the database is."""
         if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2:
             self._beat()
         self._read()
         now_s = clock.monotonic_s()
-        for epoch, peer in list(self._peers.items()):
-            if peer.kind == self._kind and epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S:
+        for epoch, peer in self.peers.items():
+            if epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S:
                 self._retire(epoch, peer)
 
     def end(self) -> None:
@@ -81,9 +83,13 @@ class Lease:
         with self._db.write() as tx:
             tx.execute(workers.delete().where(workers.c.epoch == self.epoch))
 
+    def may_write(self) -> bool:
+        """Whether nobody can have taken over what this process holds. Asked immediately before bytes leave. A SQLite file has one process only."""
+        return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
+
     def count(self, kind: str) -> int:
         """How many live processes are of a kind, as it was last seen."""
-        return sum(peer.kind == kind for peer in self._peers.values())
+        return sum(peer.kind == kind for peer in self.peers.values())
 
     def _beat(self) -> None:
         began_s = clock.monotonic_s()  # a commit that takes long, or a process that is stopped meanwhile, must not count as a late beat
@@ -95,24 +101,19 @@ class Lease:
 
     def _read(self) -> None:
         with self._db.read() as tx:
-            rows = tx.execute(sa.select(workers.c.epoch, workers.c.kind, workers.c.beat)).all()
+            rows = tx.execute(sa.select(workers.c.epoch, workers.c.kind, workers.c.carrier_id, workers.c.beat)).all()
         now_s = clock.monotonic_s()
-        known = self._peers if now_s - self._looked_s < BLIND_S else {}
-        self._looked_s = now_s
-        self._peers = {}
-        for epoch, kind, beat in rows:
+        known = self.peers if now_s - self.looked_s < BLIND_S else {}
+        peers = {}
+        for epoch, kind, carrier_id, beat in rows:
             before = known.get(epoch)
-            self._peers[epoch] = before if before is not None and before.beat == beat else Peer(kind, beat, now_s)
-        if self.epoch not in self._peers:
+            peers[epoch] = before if before is not None and before.beat == beat else Peer(kind, carrier_id, beat, now_s)
+        self.peers, self.looked_s = peers, now_s
+        if self.epoch not in peers:
             raise Retired
 
     def _retire(self, epoch: int, peer: Peer) -> None:
         """Unless it has shown itself after all."""
         with self._db.write() as tx:
             tx.execute(workers.delete().where(workers.c.epoch == epoch, workers.c.beat == peer.beat))
-        del self._peers[epoch]
-
-
-def is_alive(tx: Connection, epoch: int) -> bool:
-    """Whether a process's row stands."""
-    return tx.execute(sa.select(workers.c.epoch).where(workers.c.epoch == epoch)).one_or_none() is not None
+        self.peers = {other: row for other, row in self.peers.items() if other != epoch}

@@ -75,6 +75,17 @@ def submitted(carrier: str, count: int, outstanding: int) -> None:
     window.set(outstanding)
 
 
+def queue(carrier: str, waiting: int, oldest_s: float) -> None:
+    """What waits for a carrier, and for how long; `forget_queues` when another process tells it."""
+    QUEUE_DEPTH.labels(carrier).set(waiting)
+    QUEUE_AGE.labels(carrier).set(oldest_s)
+
+
+def forget_queues() -> None:
+    QUEUE_DEPTH.clear()
+    QUEUE_AGE.clear()
+
+
 @cache
 def _answered(carrier: str, outcome: str) -> Counter:
     return ANSWERED.labels(carrier, outcome)

@@ -1,4 +1,9 @@
-"""What the processes find out about carriers: their state, since when they are down, how they print their ids."""
+"""What the processes find out about carriers: their state, since when they are down, how they print their ids.
+
+Each process that serves a carrier keeps the state of its own link; the carrier's is the best of them.
+"""
+
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -6,27 +11,72 @@ from sqlalchemy.engine import Connection
 from heliograph.base import config
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.manage import DOWN_MS
-from heliograph.carriers.tables import carriers
+from heliograph.carriers.tables import carriers, links
 
-_DETAIL_MAX = 255
+_DETAIL_MAX: Final = 255
+# Where none is bound, what an operator can do something about comes first.
+_ORDER: Final = {state.value: place for place, state in enumerate(
+    (LinkState.BOUND, LinkState.REFUSED, LinkState.BACKING_OFF, LinkState.CONNECTING, LinkState.CLOSED))}
 
 
-def record_state(tx: Connection, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
-    """Keeps a link's state; `down_since_ms` stays at the moment it went down until it is bound again. One that comes up after having been down
-    so long that messages went elsewhere gets them again at once. One that we had ended ourselves begins anew, with its whole minute: the time
-    without us says nothing of the carrier."""
-    known = tx.execute(sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).one_or_none()
-    if known is None:
+class _State(NamedTuple):
+    state: str
+    detail: str
+
+
+_NOBODY: Final = _State(LinkState.CLOSED.value, "")
+
+
+def record_state(tx: Connection, epoch: int, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
+    """Keeps what a process's link is in, and what that makes of the carrier. A process that has closed its link has none."""
+    if tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier_id)).one_or_none() is None:
         return  # removed meanwhile
+    tx.execute(sa.delete(links).where(links.c.epoch == epoch, links.c.carrier_id == carrier_id))
+    if state is not LinkState.CLOSED:
+        tx.execute(links.insert().values(epoch=epoch, carrier_id=carrier_id, state=state.value, state_detail=detail[:_DETAIL_MAX]))
+    _store(tx, carrier_id, _combined([_State(*row) for row in tx.execute(
+        sa.select(links.c.state, links.c.state_detail).where(links.c.carrier_id == carrier_id))]), now_ms)
+
+
+def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
+    """Of which carriers another state is stored than their links make: after a process has died, or two have recorded at once."""
+    of_carrier: dict[int, list[_State]] = {}
+    for carrier_id, state, detail in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)):
+        of_carrier.setdefault(carrier_id, []).append(_State(state, detail))
+    stored = {row[0]: _State(row[1], row[2]) for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))}
+    found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
+    return {carrier_id: state for carrier_id, state in found.items() if state != stored[carrier_id]}
+
+
+def mend_states(tx: Connection, now_ms: int) -> None:
+    for carrier_id, state in outdated_states(tx).items():
+        _store(tx, carrier_id, _State(*state), now_ms)
+
+
+def _combined(of_links: list[_State]) -> _State:
+    if not of_links:
+        return _NOBODY
+    best = min(of_links, key=lambda link: _ORDER[link.state])
+    alike = sum(link.state == best.state for link in of_links)
+    if len(of_links) == 1:
+        return best
+    return best._replace(detail=f"in {alike} of {len(of_links)} processes: {best.detail}"[:_DETAIL_MAX])
+
+
+def _store(tx: Connection, carrier_id: int, found: _State, now_ms: int) -> None:
+    """`down_since_ms` stays at the moment it went down until it is bound again. One that comes up after having been down so long that messages
+    went elsewhere gets them again at once. One that we had ended ourselves begins anew, with its whole minute: the time without us says nothing
+    of the carrier."""
+    known = tx.execute(sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).one()
     began_ms: int | None = known.down_since_ms if known.down_since_ms is not None else now_ms
-    if state is LinkState.BOUND:
+    if found.state == LinkState.BOUND.value:
         if known.down_since_ms is not None and known.down_since_ms <= now_ms - DOWN_MS:
             config.bump(tx)
         began_ms = None
-    elif known.state == LinkState.CLOSED.value and state is not LinkState.CLOSED:
+    elif known.state == LinkState.CLOSED.value and found.state != LinkState.CLOSED.value:
         began_ms = now_ms
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id)
-               .values(state=state.value, state_detail=detail[:_DETAIL_MAX], down_since_ms=began_ms))
+               .values(state=found.state, state_detail=found.detail, down_since_ms=began_ms))
 
 
 def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:

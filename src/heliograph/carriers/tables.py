@@ -1,4 +1,4 @@
-"""Carriers, the routes to them, and what a segment costs where."""
+"""Carriers and their processes' links to them, the routes to them, and what a segment costs where."""
 
 import sqlalchemy as sa
 
@@ -21,6 +21,15 @@ carriers = sa.Table(
               comment="the format in which the receipts that found no message were last read"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint("type IN ('smpp', 'simulator')", name="carriers_type"),
+)
+
+links = sa.Table(
+    "links",
+    metadata,
+    sa.Column("epoch", sa.BigInteger, sa.ForeignKey("workers.epoch", ondelete="CASCADE"), primary_key=True),
+    sa.Column("carrier_id", sa.SmallInteger, sa.ForeignKey("carriers.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("state_detail", sa.String(255), nullable=False),
 )
 
 routes = sa.Table(

@@ -1,4 +1,4 @@
-"""The carriers of one process: a Link and a Turn for each, kept in step with the configuration."""
+"""The carriers of one process: a Link and a Turn for each, kept in step with the configuration and with the processes beside this one."""
 
 import asyncio
 from functools import partial
@@ -7,10 +7,11 @@ from typing import Final
 import structlog
 
 from heliograph import messages
-from heliograph.base import clock
+from heliograph.base import clock, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.faults import told
+from heliograph.base.leases import Lease
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
@@ -24,7 +25,9 @@ from heliograph.carriers import (
     record_state,
 )
 from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
-from heliograph.entry.running import Running, facts_of
+from heliograph.entry.roles import CARRIER, SCHEDULER, others_may_send, senders, with_a_process_of_their_own
+from heliograph.entry.running import DRAIN_S, Running, facts_of
+from heliograph.entry.shares import Share
 from heliograph.entry.sweeps import Sweeps
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
@@ -37,22 +40,23 @@ log = structlog.get_logger(__name__)
 class Dispatch:
     """All carriers of this process."""
 
-    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, worker: int, queue: messages.FairQueue) -> None:
+    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, lease: Lease, queue: messages.FairQueue) -> None:
         self._db = db
         self._cache = cache
         self._settings = settings
-        self._worker = worker
+        self._lease = lease
         self._running: dict[int, Running] = {}
         self._epoch = -1
+        self._left_to_others: frozenset[int] = frozenset()
         self._claiming = True
         self._changes: dict[int, asyncio.Task[None]] = {}  # carriers that are being ended or begun
         self._states: dict[int, tuple[LinkState, str]] = {}  # of each carrier, what is not stored yet
         self._news = asyncio.Event()
-        self._sweeps = Sweeps(db, worker, queue, self._running, self.wake)
+        self._sweeps = Sweeps(db, lease, queue, self._running, self.wake)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        await messages.take_over(self._db, self._worker, clock.now_ms())
+        await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
         await self._reconcile()
         await asyncio.gather(*self._changes.values())
         for loop in (self._watch, self._record_states, self._sweeps.run):
@@ -70,13 +74,13 @@ class Dispatch:
         for running in self._running.values():
             running.turn.claiming = allowed
 
-    async def stop(self) -> None:
+    async def stop(self, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
         under_way = [*self._tasks, *self._changes.values()]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
-        await asyncio.gather(*(running.stop(FINISH_S) for running in self._running.values()), return_exceptions=True)
+        await asyncio.gather(*(running.stop(FINISH_S, drain_s) for running in self._running.values()), return_exceptions=True)
         await self._record_latest()
 
     # carriers as configured
@@ -84,15 +88,29 @@ class Dispatch:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(WATCH_S)
-            if self._cache.epoch != self._epoch:
+            self._share_rates()
+            for running in self._running.values():
+                metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
+            if self._cache.epoch != self._epoch or self._others() != self._left_to_others:
                 try:
                     await self._reconcile()
                 except Exception as error:  # noqa: BLE001  whatever it was, the next change must be seen
                     log.error("carriers_not_reconciled", **told(error))
 
+    def _others(self) -> frozenset[int]:
+        """Carriers that other processes are for."""
+        return frozenset() if self._lease.kind == CARRIER else with_a_process_of_their_own(self._lease)
+
+    def _share_rates(self) -> None:
+        for carrier_id, running in self._running.items():
+            if running.share is not None and isinstance(running.link, SmppLink):
+                running.link.agree_tps(running.share.now(
+                    senders(self._lease, carrier_id), self._lease.epoch, others=others_may_send(self._lease, carrier_id),
+                    looked_s=self._lease.looked_s, now_s=clock.monotonic_s()))
+
     async def _reconcile(self) -> None:
         """Begins what has to change, each carrier for itself: one that drains does not hold up the others."""
-        epoch = self._cache.epoch
+        epoch, self._left_to_others = self._cache.epoch, self._others()
         wanted = {carrier.id: (carrier, connection) for carrier, connection in await asyncio.to_thread(self._load)}
         for carrier_id in self._running.keys() | wanted.keys():
             running, as_set = self._running.get(carrier_id), wanted.get(carrier_id)
@@ -123,20 +141,30 @@ class Dispatch:
         with self._db.read() as tx:
             found: list[tuple[Carrier, SmppSettings | None]] = []
             for carrier in all_carriers(tx):
+                if not self._serves(carrier.id):
+                    continue
                 try:
                     found.append((carrier, connection_settings(tx, carrier, self._settings.secret_key) if carrier.type == "smpp" else None))
                 except SecretUnreadable as error:
                     log.error("carrier_password_unreadable", carrier=carrier.name, detail=str(error))
             return found
 
+    def _serves(self, carrier_id: int) -> bool:
+        if self._lease.kind in (CARRIER, SCHEDULER):
+            return carrier_id == self._lease.carrier_id
+        return carrier_id not in self._left_to_others
+
     async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> None:
-        await messages.take_over(self._db, self._worker, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
-        turn = messages.Turn(self._db, facts_of(carrier), self._worker, partial(self._report, carrier.id))
+        await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
+        turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._lease.may_write)
         link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
         turn.link = link
         turn.claiming = self._claiming
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
-        self._running[carrier.id] = Running(carrier, connection, turn, link, task)
+        tps = connection.tps if connection is not None else None
+        share = Share(tps, alone=not others_may_send(self._lease, carrier.id)) if tps and self._db.postgresql else None
+        self._running[carrier.id] = Running(carrier, connection, turn, link, task, share)
+        self._share_rates()
         await link.start()
 
     async def _simulator(self, carrier: Carrier, turn: messages.Turn) -> SimulatorLink:
@@ -175,4 +203,4 @@ class Dispatch:
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
-            record_state(tx, carrier_id, state, detail, clock.now_ms())
+            record_state(tx, self._lease.epoch, carrier_id, state, detail, clock.now_ms())

@@ -1,8 +1,8 @@
 """One server per data directory and per database: the locks that keep a second one away, and what happens when one is lost.
 
 Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a PostgreSQL database, which other machines
-reach too, it is an advisory lock: that ends with its connection. Then nothing is claimed until it is held again, and a server that finds
-that another one has taken the database over ends (docs/decisions.md, O1).
+reach too, it is an advisory lock: a server has it to itself, the processes that send side by side share it. It ends with its connection; then
+nothing is claimed until it is held again (docs/decisions.md, O1).
 """
 
 import asyncio
@@ -20,7 +20,6 @@ from heliograph.base import migrate
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.leases import Retired, is_alive
 from heliograph.base.settings import SettingError
 
 COLLECT_AFTER: Final = (10_000, 20, 50)  # objects made, and collections of the younger generation: Python's 700 fits smaller programs
@@ -53,54 +52,60 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
 
 
 class DatabaseHeld:
-    """That this process is the only one that sends from its database. On SQLite the data directory's lock says so."""
+    """That a server is the only process which sends from its database, or that those which share it have no server among them. On SQLite the data
+    directory's lock says so."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, shared: bool) -> None:
         self._db = db
-        self._lock = AdvisoryLock(db.url, DATABASE_LOCK) if db.postgresql else None
+        self._shared = shared
+        self._lock = AdvisoryLock(db.url, DATABASE_LOCK, shared=shared) if db.postgresql else None
+        self._taking = asyncio.Lock()
 
-    async def take(self) -> None:
-        """Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached."""
+    async def take(self) -> bool:
+        """Answers whether nobody else sends from this database; if so, nobody can until `let_others_in`.
+
+        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached; Unavailable when it went away meanwhile."""
         if self._lock is None:
-            return
+            return True
         await asyncio.to_thread(self._reach)
         for _ in range(TRIES):
-            if await self._lock.take():
-                return
+            if await self._is_held(self._lock):
+                return not self._shared or await self._lock.alone()
             await asyncio.sleep(RETRY_S)
-        raise AlreadyServed("Another server or worker uses this database.")
+        raise AlreadyServed("A server (heliograph serve) has this database to itself." if self._shared
+                            else "Another server or worker uses this database.")
 
-    async def keep(self, epoch: int, may_claim: Callable[[bool], None]) -> None:
-        """Takes the lock again whenever it is lost, and tells whether it is held; runs until cancelled. `epoch` is this process's.
+    async def let_others_in(self) -> None:
+        """Those that share the database. Raises Unavailable."""
+        if self._lock is not None and self._shared:
+            await self._lock.together()
 
-        Raises Retired when others took its work meanwhile."""
+    async def keep(self, may_claim: Callable[[bool], None]) -> None:
+        """Takes the lock again whenever it is lost, and tells whether it is held; runs until cancelled."""
         while self._lock is not None:
             await self._lock.lost()
             may_claim(False)
             log.warning("server_lock_lost")
-            while not await self._is_held_again(self._lock, epoch):
+            while not await self._is_held_again(self._lock):
                 await asyncio.sleep(RETRY_S)
             log.info("server_lock_held_again")
             may_claim(True)
         await asyncio.get_running_loop().create_future()  # nobody can take a file's lock from a process that lives
 
-    async def _is_held_again(self, lock: AdvisoryLock, epoch: int) -> bool:
+    async def _is_held_again(self, lock: AdvisoryLock) -> bool:
+        """Not: another one has it, which our lease will tell, or PostgreSQL has not seen the end of our own lost connection yet."""
         try:
-            held = lock.held or await lock.take()
-            is_alive = await asyncio.to_thread(self._is_alive, epoch)
+            return await self._is_held(lock)
         except Unavailable:
             return False
-        if not is_alive:
-            raise Retired
-        return held  # not, and this process's row stands: that is our own lost connection, which PostgreSQL has not seen the end of yet
+
+    async def _is_held(self, lock: AdvisoryLock) -> bool:
+        async with self._taking:
+            return lock.held or await lock.take()
 
     def _reach(self) -> None:
         with self._db.engine.connect():
             pass
-
-    def _is_alive(self, epoch: int) -> bool:
-        with self._db.read() as tx:
-            return is_alive(tx, epoch)
 
     def end(self) -> None:
         if self._lock is not None:

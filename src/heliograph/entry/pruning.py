@@ -1,6 +1,7 @@
 """What is kept for 72 h is deleted then: Idempotency-Keys, carriers' ids, receipts that matched nothing. Once a minute, in small batches."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -18,11 +19,12 @@ KEPT: Final = (*requests.KEPT, *messages.KEPT)
 log = structlog.get_logger(__name__)
 
 
-async def keep_pruning(db: Database) -> None:
-    """Runs until cancelled."""
+async def keep_pruning(db: Database, is_ours: Callable[[], bool]) -> None:
+    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     while True:
         try:
-            await prune_all(db)
+            if is_ours():
+                await prune_all(db)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
             log.error("pruning_failed", **told(error))
         await asyncio.sleep(EVERY_S)

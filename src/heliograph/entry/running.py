@@ -6,6 +6,7 @@ from typing import Final
 
 from heliograph import messages
 from heliograph.carriers import Carrier, Link, SmppSettings
+from heliograph.entry.shares import Share
 
 DRAIN_S: Final = 14.0  # for outstanding answers when stopping: with requests (8 s), unbinding and last words a process is gone within 30 s
 
@@ -19,12 +20,17 @@ class Running:
     turn: messages.Turn
     link: Link
     task: asyncio.Task[None]
+    share: Share | None = None  # of its rate, where one is agreed
+    read_as: str = ""  # the format in which the parked receipts were last read, as far as this process knows
 
-    async def stop(self, finish_s: float | None) -> None:
+    def __post_init__(self) -> None:
+        self.read_as = self.carrier.parked_read_as
+
+    async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or however long it takes. May be called again
         when it was canceled."""
         self.turn.claiming = False
-        await self.link.close(DRAIN_S)
+        await self.link.close(drain_s)
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
         await self.turn.finish(finish_s)

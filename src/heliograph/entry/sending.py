@@ -1,48 +1,57 @@
-"""The half of the service that sends: carriers, sweeps and pruning, in the one process that has the database's queue to itself."""
+"""The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of their own."""
 
 import asyncio
+from contextlib import suppress
 from typing import Final
+
+import structlog
+from sqlalchemy.exc import OperationalError
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.leases import Lease
+from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
+from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import Settings
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.only_server import DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
+from heliograph.entry.roles import SENDING, SERVE, is_active_scheduler
 from heliograph.entry.waking import listen
 from heliograph.messages import FairQueue
 
-KINDS: Final = ("serve", "worker")  # of processes that send: one at a time
+AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
+
+log = structlog.get_logger(__name__)
 
 
 class Sending:
-    """`hold` before anything else, `start` when the configuration is known, `stop` before the end, `release` in any case."""
+    """`hold` before anything else, `start` when the configuration is known, `stop` before the end, `release` in any case.
 
-    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, queue: FairQueue) -> None:
+    `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one."""
+
+    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, queue: FairQueue, kind: str, carrier_id: int | None = None) -> None:
         self._db = db
         self._cache = cache
         self._settings = settings
         self._queue = queue
-        self._held = DatabaseHeld(db)
+        self._held = DatabaseHeld(db, shared=kind != SERVE)
+        self._lease = Lease(db, kind, carrier_id)
         self._beside: list[asyncio.Task[None]] = []
         self._dispatch: Dispatch | None = None
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
 
-    async def hold(self, kind: str) -> None:
-        """Takes the database's queue. Raises AlreadyServed, SettingError, OperationalError."""
-        self._lease = Lease(self._db, kind)
-        await self._held.take()
-        await asyncio.to_thread(require_schema, self._db)
-        await asyncio.to_thread(self._lease.begin, KINDS)
+    async def hold(self) -> None:
+        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError, OperationalError, Unavailable."""
+        await self._register()
 
     async def start(self) -> None:
-        self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease.epoch, self._queue)
-        await self._dispatch.start()
-        self.keeping = asyncio.create_task(self._held.keep(self._lease.epoch, self._dispatch.may_claim))
-        self._beside = [asyncio.create_task(keep_pruning(self._db))]
+        await self._begin()
+        self.keeping = asyncio.create_task(self._keep())
+        self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
+                        asyncio.create_task(keep_pruning(self._db, lambda: is_active_scheduler(self._lease)))]
         if self._settings.redis_url:
-            self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self._dispatch.wake)))
+            self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
 
     def wake(self, carrier_ids: set[int]) -> None:
         """Something was queued for these carriers."""
@@ -52,13 +61,63 @@ class Sending:
     async def stop(self) -> None:
         """Stops claiming, finishes the windows, unbinds. Raises why this process could not go on, if that was it."""
         assert self._dispatch is not None
-        for task in self._beside:
-            task.cancel()
         ended_itself = self.keeping.done()
-        self.keeping.cancel()
+        for task in (*self._beside, self.keeping):
+            task.cancel()
         await self._dispatch.stop()
+        with suppress(Unavailable):  # then others see that it is gone by its beat
+            await asyncio.to_thread(self._lease.end)
         if ended_itself:
             self.keeping.result()
 
     def release(self) -> None:
         self._held.end()
+
+    def _may_claim(self, allowed: bool) -> None:
+        if self._dispatch is not None:
+            self._dispatch.may_claim(allowed)
+
+    async def _register(self) -> None:
+        """Whoever has the database to itself knows that all others are dead, and need not wait until their beats have stood still."""
+        alone = await self._held.take()
+        await asyncio.to_thread(require_schema, self._db)
+        await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+        if alone:
+            await self._held.let_others_in()
+
+    async def _begin(self) -> None:
+        self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
+        await self._dispatch.start()
+
+    async def _keep(self) -> None:
+        """Shows that this process lives. If it did not for so long that others may have taken over what it held, it begins anew.
+
+        Raises AlreadyServed when a server has taken over the whole database."""
+        while self._db.postgresql:
+            await asyncio.sleep(LOOK_S)
+            is_retired = False
+            try:
+                await asyncio.to_thread(self._lease.look)
+            except Retired:
+                is_retired = True
+            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                log.warning("lease_not_kept", **told(error))
+            if is_retired or not self._lease.may_write():
+                await self._begin_anew()
+        await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
+
+    async def _begin_anew(self) -> None:
+        """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins."""
+        assert self._dispatch is not None
+        log.warning("worker_begins_anew", worker=self._lease.epoch)
+        await self._dispatch.stop(drain_s=0)
+        while True:
+            try:
+                await self._register()
+                await self._dispatch.stop(drain_s=0)  # what could not be stored while the database was away
+                await self._begin()
+            except (Unavailable, OperationalError) as error:
+                log.warning("worker_not_begun", **told(error))
+                await asyncio.sleep(AGAIN_S)
+            else:
+                return

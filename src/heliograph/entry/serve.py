@@ -9,14 +9,14 @@ import uvloop
 
 from heliograph.base import migrate
 from heliograph.base.db import Database
-from heliograph.base.leases import Retired
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
 from heliograph.entry.listening import AddressInUse, WhenReady, address_of, answer, listening
 from heliograph.entry.only_server import AlreadyServed, only_server_in, tune_collector
+from heliograph.entry.roles import SERVE
 from heliograph.entry.sending import Sending
 
-__all__ = ["AddressInUse", "AlreadyServed", "Retired", "run"]
+__all__ = ["AddressInUse", "AlreadyServed", "run"]
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None = None) -> None:
     """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it returns False the server stops.
 
-    Raises AlreadyServed, Retired, AddressInUse, SettingError."""
+    Raises AlreadyServed, AddressInUse, SettingError."""
     with only_server_in(settings.data_dir), listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
@@ -35,9 +35,9 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
     db = Database(settings.database_url)
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
-    sending = Sending(db, app.cache, settings, app.queue)
+    sending = Sending(db, app.cache, settings, app.queue, SERVE)
     try:
-        await sending.hold("serve")
+        await sending.hold()
         await app.start()
         await sending.start()
         tune_collector()

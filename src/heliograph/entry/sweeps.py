@@ -1,4 +1,7 @@
-"""What is looked after every second, whatever happens: validity, doubts, carriers that are down. Each check fails for itself alone."""
+"""What is looked after every second, whatever happens: validity, doubts, carriers that are down. Each check fails for itself alone.
+
+One process does it for all. Only how a carrier prints its ids is learnt by whoever hears it.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,8 +14,20 @@ from heliograph import messages
 from heliograph.base import clock, config, metrics, migrate
 from heliograph.base.db import Database
 from heliograph.base.faults import told
-from heliograph.carriers import LinkState, Routes, down_carriers, load_routes, remember_id_format, remember_parked_read_as
-from heliograph.entry.running import Running
+from heliograph.base.leases import Lease
+from heliograph.carriers import (
+    Carrier,
+    Routes,
+    all_carriers,
+    down_carriers,
+    load_routes,
+    mend_states,
+    outdated_states,
+    remember_id_format,
+    remember_parked_read_as,
+)
+from heliograph.entry.roles import is_active_scheduler
+from heliograph.entry.running import Running, facts_of
 from heliograph.messages.receipts import AUTO
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
@@ -27,10 +42,10 @@ log = structlog.get_logger(__name__)
 class Sweeps:
     """The checks of one process. `running`: its carriers at any moment; `wake` is told which of them got work."""
 
-    def __init__(self, db: Database, worker: int, queue: messages.FairQueue, running: Mapping[int, Running],
+    def __init__(self, db: Database, lease: Lease, queue: messages.FairQueue, running: Mapping[int, Running],
                  wake: Callable[[set[int]], None]) -> None:
         self._db = db
-        self._worker = worker
+        self._lease = lease
         self._queue = queue
         self._running = running
         self._wake = wake
@@ -45,20 +60,39 @@ class Sweeps:
 
     async def once(self) -> None:
         """All checks that are due."""
+        for running in list(self._running.values()):
+            await _alone(running.carrier.name, self._follow_format(running))
+        if is_active_scheduler(self._lease):
+            await self._for_all()
+        elif self._sweeps:  # another one does it now
+            self._sweeps, self._down = 0, None
+            metrics.forget_queues()
+
+    async def _for_all(self) -> None:
+        if self._sweeps == 0:
+            log.info("scheduling", worker=self._lease.epoch)
+        carriers = await asyncio.to_thread(self._carriers)
         if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0 and self._db.postgresql:
             await _alone("partitions", asyncio.to_thread(self._make_partitions))
         if self._sweeps % SCAN_EVERY_SWEEPS == 0:
-            await _alone("measure", self._measure())
+            await _alone("measure", self._measure(carriers))
             await _alone("take_over", self._take_over())
             await _alone("expired", self._fail_expired())
         self._sweeps += 1
+        await _alone("states", asyncio.to_thread(self._mend_states))
         await _alone("routing", self._fail_over())
-        for running in list(self._running.values()):
-            await _alone(running.carrier.name, self._settle(running))
+        for carrier in carriers:
+            await _alone(carrier.name, self._settle(carrier))
+
+    def _carriers(self) -> list[Carrier]:
+        with self._db.read() as tx:
+            return all_carriers(tx)
 
     async def _take_over(self) -> None:
-        """What a server before this one claimed in its last moment."""
-        await messages.take_over(self._db, self._worker, clock.now_ms())
+        """What processes that are gone held, also what one claimed in its last moment."""
+        taken = await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
+        if taken:
+            log.info("work_taken_over", messages=taken)
 
     async def _fail_expired(self) -> None:
         """All whose validity has ended, in small batches; the rest of a very long queue at the next look."""
@@ -70,13 +104,17 @@ class Sweeps:
         with self._db.write() as tx:
             migrate.make_partitions(tx, clock.now_ms())
 
-    async def _measure(self) -> None:
+    async def _measure(self, carriers: list[Carrier]) -> None:
         depths = await messages.queue_depths(self._db, clock.now_ms())
-        for running in self._running.values():
-            waiting, age_s = depths.get(running.carrier.id, (0, 0.0))
-            metrics.QUEUE_DEPTH.labels(running.carrier.name).set(waiting)
-            metrics.QUEUE_AGE.labels(running.carrier.name).set(age_s)
-            metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
+        for carrier in carriers:
+            metrics.queue(carrier.name, *depths.get(carrier.id, (0, 0.0)))
+
+    def _mend_states(self) -> None:
+        with self._db.read() as tx:
+            if not outdated_states(tx):
+                return
+        with self._db.write() as tx:
+            mend_states(tx, clock.now_ms())
 
     async def _fail_over(self) -> None:
         routes, down = await asyncio.to_thread(self._routing)
@@ -92,16 +130,21 @@ class Sweeps:
                 config.bump(tx)
         return routes, down
 
-    async def _settle(self, running: Running) -> None:
+    async def _settle(self, carrier: Carrier) -> None:
         """One carrier's doubts."""
         now_ms = clock.now_ms()
-        if running.turn.carrier.id_format != running.carrier.parked_read_as:
+        await messages.match_doubts(self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms)
+        resend = carrier.settings.get("in_doubt", "resend") == "resend"
+        await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
+
+    # of the carriers of this process
+
+    async def _follow_format(self, running: Running) -> None:
+        now_ms = clock.now_ms()
+        if running.turn.carrier.id_format != running.read_as:
             await self._read_anew(running, now_ms)
         if running.turn.carrier.id_format == AUTO:
             await self._learn(running, now_ms)
-        await messages.match_doubts(self._db, running.turn.carrier, now_ms - PARKED_LOOK_BACK_MS, now_ms)
-        resend = running.carrier.settings.get("in_doubt", "resend") == "resend"
-        await messages.settle_doubts(self._db, running.carrier.id, now_ms, resend=resend)
 
     async def _learn(self, running: Running, now_ms: int) -> None:
         """How a carrier's receipts print its ids is remembered once it has shown. The next look reads the parked ones anew: by then no turn is
@@ -115,12 +158,13 @@ class Sweeps:
         turn.carrier = replace(turn.carrier, id_format=id_format)
 
     async def _read_anew(self, running: Running, now_ms: int) -> None:
-        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps while no process ran."""
+        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps while no process ran. Each process that serves the
+        carrier does it when it has heard of the change, so the last one finds what the others parked before they had."""
         carrier = running.turn.carrier
         found = await messages.rematch(self._db, carrier, now_ms)
         log.info("carrier_receipts_read_anew", carrier=carrier.name, id_format=carrier.id_format, matched=found)
         await asyncio.to_thread(self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format))
-        running.carrier = running.carrier._replace(parked_read_as=carrier.id_format)
+        running.read_as = carrier.id_format
 
 
 async def _alone(check: str, sweeping: Awaitable[None]) -> None:

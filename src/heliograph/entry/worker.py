@@ -1,4 +1,4 @@
-"""`heliograph worker`: everything but the API in one process, for PostgreSQL: carriers, the simulator, sweeps."""
+"""`heliograph worker`, `carrier run` and `scheduler`: processes that send, or see to what is sent, for PostgreSQL."""
 
 import asyncio
 import signal
@@ -9,25 +9,26 @@ from prometheus_client import start_http_server
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.leases import Retired
 from heliograph.base.settings import SettingError, Settings
+from heliograph.carriers import carrier_named
 from heliograph.entry.app import account_ends_of
-from heliograph.entry.only_server import AlreadyServed
+from heliograph.entry.only_server import AlreadyServed, require_schema
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
 
-__all__ = ["AlreadyServed", "Retired", "run"]
+__all__ = ["AlreadyServed", "run"]
 
 log = structlog.get_logger(__name__)
 
 
-def run(settings: Settings, metrics_port: int | None) -> None:
-    """Works until SIGTERM or SIGINT. `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, Retired, SettingError."""
+def run(settings: Settings, kind: str, carrier: str | None, metrics_port: int | None) -> None:
+    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one that it is for, if only one.
+    `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, SettingError, NotFound for the carrier."""
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     if metrics_port is not None:
         _show_metrics(metrics_port)
-    uvloop.run(_work(settings))
+    uvloop.run(_work(settings, kind, carrier))
 
 
 def _show_metrics(port: int) -> None:
@@ -37,22 +38,28 @@ def _show_metrics(port: int) -> None:
         raise SettingError("--metrics-port", f"{port} ({error.strerror})", "a free port of this machine") from error
 
 
-async def _work(settings: Settings) -> None:
+def _id_of(db: Database, carrier: str) -> int:
+    require_schema(db)
+    with db.read() as tx:
+        return carrier_named(tx, carrier).id
+
+
+async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     db = Database(settings.database_url)
     cache = ConfigCache(db)
     queue = FairQueue()
-    sending = Sending(db, cache, settings, queue)
+    sending = Sending(db, cache, settings, queue, kind, await asyncio.to_thread(_id_of, db, carrier) if carrier is not None else None)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     try:
-        await sending.hold("worker")
+        await sending.hold()
         await cache.refresh()
         polling = asyncio.create_task(cache.poll())
         queue.resume(await asyncio.to_thread(account_ends_of, db))
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
-        log.info("working")
+        log.info("working", kind=kind, carrier=carrier)
         await stopped.wait()
         await sending.stop()
         polling.cancel()

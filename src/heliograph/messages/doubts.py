@@ -180,7 +180,7 @@ async def _may_be_of_another(tx: HotTx, segment: OnTheWire) -> bool:
 async def _adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
     """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts. Answers how many were adopted."""
     ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
-        tx, sorted((segment.message_id, segment.part, segment.attempt) for _, segment in pairs))}
+        tx, sorted((segment.message_id, segment.part, segment.attempt, turn_sql.NOBODY) for _, segment in pairs))}
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]  # not settled by its answer meanwhile
     said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
     with_id = sorted((receipt.place, segment.message_id, segment.parts) for receipt, segment in pairs if receipt.has_id)

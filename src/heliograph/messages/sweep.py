@@ -68,7 +68,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         doubts = await tx.fetch(_DOUBTS, now_ms, carrier_id, since_ms, BATCH_MAX)
         if not doubts:
             return 0
-        ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(tx, sorted((doubt[0], doubt[1], doubt[4]) for doubt in doubts))}
+        ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
+            tx, sorted((doubt[0], doubt[1], doubt[4], turn_sql.NOBODY) for doubt in doubts))}
         doubts = [doubt for doubt in doubts if (doubt[0], doubt[1]) in ended]  # the others were settled meanwhile, by an answer or a receipt
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
         resent: dict[str, int] = defaultdict(int)
@@ -137,7 +138,8 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
     async with db.hot() as tx:
         await tx.fetch(turn_sql.DOUBT_ORPHANS, worker, of_carrier, SIMULATOR_ID, now_ms)
         rows = await tx.fetch(turn_sql.ORPHANS, worker, of_carrier, SIMULATOR_ID)
-        mine_now = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(tx, sorted((row[0], row[1], row[3]) for row in rows))}
+        mine_now = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
+            tx, sorted((row[0], row[1], row[3], row[6]) for row in rows))}
         rows = [row for row in rows if (row[0], row[1]) in mine_now]  # another process may have taken the rest over
         for carrier_id in sorted({row[5] for row in rows}):
             mine = {row[0]: row for row in rows if row[5] == carrier_id}

@@ -9,7 +9,7 @@ a commit has it; a receipt is acknowledged only then.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -30,18 +30,22 @@ from heliograph.messages.store import store_changes
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
 CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
 POLL_S: Final = 0.25  # when nothing wakes it: what another process queued, retries whose time has come
-BUSY_POLL_S: Final = 0.01  # when only the rate held it back
+BUSY_POLL_S: Final = 0.01  # when there may be more to send at once
+PACED_POLL_S: Final = 0.05  # when there is no room: the rate gives it by the moment, and keeps no more than a quarter second's
 AFTER_FAULT_S: Final = 0.25
 
 log = structlog.get_logger(__name__)
 
 
 class Turn:
-    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch."""
+    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch, and `may_write` tells
+    whether its claims are still its own."""
 
-    def __init__(self, db: Database, carrier: CarrierFacts, worker: int, on_state: Callable[[LinkState, str], None]) -> None:
+    def __init__(self, db: Database, carrier: CarrierFacts, worker: int, on_state: Callable[[LinkState, str], None],
+                 may_write: Callable[[], bool]) -> None:
         self._db = db
         self._on_state = on_state
+        self._may_write = may_write
         self.carrier = carrier
         self._worker = worker
         self._answers: deque[Answer] = deque()
@@ -149,9 +153,9 @@ class Turn:
             self._give_back()
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
-        room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX else 0
+        room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX and self._may_write() else 0
         if not (answers or arrived or room > 0):
-            return POLL_S
+            return PACED_POLL_S if link.state is LinkState.BOUND else POLL_S
         started_s = clock.monotonic_s()
         try:
             async with self._db.hot() as tx:
@@ -166,7 +170,7 @@ class Turn:
         self._outstanding.difference_update((answer.message_id, answer.part) for answer in answers if not answer.late)
         self._buffer.extend(claim.kept)
         self._outstanding.update((submission.message_id, submission.part) for submission in claim.writing)
-        link.submit(claim.writing)
+        self._write(link, claim.writing)
         link.acknowledge(arrived)
         self._answers.extend(claim.refused)
         self._count(answers, arrived, len(claim.writing), clock.monotonic_s() - started_s)
@@ -175,6 +179,16 @@ class Turn:
             return 0.0
         self._events_max = EVENTS_MAX
         return BUSY_POLL_S if claim.writing or claim.kept else POLL_S
+
+    def _write(self, link: Link, submissions: list[Submission]) -> None:
+        """Unless this process was stopped since it claimed them, for so long that others may have taken them over."""
+        if self._may_write():
+            link.submit(submissions)
+        else:
+            self._answer_unspent(submissions)
+
+    def _answer_unspent(self, submissions: Iterable[Submission]) -> None:
+        self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in submissions])
 
     def _count(self, answers: list[Answer], arrived: list[Receipt], submitted: int, seconds: float) -> None:
         name = self.carrier.name
@@ -193,7 +207,7 @@ class Turn:
 
     def _give_back(self) -> None:
         """What is claimed and cannot be written goes back to the queue, where its validity ends in time, and another carrier can take it."""
-        self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in self._buffer])
+        self._answer_unspent(self._buffer)
         self._buffer.clear()
 
     async def _take_back(self) -> None:
@@ -215,9 +229,10 @@ class Turn:
             return
         doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
         settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
-        await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, now_ms) for answer in doubtful))
+        await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, answer.attempt, self._worker, now_ms)
+                                           for answer in doubtful))
         ended = {(row[0], row[1], row[3]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
-            tx, sorted({(answer.message_id, answer.part, answer.attempt) for answer in settled}))}
+            tx, sorted({(answer.message_id, answer.part, answer.attempt, self._worker) for answer in settled}))}
         refs = await receipts.upsert(tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms)
         locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
         changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
@@ -236,9 +251,9 @@ class Turn:
         """First comes what was claimed before."""
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
-            held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, now_ms) for s in writing])}
+            held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, self._worker, now_ms) for s in writing])}
             # the parts of a message that has failed or expired meanwhile stay here: they end as if the wire had not taken them
-            self.answered([Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in writing if (s.message_id, s.part) not in held])
+            self._answer_unspent(s for s in writing if (s.message_id, s.part) not in held)
             writing = [s for s in writing if (s.message_id, s.part) in held]
         room -= len(writing)
         if room <= 0 or self._buffer:

@@ -6,20 +6,23 @@ from heliograph.base.hot import HotTx
 
 # --- what came in ---
 
-# Of this attempt only: a late answer to the first one says nothing of the second.
+# Of this attempt only: a late answer to the first one says nothing of the second. And what another process has claimed is its own: only what is
+# in doubt is anybody's who learns of it.
 _END_INFLIGHT: Final = """
-    DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[], $3::smallint[]) AS a (message_id, part, attempt)
-    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt
+    DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[]) AS a (message_id, part, attempt, worker)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt AND (i.worker = a.worker OR i.state = 'in_doubt')
     RETURNING i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms"""
 _END_INFLIGHT_SQLITE: Final = """
-    DELETE FROM inflight WHERE message_id = ? AND part = ? AND attempt = ?
+    DELETE FROM inflight WHERE message_id = ?1 AND part = ?2 AND attempt = ?3 AND (worker = ?4 OR state = 'in_doubt')
     RETURNING message_id, part, parts, attempt, prefix, expires_at_ms"""
 
 _DOUBT: Final = """
     UPDATE inflight i SET state = 'in_doubt', since_ms = a.since_ms
-    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
-    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state <> 'in_doubt'"""
-_DOUBT_SQLITE: Final = "UPDATE inflight SET state = 'in_doubt', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state <> 'in_doubt'"
+    FROM unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[], $5::bigint[]) AS a (message_id, part, attempt, worker, since_ms)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt AND i.worker = a.worker AND i.state <> 'in_doubt'"""
+_DOUBT_SQLITE: Final = """
+    UPDATE inflight SET state = 'in_doubt', since_ms = ?5
+    WHERE message_id = ?1 AND part = ?2 AND attempt = ?3 AND worker = ?4 AND state <> 'in_doubt'"""
 
 # Answer and receipt both upsert the carrier's id of a segment; RETURNING shows whoever comes second what the first one left. An id that
 # belonged to another message is one the carrier uses anew: that message's receipt is forgotten. A final receipt is not overwritten, unless
@@ -141,7 +144,7 @@ _ORPHANED: Final = "(NOT EXISTS (SELECT 1 FROM workers w WHERE w.epoch = infligh
 DOUBT_ORPHANS: Final = f"""
     UPDATE inflight SET state = 'in_doubt', since_ms = $4 WHERE state = 'submitting' AND carrier_id <> $3 AND {_ORPHANED}"""
 ORPHANS: Final = f"""
-    SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id FROM inflight
+    SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id, worker FROM inflight
     WHERE (state = 'claimed' OR (state = 'submitting' AND carrier_id = $3)) AND {_ORPHANED}"""
 
 # --- what goes out ---
@@ -188,14 +191,17 @@ _CLAIM_SQLITE: Final = """
 
 _SUBMITTING: Final = """
     UPDATE inflight i SET state = 'submitting', since_ms = a.since_ms
-    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS a (message_id, part, since_ms)
-    WHERE i.message_id = a.message_id AND i.part = a.part AND i.state = 'claimed' AND i.expires_at_ms > a.since_ms
+    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::bigint[]) AS a (message_id, part, worker, since_ms)
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.worker = a.worker AND i.state = 'claimed' AND i.expires_at_ms > a.since_ms
           AND EXISTS (SELECT 1 FROM messages m WHERE m.id = a.message_id AND m.status = 'queued')
     RETURNING i.message_id, i.part"""
 _SUBMITTING_SQLITE: Final = """
-    UPDATE inflight SET state = 'submitting', since_ms = ?3 WHERE message_id = ?1 AND part = ?2 AND state = 'claimed' AND expires_at_ms > ?3
+    UPDATE inflight SET state = 'submitting', since_ms = ?4
+    WHERE message_id = ?1 AND part = ?2 AND worker = ?3 AND state = 'claimed' AND expires_at_ms > ?4
         AND EXISTS (SELECT 1 FROM messages m WHERE m.id = ?1 AND m.status = 'queued')
     RETURNING message_id, part"""
+
+NOBODY: Final = 0  # the process of END_INFLIGHT when only what is in doubt is meant
 
 
 class _Statement:
@@ -211,8 +217,8 @@ class _Statement:
         return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
 
 
-END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt) → rows of InFlight
-DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, since_ms)
+END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt, worker) → rows of InFlight
+DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, attempt, worker, since_ms)
 REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
 REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
 ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, printed, sender, user_message_reference)
@@ -227,7 +233,7 @@ QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
 QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already takes it in
 TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
 CLAIM: Final = _Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
-SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, since_ms) → (message_id, part) still to be sent
+SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, worker, since_ms) → (message_id, part) still to be sent
 
 
 async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:

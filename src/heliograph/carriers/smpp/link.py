@@ -26,7 +26,7 @@ class SmppLink:
         self._inbox = inbox
         self._encoder = Encoder(settings)
         self._loop = asyncio.get_running_loop()
-        self._pace = Pace(settings.tps, self._loop.time())
+        self._pace = Pace(settings.tps or None, self._loop.time())
         self.tally = Tally()
         commands = _COMMANDS[settings.bind] * settings.binds
         self._binds = [Bind(settings, command, self, self.tally, self._on_change) for command in commands]
@@ -52,7 +52,7 @@ class SmppLink:
         return sum(session.outstanding for session in self._sessions())
 
     def agree_tps(self, tps: float | None) -> None:
-        """Another rate from now on: the processes that serve one carrier share its rate as they come and go."""
+        """Another rate from now on: the processes that serve one carrier share its rate as they come and go. 0: nothing at all."""
         self._pace.agree(tps)
 
     def room(self) -> int:

@@ -25,7 +25,7 @@ class Pace:
     """Counts submissions against the rate. Times are seconds of one monotonic clock, given by the caller."""
 
     def __init__(self, tps: float | None, now_s: float) -> None:
-        self._agreed = tps or None
+        self._agreed = tps
         self._slowed: float | None = None  # the throttled pace, below what is agreed
         self._lifted_at = 0.0
         self._tokens = self._burst(tps) if tps else 0.0
@@ -38,17 +38,17 @@ class Pace:
     @property
     def tps(self) -> float | None:
         """Submissions a second just now; None: unlimited."""
-        return self._agreed if self._slowed is None else self._slowed
+        if self._slowed is None or self._agreed is None:
+            return self._agreed if self._slowed is None else self._slowed
+        return min(self._slowed, self._agreed)
 
     @property
     def is_slowed(self) -> bool:
         return self._slowed is not None
 
     def agree(self, tps: float | None) -> None:
-        """Another agreed rate from now on: a carrier's processes share its rate as they come and go."""
-        self._agreed = tps or None
-        if self._agreed is not None and self._slowed is not None:
-            self._slowed = min(self._slowed, self._agreed)
+        """Another agreed rate from now on: a carrier's processes share its rate as they come and go. None: unlimited; 0: nothing at all."""
+        self._agreed = tps
 
     def allowance(self, now_s: float) -> int:
         """How many may be sent now: by a bucket of a quarter second, and in no second more than the rate."""
@@ -96,11 +96,13 @@ class Pace:
             self._slow_down()
         elif self._slowed is not None:
             pace = self._slowed * _RECOVERY ** min(passed_s / _STEP_S, 60)  # 60 steps are a factor of 650,000
-            self._slowed = None if pace >= (self._agreed or self._lifted_at) else pace
+            self._slowed = None if pace >= (self._lifted_at if self._agreed is None else self._agreed) else pace
         self._step_began_s = now_s
         self._step_accepted = self._step_throttled = 0
 
     def _slow_down(self) -> None:
+        if self._agreed == 0:
+            return
         accepted, answers = self._step_accepted, self._step_accepted + self._step_throttled
         if self._slowed is None:
             self._lifted_at = max(2.0 * answers, 2 * _FLOOR_TPS)

@@ -19,7 +19,7 @@ def _demo(session: Session, host: str, port: int, once: bool) -> None:
     logs.set_up(replace(settings, log_level="warning"))
     try:
         demo.run(settings, host, port, click.echo, once=once)
-    except (serve.AlreadyServed, serve.Retired, serve.AddressInUse, demo.NotDelivered) as error:
+    except (serve.AlreadyServed, serve.AddressInUse, demo.NotDelivered) as error:
         raise Failure(str(error)) from error
 
 

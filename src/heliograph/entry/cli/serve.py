@@ -11,7 +11,7 @@ def _serve(session: Session, host: str, port: int) -> None:
     logs.set_up(settings)
     try:
         serve.run(settings, host, port)
-    except (serve.AlreadyServed, serve.Retired, serve.AddressInUse) as error:
+    except (serve.AlreadyServed, serve.AddressInUse) as error:
         raise Failure(str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""`heliograph worker`."""
+"""`heliograph worker`, and what it shares with `carrier run` and `scheduler`."""
 
 import click
 
@@ -6,21 +6,30 @@ from heliograph.entry.cli.command import Command, Failure, Session, examples
 from heliograph.entry.cli.values import Whole
 
 
-def _worker(session: Session, metrics_port: int | None) -> None:
+def work(session: Session, kind: str, carrier: str | None, metrics_port: int | None) -> None:
+    """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
     from heliograph.entry import logs, worker
 
     settings = session.settings
     logs.set_up(settings)
     try:
-        worker.run(settings, metrics_port)
-    except (worker.AlreadyServed, worker.Retired) as error:
+        worker.run(settings, kind, carrier, metrics_port)
+    except worker.AlreadyServed as error:
         raise Failure(str(error)) from error
 
 
+def metrics_option() -> click.Option:
+    return click.Option(["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there, to this machine only.")
+
+
+def _worker(session: Session, metrics_port: int | None) -> None:
+    work(session, "worker", None, metrics_port)
+
+
 command = Command(
-    "worker", callback=_worker, prints_record=False,
-    params=[click.Option(["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there, to this machine only.")],
+    "worker", callback=_worker, prints_record=False, params=[metrics_option()],
     epilog=examples("worker", "worker --metrics-port 9100"),
-    help="Run everything but the API, on PostgreSQL: carriers, simulator, and what is looked after every second. One a database, beside "
-         "any number of heliograph api. SIGTERM or Ctrl-C stops it: what is on the wire is waited for.",
+    help="Run everything but the API, on PostgreSQL, beside heliograph api: the simulator, every carrier that has no process of its own "
+         "(heliograph carrier run), and what is looked after every second while no heliograph scheduler does. Several may run: they share "
+         "carriers' rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it: what is on the wire is waited for.",
 )  # fmt: skip

@@ -192,11 +192,21 @@ def upgrade() -> None:
     op.create_index('unmatched_receipts_by_carrier', 'unmatched_receipts', ['carrier_id', 'received_at_ms'], unique=False)
     op.create_table('workers',
         sa.Column('epoch', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), sa.Identity(), nullable=False, comment='never given twice'),
-        sa.Column('kind', sa.String(length=16), nullable=False, comment='serve, worker or api'),
+        sa.Column('kind', sa.String(length=16), nullable=False, comment='serve, api, worker, carrier or scheduler'),
+        sa.Column('carrier_id', sa.SmallInteger(), nullable=True, comment='the one that a process of the kind carrier serves'),
         sa.Column('started_at_ms', sa.BigInteger(), nullable=False),
         sa.Column('beat', sa.BigInteger(), server_default='0', nullable=False),
         sa.PrimaryKeyConstraint('epoch'),
         sqlite_autoincrement=True
+    )
+    op.create_table('links',
+        sa.Column('epoch', sa.BigInteger(), nullable=False),
+        sa.Column('carrier_id', sa.SmallInteger(), nullable=False),
+        sa.Column('state', sa.String(length=16), nullable=False),
+        sa.Column('state_detail', sa.String(length=255), nullable=False),
+        sa.ForeignKeyConstraint(['carrier_id'], ['carriers.id'], ondelete='CASCADE'),
+        sa.ForeignKeyConstraint(['epoch'], ['workers.epoch'], ondelete='CASCADE'),
+        sa.PrimaryKeyConstraint('epoch', 'carrier_id')
     )
     op.create_table('api_keys',
         sa.Column('id', ID, nullable=False),

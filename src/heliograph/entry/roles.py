@@ -1,0 +1,38 @@
+"""Which processes send, for which carriers, and which of them looks after what is everybody's: as their leases show it."""
+
+from typing import Final
+
+from heliograph.base.leases import Lease
+
+SERVE: Final = "serve"  # everything in one process, which has the database's queue to itself
+WORKER: Final = "worker"  # all carriers that have no process of their own, and what is everybody's while no scheduler lives
+CARRIER: Final = "carrier"  # one carrier
+SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
+SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
+
+
+def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
+    """Carriers that others leave alone."""
+    return frozenset(peer.carrier_id for peer in lease.peers.values() if peer.kind == CARRIER and peer.carrier_id is not None)
+
+
+def senders(lease: Lease, carrier_id: int) -> list[int]:
+    """The epochs of those who share a carrier, in one order for all of them."""
+    own = [epoch for epoch, peer in lease.peers.items() if peer.kind == CARRIER and peer.carrier_id == carrier_id]
+    return sorted(own or [epoch for epoch, peer in lease.peers.items() if peer.kind in (SERVE, WORKER)])
+
+
+def others_may_send(lease: Lease, carrier_id: int) -> bool:
+    """Whether another process serves a carrier, or may not know yet that it shall not any more."""
+    return any(epoch != lease.epoch and (peer.kind in (SERVE, WORKER) or (peer.kind == CARRIER and peer.carrier_id == carrier_id))
+               for epoch, peer in lease.peers.items())
+
+
+def is_active_scheduler(lease: Lease) -> bool:
+    """One at a time looks after what is everybody's: the oldest scheduler or, while there is none, the oldest of the others that can. Should two
+    of them believe it for a moment, that does no harm: each check is a transaction that takes what it deals with."""
+    for kinds in ((SCHEDULER,), (SERVE, WORKER)):
+        able = [epoch for epoch, peer in lease.peers.items() if peer.kind in kinds]
+        if able:
+            return min(able) == lease.epoch
+    return False

@@ -1,0 +1,43 @@
+"""How the processes that serve one carrier share its agreed rate, as they come and go: in no second they submit more than it, all together.
+
+Each takes its part of the whole by its place among them. A part that becomes smaller counts at once, a larger one only when all others must
+have heard of it, and what they sent before is a second old. Who has not seen the others for a while submits nothing.
+"""
+
+from collections.abc import Sequence
+from math import floor
+from typing import Final
+
+from heliograph.base.leases import LOOK_S
+
+BLIND_S: Final = 2 * LOOK_S  # longer than this since the last look: another may have come
+LEFT_S: Final = 1.0  # until what others sent in their last moment is a second old
+JOINED_S: Final = BLIND_S + LEFT_S + 0.5  # until all others have seen a newcomer, and what they sent before that is a second old
+
+
+def part_of(tps: float, place: int, count: int) -> float:
+    """The rate of one among `count`, counted from 0. Whole numbers, since carriers count by the second; a fraction is the first one's."""
+    whole = floor(tps)
+    each, over = divmod(whole, count)
+    return each + (place < over) + (tps - whole if place == 0 else 0.0)
+
+
+class Share:
+    """One process's part of one carrier's rate."""
+
+    def __init__(self, tps: float, *, alone: bool) -> None:
+        self._tps = tps
+        self._counts = tps if alone else 0.0
+        self._due = self._counts
+        self._due_from_s = 0.0
+
+    def now(self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float) -> float:
+        """submit_sm a second that this process may send now. `senders`: who shares the carrier, `others`: whether anybody else may send to it;
+        both as of `looked_s`. All times are of one monotonic clock."""
+        sees = now_s - looked_s <= BLIND_S
+        due = part_of(self._tps, senders.index(me), len(senders)) if sees and me in senders else 0.0
+        if due != self._due:
+            self._due, self._due_from_s = due, now_s + (JOINED_S if others else LEFT_S)
+        if due < self._counts or now_s >= self._due_from_s:
+            self._counts = due
+        return self._counts

@@ -21,6 +21,8 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/turn.py": "a carrier's turn is a transaction",
     "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
     "messages/doubts.py": "each look at receipts for doubts is a batch, and so a transaction",
+    "messages/decide.py": "each batch of an operator's decisions is a transaction",
+    "messages/unmatched.py": "an operator's match of a receipt is a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "base/leases.py": "a process shows that it lives",
     "entry/pruning.py": "each batch of what is deleted is a transaction",

@@ -30,9 +30,9 @@ from heliograph.messages.store import store_changes
 
 RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
 PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
-_LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
+LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
-_ON_THE_WIRE: Final = """
+ON_THE_WIRE: Final = """
     SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.account_id, m.recipient, m.segments, m.parts_resent,
            s.sender
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
@@ -106,7 +106,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
                   for row in await tx.fetch(sql, carrier.id, since_ms, RECEIPTS_MAX)]
         if not parked:
             return 0
-        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(_ON_THE_WIRE, carrier.id)]
+        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(ON_THE_WIRE, carrier.id)]
         pairs = by_reference(parked, on_the_wire)
         if carrier.id_format == AUTO:  # a receipt with an id may be any message's yet, and only a last word needs no id to be remembered by
             pairs = [(receipt, segment) for receipt, segment in pairs if not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS]
@@ -115,7 +115,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
             left = parked
         guessed = as_the_only_one(left, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
         pairs += [pair for pair in guessed if pair[0].has_id or not await _may_be_of_another(tx, pair[1])]
-        return await _adopt(tx, carrier, pairs, now_ms)
+        return await adopt(tx, carrier, pairs, now_ms)
 
 
 def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
@@ -126,7 +126,7 @@ def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> 
     found: dict[tuple[str, int], Pair] = {}
     for receipt in sorted(parked, key=_by_time):
         if receipt.names_a_part and receipt.reference is not None:
-            candidates = [segment for segment in referred.get(receipt.reference, ()) if _may_be(receipt, segment)]
+            candidates = [segment for segment in referred.get(receipt.reference, ()) if may_be(receipt, segment)]
             if len(candidates) == 1 and candidates[0].is_doubtful:
                 found.setdefault(candidates[0].key, (receipt, candidates[0]))
     return list(found.values())
@@ -140,12 +140,12 @@ def as_the_only_one(parked: Iterable[Parked], on_the_wire: Sequence[OnTheWire], 
     by_message: dict[str, list[OnTheWire]] = defaultdict(list)
     for segment in on_the_wire:
         if segment.recipient is not None:
-            by_digits[segment.recipient % _LAST_DIGITS].append(segment)
+            by_digits[segment.recipient % LAST_DIGITS].append(segment)
             by_message[segment.message_id].append(segment)
     of_message: dict[str, list[Parked]] = defaultdict(list)
     for receipt in sorted(parked, key=_by_time):
         if receipt.recipient is not None and not receipt.names_a_part:
-            meant = {segment.message_id for segment in by_digits.get(receipt.recipient % _LAST_DIGITS, ()) if _may_be(receipt, segment)}
+            meant = {segment.message_id for segment in by_digits.get(receipt.recipient % LAST_DIGITS, ()) if may_be(receipt, segment)}
             if len(meant) == 1:
                 of_message[meant.pop()].append(receipt)
     pairs: list[Pair] = []
@@ -162,7 +162,7 @@ def _by_time(receipt: Parked) -> tuple[int, str]:
     return receipt.at_ms, receipt.place
 
 
-def _may_be(receipt: Parked, segment: OnTheWire) -> bool:
+def may_be(receipt: Parked, segment: OnTheWire) -> bool:
     """The handset and the sender agree, and it came after the message was made: one from before is another message's."""
     return (agrees(segment.recipient, receipt.recipient) and is_from(segment.sender, receipt.sender)
             and receipt.at_ms >= ids.made_at_ms(int(segment.message_id, 16)))
@@ -177,7 +177,7 @@ async def _may_be_of_another(tx: HotTx, segment: OnTheWire) -> bool:
     return bool(await tx.fetch(_ALSO_SENT, segment.account_id, segment.recipient))
 
 
-async def _adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
+async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
     """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts. Answers how many were adopted."""
     ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
         tx, sorted((segment.message_id, segment.part, segment.attempt, turn_sql.NOBODY) for _, segment in pairs))}

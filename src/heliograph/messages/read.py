@@ -28,7 +28,7 @@ OTP: Final = "otp"
 LOOKED_AT_MAX: Final = 20_000  # messages that one page looks through for a rare status, 0.2 s: then it ends early, and its cursor goes on
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
-_CLOCK_SLACK_MS: Final = 300_000  # a send's id is made when its request arrives, its created_at when its batch is stored, by perhaps another clock
+CLOCK_SLACK_MS: Final = 300_000  # a send's id is made when its request arrives, its created_at when its batch is stored, by perhaps another clock
 
 
 class Message(NamedTuple):
@@ -77,14 +77,14 @@ class Page(NamedTuple):
 _FROM_SEND: Final = {"type": sends.c.type, "sender": sends.c.sender, "text": sends.c.text, "encoding": sends.c.encoding,
                      "reference": sends.c.reference, "created_at_ms": sends.c.created_at_ms}
 _COLUMNS: Final = [_FROM_SEND[name] if name in _FROM_SEND else messages.c[name] for name in Message._fields]
-_JOINED: Final = sa.select(*_COLUMNS).join_from(messages, sends, sends.c.id == messages.c.send_id)
+JOINED: Final = sa.select(*_COLUMNS).join_from(messages, sends, sends.c.id == messages.c.send_id)
 
 
 def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
     """The message with this id in text form. Raises NotFound, also for another account's and the other mode's."""
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
     row = None if raw is None else tx.execute(
-        _JOINED.where(messages.c.id == raw, messages.c.account_id == account_id, messages.c.sandbox.is_(sandbox))).one_or_none()
+        JOINED.where(messages.c.id == raw, messages.c.account_id == account_id, messages.c.sandbox.is_(sandbox))).one_or_none()
     if row is None:
         raise NotFound("There is no such message.")
     return Message(*row)
@@ -99,7 +99,7 @@ def report(tx: Connection, account_id: str, wanted: PageWanted, filters: Filters
 
 def _to_recipient(tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters) -> Page:
     """By the index of messages by recipient."""
-    query = _JOINED.where(messages.c.account_id == account_id, messages.c.recipient == filters.recipient, messages.c.sandbox.is_(sandbox))
+    query = JOINED.where(messages.c.account_id == account_id, messages.c.recipient == filters.recipient, messages.c.sandbox.is_(sandbox))
     query = query.where(*_send_filters(filters), *_id_bounds(messages.c.id, filters.span))
     if filters.status is not None:
         query = query.where(messages.c.status == filters.status)
@@ -115,7 +115,7 @@ def _walk_sends(tx: Connection, account_id: str, sandbox: bool, wanted: PageWant
     at_once = wanted.limit + 1 if filters.status is None else _MESSAGES_AT_ONCE
     last: str | None = None
     for run in _batched(_message_ids(tx, account_id, sandbox, wanted, filters), at_once):
-        query = _JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))  # the bounds leave out partitions
+        query = JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))  # the bounds leave out partitions
         if filters.status is not None:
             query = query.where(messages.c.status == filters.status)
         found += [Message(*row) for row in tx.execute(query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found)))]
@@ -188,9 +188,9 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
     """Roughly the span as a range of the key, so that what lies outside is not looked at; `created_at` decides exactly."""
     bounds: list[sa.ColumnElement[bool]] = []
     if span.since_ms is not None:
-        bounds.append(column >= first_id_of(span.since_ms - _CLOCK_SLACK_MS))
+        bounds.append(column >= first_id_of(span.since_ms - CLOCK_SLACK_MS))
     if span.until_ms is not None:
-        bounds.append(column < first_id_of(span.until_ms + _CLOCK_SLACK_MS))
+        bounds.append(column < first_id_of(span.until_ms + CLOCK_SLACK_MS))
     return bounds
 
 

@@ -13,6 +13,7 @@ from heliograph.base.pruning import Kept
 SEND_TYPES = ("sms", "otp", "campaign")
 STATUSES = ("queued", "sent", "delivered", "failed")
 ERROR_CODES = ("carrier_rejected", "undeliverable", "expired", "rejected", "unknown", "canceled", "blocked", "no_route")
+DECISIONS = ("sent", "delivered", "undeliverable", "canceled", "resent", "receipt")
 
 sends = sa.Table(
     "sends",
@@ -138,6 +139,23 @@ unmatched_receipts = sa.Table(
     sa.Column("raw", sa.LargeBinary, nullable=False),
     sa.Column("received_at_ms", sa.BigInteger, nullable=False),
     sa.Index("unmatched_receipts_by_carrier", "carrier_id", "received_at_ms"),
+)
+
+# What an operator decided about a message in doubt, or about a receipt that matched nothing: he knew more than the wire told. Stored with what it
+# changes, and kept.
+operator_decisions = sa.Table(
+    "operator_decisions",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("message_id", RawId, nullable=False),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column("parts", sa.SmallInteger, nullable=False, comment="bits of the segments that it was about"),
+    sa.Column("decision", sa.String(13), nullable=False),
+    sa.Column("decided_by", sa.String(64), nullable=False),
+    sa.Column("reason", sa.String(255), nullable=False),
+    sa.Column("decided_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint(f"decision IN ({', '.join(map(repr, DECISIONS))})", name="operator_decisions_decision"),
+    sa.Index("operator_decisions_by_message", "message_id"),
 )
 
 # Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for nobody.

@@ -23,6 +23,8 @@ COMMANDS: Final = {
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust.",
     "wallet": "Money of an account: topup, adjust.",
+    "message": "Messages: list, show; settle, resend what is in doubt.",
+    "receipt": "Receipts that found no message: list, match.",
     "sender": "Sender IDs: list, approve, reject, suspend, register.",
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",

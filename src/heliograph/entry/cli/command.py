@@ -1,10 +1,10 @@
 """What all commands share: their options, how they fail, and the database they work on."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from heliograph.base.db import Database
     from heliograph.base.errors import FieldError
     from heliograph.base.settings import Settings
+
+T = TypeVar("T")
 
 
 class Failure(click.ClickException):
@@ -58,6 +60,20 @@ class Session:
     def read(self) -> Iterator["Connection"]:
         with self._database.read() as tx:
             yield tx
+
+    def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
+        """What `work(database)` returns: it opens transactions of the hot paths, as the turns of a running server do."""
+        import asyncio
+
+        database = self._database
+
+        async def whole() -> T:
+            try:
+                return await work(database)
+            finally:
+                await database.close_hot()
+
+        return asyncio.run(whole())
 
 
 class Command(click.Command):

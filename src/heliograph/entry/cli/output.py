@@ -26,14 +26,19 @@ def show_list(session: Session, records: Sequence[Mapping[str, Any]], columns: S
     """A list. For people a table of the named columns, and where to go on when there may be more than the `limit` that was asked for."""
     if session.as_json:
         return _print_json(records)
+    print_table(records, columns)
+    if len(records) == limit:
+        click.echo(f"There may be more: --before {records[-1]['id']}", err=True)
+    return None
+
+
+def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """The named columns of records, aligned."""
     rows = [[_flattened(record)[column.replace("_", " ")] for column in columns] for record in records]
     table = [[column.upper().replace("_", " ") for column in columns], *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for row in table:
         click.echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-    if len(records) == limit:
-        click.echo(f"There may be more: --before {records[-1]['id']}", err=True)
-    return None
 
 
 def _print_json(document: Any) -> None:
@@ -58,4 +63,6 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ",".join(map(_text, value)) or "-"
-    return str(value) if value != "" else '""'
+    if value == "":
+        return '""'
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in str(value))  # a carrier may have written it

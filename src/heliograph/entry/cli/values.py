@@ -87,6 +87,20 @@ class Moment(click.ParamType[int]):
             self.fail(f"{value!r} is not a time such as 2027-01-31, 2027-01-31T09:30:00Z, 90d or 12h.", param, ctx)
 
 
+class Span(click.ParamType[int]):
+    """A length of time, in milliseconds."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9]{1,6})([smhd])", value, re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is not a length of time such as 30s, 10m, 2h or 1d.", param, ctx)
+        return int(found[1]) * {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[found[2]]
+
+
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given, with None for NOTHING."""
     return {name: None if value is NOTHING else value for name, value in options.items() if value is not None}
@@ -101,6 +115,28 @@ def reference_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --reference of a ledger entry."""
     command = click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)
     return click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")(command)
+
+
+def _whoever_typed_it() -> str:
+    """The name that they signed in with at this machine, also where sudo made them another one."""
+    import getpass
+    import os
+
+    try:
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def by_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--by WHO"""
+    return click.option("--by", default=_whoever_typed_it, metavar="WHO", help="Who decides. Default: who is signed in at this machine.")(command)
+
+
+def who_decides(command: Callable[..., None]) -> Callable[..., None]:
+    """--reason and --by of a decision that is kept."""
+    command = by_option(command)
+    return click.option("--reason", required=True, metavar="TEXT", help="Such as what the carrier said. Kept with the message.")(command)
 
 
 def page_options(command: Callable[..., None]) -> Callable[..., None]:

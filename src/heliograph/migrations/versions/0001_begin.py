@@ -122,6 +122,19 @@ def upgrade() -> None:
         postgresql_partition_by='RANGE (id)'
     )
     op.create_index('messages_by_recipient', 'messages', ['account_id', 'recipient'], unique=False)
+    op.create_table('operator_decisions',
+        sa.Column('id', ID, nullable=False),
+        sa.Column('message_id', ID, nullable=False),
+        sa.Column('carrier_id', sa.SmallInteger(), nullable=False),
+        sa.Column('parts', sa.SmallInteger(), nullable=False, comment='bits of the segments that it was about'),
+        sa.Column('decision', sa.String(length=13), nullable=False),
+        sa.Column('decided_by', sa.String(length=64), nullable=False),
+        sa.Column('reason', sa.String(length=255), nullable=False),
+        sa.Column('decided_at_ms', sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("decision IN ('sent', 'delivered', 'undeliverable', 'canceled', 'resent', 'receipt')", name='operator_decisions_decision'),
+        sa.PrimaryKeyConstraint('id')
+    )
+    op.create_index('operator_decisions_by_message', 'operator_decisions', ['message_id'], unique=False)
     op.create_table('queue',
         sa.Column('carrier_id', sa.SmallInteger(), nullable=False),
         sa.Column('rank_us', sa.BigInteger(), nullable=False, comment='virtual time: the lowest leaves first'),

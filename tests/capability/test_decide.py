@@ -172,10 +172,14 @@ async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_t
 
 
 @awaited
-async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itself(house: House) -> None:
+@pytest.mark.parametrize("by_itself", [True, False])
+async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itself(house: House, by_itself: bool) -> None:
     link = await in_doubt(house)
-    clock.move(by_ms=RESEND_AFTER_MS)
-    assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
+    if by_itself:
+        clock.move(by_ms=RESEND_AFTER_MS)
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
+    else:
+        await decided(house, Decision.RESENT)
     for attempt in (2, 3, 4):
         await link.turn.once()
         await unanswered(link)

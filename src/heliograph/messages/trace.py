@@ -161,8 +161,8 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     rows = [(Message(*row[:-len(_EXTRA)]), row[-len(_EXTRA):]) for row in tx.execute(query.add_columns(*_EXTRA))]
     in_flight: dict[str, list[InFlight]] = defaultdict(list)
     columns = [inflight.c[name] for name in InFlight._fields]
-    for message_id, *submission in tx.execute(sa.select(inflight.c.message_id, *columns).where(inflight.c.message_id.in_([message.id for message, _ in rows]))
-                                              .order_by(inflight.c.message_id, inflight.c.part)):
+    query = sa.select(inflight.c.message_id, *columns).where(inflight.c.message_id.in_([message.id for message, _ in rows]))
+    for message_id, *submission in tx.execute(query.order_by(inflight.c.message_id, inflight.c.part)):
         in_flight[message_id].append(InFlight(*submission))
     return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
 

@@ -1,10 +1,12 @@
-"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one."""
+"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one. `run`: the commands."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from heliograph.base.db import Database
+from tests.capability.commands import Run, runner
 from tests.capability.sending import House
 
 
@@ -23,3 +25,8 @@ def house(database_url: str) -> House:
 @pytest.fixture
 def postgresql_house(postgresql_url: str) -> House:
     return House(postgresql_url)
+
+
+@pytest.fixture
+def run(database_url: str, tmp_path: Path) -> Run:
+    return runner(database_url, tmp_path)

@@ -1,56 +1,21 @@
 """The operator's commands, run as they are typed."""
 
-import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
-from click.testing import CliRunner
 
 from heliograph import keys
 from heliograph.base import migrate
 from heliograph.base.db import Database
-from heliograph.entry.cli import main
 from heliograph.entry.cli.schema import newest_version
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
 from heliograph.wallet.tables import wallets
+from tests.capability.commands import Run
 
-SECRET_KEY = "s" * 32
 CARRIER = ["carrier", "add", "mtn", "--host", "smpp.example.net", "--port", "2775", "--system-id", "amina", "--password-file", "-"]
-
-
-class Said(NamedTuple):
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.status == 0, self.err
-        return json.loads(self.out)
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(database_url: str, tmp_path: Path) -> Run:
-    """`run("account", "list")`: as from a shell, on the test's database."""
-
-    def command(*args: object, stdin: str | None = None) -> Said:
-        env = {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
-        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin, env=env)
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-        return Said(result.exit_code, result.stdout, result.stderr)
-
-    return command
 
 
 @pytest.fixture

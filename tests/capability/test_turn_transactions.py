@@ -15,8 +15,10 @@ from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Outcome, Routes, load_routes
 from heliograph.messages import CarrierFacts, fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts
+from heliograph.messages.decide import Decided, Decision, decide, signed
 from heliograph.messages.sweep import RESEND_AFTER_MS
-from tests.capability.sending import House, LossyDatabase
+from heliograph.messages.unmatched import match_to
+from tests.capability.sending import SUCCESSOR, House, LossyDatabase
 from tests.factories import awaited, open_carrier, open_route, phones
 
 
@@ -111,6 +113,25 @@ class WatchedTx:
                 self._waits.append(table)
 
 
+async def decide_by_hand(house: House) -> None:
+    """An operator's decisions, and his match of a receipt."""
+    await house.send(phones(3, first=900))
+    link = house.turn(worker=SUCCESSOR)
+    await link.turn.once()
+    one, *others = [submission for submission in link.submitted if submission.recipient in phones(3, first=900)]
+    link.answer(*link.submitted, outcome=Outcome.UNANSWERED)
+    link.receive("d1", one.recipient)
+    await link.turn.once()
+    facts = CarrierFacts(house.carrier_id, "carrier", id_format="as_is")
+    await match_to(house.db, facts, "carrier/d1", one.message_id, "kofi", clock.now_ms(), as_one=False)
+    for submission, decision in zip(others, (Decision.RESENT, Decision.CANCELED), strict=True):
+        done: list[Decided] = []
+        await decide(house.db, {house.carrier_id: [(submission.message_id, 1)]}, {house.carrier_id: facts}, decision, signed("kofi", "lost"),
+                     done.extend)
+        assert done[0].refused is None
+    house.assert_sound()
+
+
 @pytest.fixture
 def watched(postgresql_url: str) -> House:
     return House(postgresql_url, WatchedDatabase)
@@ -156,6 +177,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     await fail_expired(db, clock.now_ms())
     assert await settle_doubts(db, second, clock.now_ms(), resend=True)
     assert house.credits() > 955
+    await decide_by_hand(house)
     house.assert_sound()
 
     out_of_order = [waits for waits in db.waits if waits != [table for table in LOCK_ORDER if table in waits]]

@@ -54,9 +54,9 @@ async def test_each_tells_why_it_found_nothing_and_what_it_may_be(house: House) 
     link = await in_doubt(house, *phones(2))
     await in_doubt_too(house, link, phones(1)[0])
     link.answer(link.submitted[1], ref="c0ffee", late=True)
-    for ref, recipient, state, sender in (("aa1", phones(1)[0], ReceiptState.DELIVRD, SENDER), ("aa2", phones(2)[1], ReceiptState.DELIVRD, SENDER),
-                                          (None, phones(1)[0], ReceiptState.DELIVRD, SENDER), ("aa4", PHONE, None, SENDER),
-                                          ("c0ffee", phones(1)[0], ReceiptState.DELIVRD, SENDER), ("aa6", phones(1)[0], ReceiptState.DELIVRD, "OTHER")):
+    delivered, (one, two) = ReceiptState.DELIVRD, phones(2)
+    for ref, recipient, state, sender in (("aa1", one, delivered, SENDER), ("aa2", two, delivered, SENDER), (None, one, delivered, SENDER),
+                                          ("aa4", PHONE, None, SENDER), ("c0ffee", one, delivered, SENDER), ("aa6", one, delivered, "OTHER")):
         clock.move(by_ms=1_000)
         await received(link, ref, recipient, state, sender=sender)
     there = told(house)
@@ -89,7 +89,8 @@ async def test_the_operator_settles_which_of_two_a_receipt_is_of(house: House, r
     with house.db.read() as tx:
         row = tx.execute(sa.select(operator_decisions)).one()
     assert (row.message_id, row.decision, row.decided_by) == (house.messages()[1].id, Decision.RECEIPT.value, "kofi")
-    assert row.reason.startswith("receipt ") and row.reason.endswith(f" ({state.value})")
+    assert row.reason.startswith("receipt ")
+    assert row.reason.endswith(f" ({state.value})")
     with pytest.raises(NotFound, match="There is no unmatched receipt"):
         await match(house, "carrier/aa1", place=0)
     house.assert_sound()
@@ -98,7 +99,7 @@ async def test_the_operator_settles_which_of_two_a_receipt_is_of(house: House, r
 @awaited
 @BY_ID
 @FORMATS
-async def test_a_message_that_the_operator_called_sent_is_ended_by_the_receipt_that_he_gives_it(house: House, ref: str | None, id_format: str) -> None:
+async def test_a_message_that_was_called_sent_is_ended_by_the_receipt_that_it_is_given(house: House, ref: str | None, id_format: str) -> None:
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     await received(link, ref, state=ReceiptState.REJECTD)

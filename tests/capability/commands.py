@@ -1,0 +1,40 @@
+"""The operator's commands as tests run them: as they are typed, in this process, on the test's database."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+
+from heliograph.entry.cli import main
+
+SECRET_KEY = "s" * 32
+
+
+class Said(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+
+Run = Callable[..., Said]
+
+
+def runner(database_url: str, directory: Path) -> Run:
+    """`run("account", "list")`: as from a shell."""
+
+    def command(*args: object, stdin: str | None = None) -> Said:
+        env = {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DATA_DIR": str(directory / "data")}
+        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin, env=env)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Said(result.exit_code, result.stdout, result.stderr)
+
+    return command

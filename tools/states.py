@@ -33,7 +33,7 @@ MESSAGE_MEANINGS: Final = {
 MESSAGE_MOVES: Final = {
     (QUEUED, SENT): "all segments accepted",
     (QUEUED, DELIVERED): "all accepted, and the receipts were there first",
-    (QUEUED, FAILED): "refused, expired, in doubt to the end, or one segment of several undeliverable",
+    (QUEUED, FAILED): "refused, expired, in doubt to the end, canceled, or one segment of several undeliverable",
     (SENT, DELIVERED): "receipts DELIVRD for all segments",
     (SENT, FAILED): "a final receipt that is not DELIVRD",
 }
@@ -49,7 +49,7 @@ SEGMENT_MOVES: Final = (
     ("claimed", "[*]", "process ended, back to the queue"),
     ("submitting", "[*]", "answered"),
     ("submitting", "in_doubt", "no answer"),
-    ("in_doubt", "[*]", "late answer, matching receipt, resent, or end of validity"),
+    ("in_doubt", "[*]", "late answer, matching receipt, resent, the operator's word, or end of validity"),
 )
 NEVER_YET: Final = "not in this version"
 ERROR_CAUSES: Final = {
@@ -58,7 +58,7 @@ ERROR_CAUSES: Final = {
     "expired": "also: still queued when its validity ends",
     "rejected": "",
     "unknown": "also: in doubt until its validity ends",
-    "canceled": NEVER_YET,
+    "canceled": "in doubt, and the operator said that it is not to be sent any more: `message settle --as canceled`",
     "blocked": NEVER_YET,
     "no_route": NEVER_YET,
 }
@@ -140,7 +140,7 @@ def _segments() -> Iterator[str]:
     yield "user_message_reference that it brings back, else as the only message of that carrier on the wire from that sender to that recipient; the"
     yield "end of its validity: then the message has failed, `unknown`."
     yield f"A segment of bulk is sent once more after {RESEND_AFTER_MS // 1_000} s without any of them, if the carrier's `--in-doubt` is `resend`;"
-    yield "an OTP never is.\n"
+    yield "an OTP never is. An operator can settle it, or have it sent again, at any time: `heliograph message`.\n"
 
 
 def _answers() -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 import uvloop
 
 from heliograph.base import clock, ids
+from heliograph.carriers import Outcome
 from heliograph.messages import read, trace
 from tests.capability.commands import Run
 from tests.capability.sending import House
@@ -104,6 +105,22 @@ def test_what_is_in_doubt_is_listed_with_what_comes_next_and_without_its_text(ru
 def test_a_list_is_narrowed(run: Run, doubtful: list[str], options: list[str], places: list[int]) -> None:
     run("account", "create", "bilal", "--country", "GH", "--currency", "GHS")
     assert [doubtful.index(each["id"]) for each in run("message", "list", *options, "--json").json] == places
+
+
+def test_a_message_is_as_old_in_doubt_as_the_last_of_its_segments(run: Run, beside: Beside) -> None:
+    async def make(house: House) -> None:
+        link = await house.submitted(text=TEXT * 20)
+        one, *others = link.submitted
+        link.answer(one, outcome=Outcome.UNANSWERED)
+        await link.turn.once()
+        clock.move(by_ms=60_000)
+        link.answer(*others, outcome=Outcome.UNANSWERED)
+        await link.turn.once()
+
+    beside.do(make)
+    assert run("message", "list", "--in-doubt", "--older-than", "30s", "--json").json == []
+    clock.move(by_ms=30_000)
+    assert len(run("message", "list", "--in-doubt", "--older-than", "30s", "--json").json) == 1
 
 
 def test_a_list_that_has_looked_through_enough_says_where_to_go_on(run: Run, doubtful: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

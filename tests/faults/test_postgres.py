@@ -1,0 +1,222 @@
+"""PostgreSQL dies, loses the reply to a COMMIT, or refuses a transaction for another one's sake (promises, faults 7, 8 and 9)."""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import httpx
+import psycopg
+import pytest
+
+from heliograph.base import ids, migrate
+from heliograph.base.outage import CONFLICT_TRIES
+from tests.factories import SENDER
+from tests.faults.house import ALONE, PARTS, House
+from tests.faults.matrix import quick_or_long
+from tests.faults.proxy import COMMITTED, Proxy
+from tests.services.postgres import PrivatePostgres
+
+ANSWER_WITHIN_S = 2.0
+BACK_WITHIN_S = 10.0
+WINDOW = 10
+NewHouse = Callable[..., House]
+
+
+@pytest.fixture
+def own_house(new_house: NewHouse, private_postgres: PrivatePostgres) -> House:
+    """On a server of the test's own."""
+    migrate.upgrade(private_postgres.url)
+    return new_house("postgresql", url=private_postgres.url)
+
+
+# --- 7
+
+
+@pytest.mark.fault(7)
+@pytest.mark.parametrize(("how", "commands"), [("kill", PARTS), ("stop", ALONE)], ids=["kill", "stop"])
+def test_a_postgresql_that_dies_is_503_at_once_and_is_found_again(own_house: House, private_postgres: PrivatePostgres, how: str,
+                                                                 commands: tuple[tuple[str, ...], ...]) -> None:
+    house, clients = own_house, own_house.clients
+    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
+    house.start(commands)
+
+    def answered(status: int, since: int) -> int:
+        return sum(reply.status == status for reply in clients.replies[since:])
+
+    with clients.sending(per_second=50):
+        clients.wait_for(50)
+        getattr(private_postgres, how)()
+        gone = len(clients.replies)
+        house.until(lambda: answered(503, gone) >= 20, "503")
+        private_postgres.start()
+        back, submitted = len(clients.replies), len(carrier.submits())
+        recovered_s = house.until(lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S)
+        recovered_s += house.until(lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S)
+    assert {reply.status for reply in clients.replies} <= {200, 503, 0}
+    slow = [reply for reply in clients.replies if reply.took_s > ANSWER_WITHIN_S]
+    assert not slow, slow
+    assert all(server.process.poll() is None for server in house.servers)
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"{how}ed under load; from its return until 20 were accepted, and 20 submitted")
+
+
+# --- 8
+
+
+@pytest.mark.fault(8)
+def test_an_accept_whose_commit_nobody_heard_of_is_answered_from_what_is_stored(new_house: NewHouse) -> None:
+    house = new_house("postgresql")
+    house.carrier()
+    proxy = house.database_proxy()
+    house.start()
+    for order in house.clients.orders(int(quick_or_long(5, 200))):
+        loss = proxy.lose(lambda said, heard: COMMITTED in said and b"order " in heard, said_by="server")
+        answer = httpx.post(f"{house.api.address}/api/v1/sms/send", headers=house.clients.headers, timeout=30,  # without an Idempotency-Key
+                            json={"sender": SENDER, "message": order.text, "recipients": [order.recipient]})
+        house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
+        loss.wait()
+    house.holds(how="the proxy loses each accept's reply to COMMIT and cuts the connection; the requests have no Idempotency-Key")
+
+
+@pytest.mark.fault(8)
+def test_a_turn_whose_commit_nobody_heard_of_sends_once(new_house: NewHouse) -> None:
+    """Of the claims, what was stored and never written goes back; answers and receipts are recorded again."""
+    house, messages = new_house("postgresql"), int(quick_or_long(20, 500))
+    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
+    house.start([("api", "--workers", "2")])
+    first = (ids.raw_of_text("msg", house.clients.send(messages)[0]) or "").encode()
+    proxy = house.database_proxy()
+    loss = proxy.lose(lambda said, heard: COMMITTED in said and (first in heard or b"delivered" in heard), said_by="server",
+                      times=int(quick_or_long(6, 50)))
+    house.run("worker")
+    loss.wait(60)
+    carrier.wait_for("acknowledged", messages, 60)
+    assert "turn_failed" in house.sender.log
+    house.holds(how="the proxy loses replies to COMMIT of turns that claim, record answers, and record receipts")
+
+
+# --- 9
+
+
+def states_told(proxy: Proxy) -> Counter[bytes]:
+    """How often PostgreSQL gave each of these errors, from now on."""
+    told: Counter[bytes] = Counter()
+
+    def listen(said: bytes, _heard: bytes) -> bool:
+        for state in (b"40001", b"40P01", b"55P03"):
+            told[state] += said.count(b"C" + state + b"\0")
+        return False
+
+    proxy.lose(listen, said_by="server")
+    return told
+
+
+def wait_until_one_waits(house: House, watcher: psycopg.Connection) -> None:
+    """For a lock that somebody holds."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'heliograph'"
+    house.until(lambda: (watcher.execute(waiting).fetchone() or (0,))[0], "the service waits for a lock")
+
+
+class Rival:
+    """Two sessions beside the service: one holds locks, the other looks who waits for them."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self.holder = psycopg.connect(house.db.url, options="-c deadlock_timeout=60s")  # so that it is the service that finds the deadlock
+        self.watcher = psycopg.connect(house.db.url, autocommit=True)
+        self._threads = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> "Rival":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.holder.close()
+        self.watcher.close()
+        self._threads.shutdown()
+
+    def holds(self, sql: str, *values: object) -> None:
+        self.holder.execute(sql, values)
+
+    def sends(self) -> "Future[list[str]]":
+        """One order is on its way, and waits for what is held."""
+        sent = self._threads.submit(self._house.clients.send, 1)
+        wait_until_one_waits(self._house, self.watcher)
+        return sent
+
+
+def a_house_that_meets(own_house: House, setting: str) -> tuple[House, Counter[bytes]]:
+    """With this setting for all sessions of the service, and what PostgreSQL tells it."""
+    with psycopg.connect(own_house.db.url, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE postgres SET {setting}")
+    own_house.db.close()
+    told = states_told(own_house.database_proxy())
+    return own_house, told
+
+
+@pytest.mark.fault(9)
+def test_an_accept_that_deadlocks_is_run_again(own_house: House) -> None:
+    house, told = a_house_that_meets(own_house, "deadlock_timeout = '500ms'")
+    house.carrier()
+    house.start(ALONE)
+    house.clients.send(1)
+    with Rival(house) as rival:
+        # the next order's key, for the service to wait for while it holds the wallet
+        [order] = house.clients.orders(1)
+        following = order.idempotency_key[:-2] + str(int(order.idempotency_key[-2]) + 1) + order.idempotency_key[-1]
+        rival.holds("""INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, created_at_ms)
+                       SELECT account_id, sandbox, path, %s, body_sha256, created_at_ms FROM idempotency_keys LIMIT 1""", following)
+        sent = rival.sends()
+        rival.holds("SELECT 1 FROM wallets FOR UPDATE")  # returns when the service has given way
+        rival.holder.rollback()
+        sent.result(20)
+    assert told == {b"40P01": 1, b"40001": 0, b"55P03": 0}
+    assert {reply.status for reply in house.clients.replies} == {200}
+    house.holds(how="a rival session takes the locks in the other order; PostgreSQL ends the accept (40P01)")
+
+
+@pytest.mark.fault(9)
+def test_a_turn_that_deadlocks_is_run_again(own_house: House) -> None:
+    house, told = a_house_that_meets(own_house, "deadlock_timeout = '500ms'")
+    carrier = house.carrier("--answer-delay-ms", "1000")
+    house.start(ALONE)
+    [message_id] = house.clients.send(1)
+    carrier.wait_for("submit_sm", 1)
+    with Rival(house) as rival:
+        rival.holds("SELECT 1 FROM messages WHERE id = %s FOR UPDATE", ids.raw_of_text("msg", message_id))
+        wait_until_one_waits(house, rival.watcher)  # with the answer: it has the row in flight already
+        rival.holds("SELECT 1 FROM inflight FOR UPDATE")
+        rival.holder.rollback()
+    house.settle()
+    assert told[b"40P01"] == 1
+    house.holds(how="a rival session takes the locks in the other order; PostgreSQL ends the turn (40P01)")
+
+
+@pytest.mark.fault(9)
+def test_a_transaction_that_cannot_be_serialized_is_run_again(own_house: House) -> None:
+    house, told = a_house_that_meets(own_house, "default_transaction_isolation = 'repeatable read'")
+    house.carrier()
+    house.start(ALONE)
+    house.clients.send(1)
+    with Rival(house) as rival:
+        rival.holds("UPDATE wallets SET sms_credits = sms_credits")
+        sent = rival.sends()
+        rival.holder.commit()
+        sent.result(20)
+    assert told[b"40001"] >= 1
+    assert {reply.status for reply in house.clients.replies} == {200}
+    house.holds(how="a rival session changes the wallet first, under REPEATABLE READ (40001)")
+
+
+@pytest.mark.fault(9)
+def test_a_lock_that_is_never_given_is_asked_for_five_times_more(own_house: House) -> None:
+    house, told = a_house_that_meets(own_house, "deadlock_timeout = '60s'")
+    house.carrier()
+    house.start(ALONE)
+    house.clients.send(1)
+    with Rival(house) as rival:
+        rival.holds("SELECT 1 FROM wallets FOR UPDATE")
+        sent = rival.sends()
+        house.until(lambda: house.clients.replies[-1].status == 503, "refused in the end")
+        assert told == {b"55P03": 1 + CONFLICT_TRIES, b"40P01": 0, b"40001": 0}
+        rival.holder.rollback()
+        sent.result(20)
+    house.holds(how="a rival session holds the wallet: five more tries of a second, then 503; accepted when it is let go")

@@ -130,7 +130,8 @@ async def _decide_batch(db: Database, carrier: CarrierFacts, message_ids: Sequen
         refused = {message_id: why for message_id, row in changes.messages.items()
                    if (why := _refusal(row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps))}
         decided = {message_id: segments for message_id, segments in sorted(doubts.items()) if message_id not in refused}
-        await turn_sql.END_INFLIGHT.rows(tx, [(was.message_id, was.part, was.attempt) for segments in decided.values() for was in segments])
+        await turn_sql.END_INFLIGHT.rows(
+            tx, [(was.message_id, was.part, was.attempt, turn_sql.NOBODY) for segments in decided.values() for was in segments])
         refunded_before = {row.id: row.refunded for row in changes.messages.values()}
         for message_id, segments in decided.items():
             _apply(changes, carrier, changes.messages[message_id], segments, decision)

@@ -1,12 +1,14 @@
-"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one. `run`: the commands."""
+"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one. `run`: the commands.
+`lived`: what an eventful hour has left behind, on each; who changes it takes the change back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from heliograph.base.db import Database
 from tests.capability.commands import Run, runner
+from tests.capability.lived import Lived, live
 from tests.capability.sending import House
 
 
@@ -30,3 +32,10 @@ def postgresql_house(postgresql_url: str) -> House:
 @pytest.fixture
 def run(database_url: str, tmp_path: Path) -> Run:
     return runner(database_url, tmp_path)
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def lived(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    database = Database(new_database(request.param))
+    yield live(database, tmp_path_factory.mktemp("lived"))
+    database.close()

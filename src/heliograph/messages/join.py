@@ -1,0 +1,251 @@
+"""Messages joined with what the SMSCs say that they were given: whatever the one side has, the other has it too, or it is known why not.
+
+A submission is a message's if recipient and reference say so, and sender, text and part agree. It shares no code with what encodes them
+(docs/decisions.md, S14): the text's parts are made anew, and the reference is taken apart as S1 says.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.carriers.tables import carriers
+from heliograph.messages.smsc_log import STATE_BITS, SmscLog, Submit, plain
+from heliograph.messages.standing import Standing
+from heliograph.messages.states import DELIVERED, FAILED
+from heliograph.messages.tables import carrier_refs, unmatched_receipts
+from heliograph.text import split_segments
+from heliograph.wallet import raw_id, streamed
+
+LOST: Final = "lost"  # something that we or the SMSC answered for, and that is nowhere
+UNEXPLAINED: Final = "unexplained"  # something that is there, or happened, without a cause
+
+TEXTS_KEPT_MAX: Final = 512
+_DELIVRD: Final = STATE_BITS["DELIVRD"]
+_FAILED_BY: Final = {  # which receipts make a message fail so (contract section 6)
+    "undeliverable": STATE_BITS["UNDELIV"] | STATE_BITS["DELETED"] | STATE_BITS["FAILED"],
+    "rejected": STATE_BITS["REJECTD"],
+    "expired": STATE_BITS["EXPIRED"],
+    "unknown": STATE_BITS["UNKNOWN"],
+}
+_STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
+_ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
+
+
+class Finding(NamedTuple):
+    """Something that must not be. `where`: a message's id, or a line of a log."""
+
+    kind: str
+    where: str
+    what: str
+
+
+class Join:
+    """Asked of one message after the other, and of what is left at the end. `figures` counts."""
+
+    def __init__(self, tx: Connection, log: SmscLog) -> None:
+        self._log = log
+        self._simulators = {row[0] for row in tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator"))}
+        self._simulated: dict[str, int] = {}  # segments that the simulator accepted, by message: they are in nobody's log
+        self._parked = _parked(tx)
+        self.early = list(self._own(tx))
+        self.figures = {"submitted": len(log.submits), "taken": sum(submit.is_taken for submit in log.submits), "repeated": 0, "duplicates": 0,
+                        "receipts": sum(submit.acknowledged != 0 for submit in log.submits), "parked": len(self._parked)}
+
+    def _own(self, tx: Connection) -> Iterator[Finding]:
+        """The carriers' ids that messages have: each was given by an SMSC, or by the simulator."""
+        columns = carrier_refs.c
+        query = sa.select(columns.carrier_id, columns.ref, raw_id(columns.message_id), columns.parts).where(columns.message_id.is_not(None))
+        for carrier_id, ref, message_id, parts in streamed(tx, query):
+            if carrier_id in self._simulators:
+                self._simulated[message_id] = self._simulated.get(message_id, 0) | parts
+                continue
+            given = self._log.with_id(ref)
+            if not given:
+                yield Finding(LOST, ids.text_of_raw("msg", message_id), f"it has the carrier's id {ref}, which no SMSC has given")
+            elif len(given) > 1:
+                continue  # of two SMSCs: which is whose, recipient and text tell
+            elif given[0].owner is not None:
+                other = ids.text_of_raw("msg", given[0].owner)
+                yield Finding(UNEXPLAINED, ids.text_of_raw("msg", message_id), f"it has the carrier's id {ref}, which {other} has too")
+            else:
+                given[0].owner, given[0].owner_parts = message_id, parts
+
+    def of(self, message: Standing) -> Iterator[Finding]:
+        """What is wrong with one message."""
+        if message.sandbox or message.recipient is None or message.text is None or message.encoding is None:
+            return  # it has never gone to an SMSC, or is so old that nothing is left of it to compare
+        submits = self._claimed(message)
+        simulated = self._simulated.get(message.id, 0) or (message.all_parts if message.carrier_id in self._simulators and not submits else 0)
+        found = [*_accepted_parts(message, submits, simulated), *self._submissions(message, submits), *self._receipts(message, submits)]
+        found += [] if simulated else _causes(message, submits)
+        for kind, what in found:
+            yield Finding(kind, message.text_id, what)
+
+    def left(self) -> Iterator[Finding]:
+        """Submissions that are nobody's."""
+        for submit in self._log.submits:
+            if not submit.is_claimed and submit.at_ms <= self._log.asked_ms:
+                why = submit.why_not or ("its id is that of " + ids.text_of_raw("msg", submit.owner) if submit.owner else "no message is like it")
+                yield Finding(UNEXPLAINED, submit.where, f"a submit_sm that nobody has sent: {why}")
+
+    def _claimed(self, message: Standing) -> list[Submit]:
+        own = []
+        for submit in self._log.of(str(message.recipient), int(message.id[-3:], 16)):
+            if submit.owner not in (None, message.id) or submit.is_claimed:
+                continue
+            why_not = _difference(message, submit)
+            if why_not:
+                submit.why_not = f"{message.text_id} has another {why_not}"
+            else:
+                submit.is_claimed = True
+                own.append(submit)
+        return own
+
+    def _submissions(self, message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
+        """Each that was taken is known to us, or in doubt; each repetition has a reason."""
+        on_the_wire = 0
+        for segment in message.in_flight:
+            on_the_wire |= segment.parts if segment.state != "claimed" else 0
+        for submit in submits:
+            unknown = _parts(message, submit) & ~message.parts_accepted & ~on_the_wire if submit.is_taken else 0
+            if unknown and submit.at_ms <= self._log.asked_ms and not _may_be_unknown(message, submit, unknown):
+                yield UNEXPLAINED, f"the SMSC has taken {_named(submit)} ({submit.where}), and it is neither accepted here nor in doubt"
+        if len(submits) > 1:
+            repeated: set[Submit] = set()
+            for part in range(message.segments):
+                yield from self._repetitions(message, [submit for submit in submits if _parts(message, submit) >> part & 1], repeated)
+            self.figures["repeated"] += len(repeated)
+
+    def _repetitions(self, message: Standing, submits: list[Submit], repeated: set[Submit]) -> Iterator[tuple[str, str]]:
+        """Of one segment. Once it was taken it is sent again at most once, because nobody knew: that is marked here, and never an OTP."""
+        taken: list[Submit] = []
+        for before, submit in zip([None, *submits], submits, strict=False):
+            if before is not None and submit not in repeated:
+                repeated.add(submit)
+                in_doubt = _parts(message, submit) & message.parts_resent and message.type != "otp" and before.may_be_unheard and len(taken) <= 1
+                if before.is_taken and not in_doubt and submit.at_ms <= self._log.asked_ms:
+                    yield UNEXPLAINED, f"{_named(submit)} was sent again ({submit.where}), though the SMSC had taken it ({before.where})"
+            if submit.is_taken:
+                taken.append(submit)
+        self.figures["duplicates"] += max(0, len(taken) - 1)
+
+    def _receipts(self, message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
+        """What was acknowledged has had its effect, or waits for its message."""
+        if message.status in (DELIVERED, FAILED):
+            return  # the first final receipt counts, the others change nothing
+        for submit in submits:
+            failed = submit.acknowledged & ~_DELIVRD
+            delivered = submit.acknowledged & _DELIVRD and _parts(message, submit) & ~message.parts_delivered
+            if (failed or delivered) and not _forms(submit.message_id or "") & self._parked:
+                yield LOST, f"the receipt of {_named(submit)} ({submit.where}) was acknowledged, and nothing is known of it"
+
+
+def _parked(tx: Connection) -> set[str]:
+    """Ids in receipts that have found no message."""
+    refs, kept = carrier_refs.c, unmatched_receipts.c
+    found = {plain(row[0]) for row in streamed(tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None)))}
+    for ref, raw in streamed(tx, sa.select(kept.ref, kept.raw)):
+        text = _ID_IN_TEXT.search(raw)
+        printed = ref or (text[1].decode("ascii") if text else None)
+        if printed:
+            found.add(plain(printed))
+    return found
+
+
+def _accepted_parts(message: Standing, submits: list[Submit], simulated: int) -> Iterator[tuple[str, str]]:
+    """Every segment that counts as accepted was taken by the SMSC, under the id that we have."""
+    taken = 0
+    for submit in submits:
+        if submit.is_taken:
+            parts = _parts(message, submit)
+            taken |= parts
+            if submit.owner is not None and not submit.owner_parts & parts:
+                yield UNEXPLAINED, f"its carrier's id {submit.message_id} is not that of the same part at the SMSC ({submit.where})"
+    missing = message.parts_accepted & ~taken & ~simulated
+    if missing:
+        yield LOST, f"{_which(missing, message.segments)} counts as accepted, and the SMSC has not taken it"
+
+
+def _causes(message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
+    """What a terminal message came to is what the SMSC has said."""
+    said = delivered = 0
+    for submit in submits:
+        said |= submit.receipts
+        delivered |= _parts(message, submit) if submit.is_taken and (submit.receipts & _DELIVRD or not submit.wants_receipt) else 0
+    if message.status == DELIVERED and not said & _DELIVRD:
+        delivered = 0  # where one segment asks for a receipt, it decides for the others
+    if message.status == DELIVERED and (missing := message.all_parts & ~delivered):
+        yield UNEXPLAINED, f"it is delivered, and the SMSC has not said so of {_which(missing, message.segments)}"
+    if message.status != FAILED:
+        return
+    status = _STATUS.search(message.error_message or "")
+    if status and int(status[1], 16) not in {submit.status for submit in submits}:
+        yield UNEXPLAINED, f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so"
+    by = _FAILED_BY.get(message.error_code or "", 0)
+    by_receipt = message.error_code in ("undeliverable", "rejected") or (message.error_code in ("expired", "unknown")
+                                                                       and message.parts_accepted == message.all_parts)
+    if by_receipt and not said & by:
+        yield UNEXPLAINED, f"it has failed ({message.error_code}), and no receipt of the SMSC has said so"
+
+
+def _may_be_unknown(message: Standing, submit: Submit, parts: int) -> bool:
+    """Taken, and not known to be: it was in doubt, until it was sent once more or validity ended."""
+    if not submit.may_be_unheard:
+        return False
+    ended = message.status == FAILED and (message.error_code == "unknown" or message.segments > 1)  # then another part decided before
+    return ended or parts & ~message.parts_resent == 0
+
+
+def _difference(message: Standing, submit: Submit) -> str:
+    """What tells a submission from the message that it may be of; nothing, if it is its."""
+    hashes = _hashes(message.text or "", message.encoding or "")
+    if submit.sender != message.sender:
+        return "sender"
+    if submit.parts not in (1, message.segments) or not 1 <= submit.part <= submit.parts or (submit.reference or 0) & 0xF != submit.part:
+        return "number of parts"
+    if submit.text_sha256 != (hashes[0] if submit.parts == 1 else hashes[submit.part]):
+        return "text"
+    return ""
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def _hashes(text: str, encoding: str) -> tuple[str, ...]:
+    """Of the whole text, then of each of its parts."""
+    parts = split_segments(text, encoding)
+    return tuple(sha256(part.encode("utf-8")).hexdigest() for part in ([text, *parts] if len(parts) > 1 else [text]))
+
+
+def _parts(message: Standing, submit: Submit) -> int:
+    """The segments that a submission carries: one, or all of them."""
+    return message.all_parts if submit.parts == 1 else 1 << (submit.part - 1)
+
+
+def _named(submit: Submit) -> str:
+    return "it" if submit.parts == 1 else f"part {submit.part} of {submit.parts}"
+
+
+def _which(parts: int, segments: int) -> str:
+    if segments == 1:
+        return "it"
+    return f"part {', '.join(str(part + 1) for part in range(segments) if parts >> part & 1)} of {segments}"
+
+
+def _forms(message_id: str) -> set[str]:
+    """How receipts may print an id: as it is, or the same number in the other base."""
+    forms = {plain(message_id)}
+    if re.fullmatch(r"[0-9a-fA-F]+", message_id):
+        forms.add(str(int(message_id, 16)))
+    if re.fullmatch(r"[0-9]+", message_id):
+        forms.add(f"{int(message_id):x}")
+    return forms
+
+
+def missing(accepted: Iterable[str]) -> Iterator[Finding]:
+    """Messages that clients were promised, and that are not there."""
+    return (Finding(LOST, ids.text_of_raw("msg", message_id), "it was answered 200, and is not there") for message_id in sorted(accepted))

@@ -1,0 +1,197 @@
+"""What the SMSCs say that they were given: the logs of `heliograph smsc --log`, read once, for the audit to hold messages against.
+
+It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other (docs/decisions.md, S14).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+# Of a receipt's states those that end a message; others say that it is on its way (SMPP 3.4, appendix B).
+FINAL_STATES: Final = ("DELIVRD", "UNDELIV", "DELETED", "FAILED", "EXPIRED", "REJECTD", "UNKNOWN")
+STATE_BITS: Final = {state: 1 << place for place, state in enumerate(FINAL_STATES)}
+
+# An answer that took so long, or whose connection ended so soon after it, may have been heard by nobody who could store it: a process that
+# stands still is taken for dead after 30 s, and what it held is sent once more 120 s later.
+LATE_MS: Final = 1_000
+ENDED_SOON_MS: Final = 180_000
+
+
+class NotALog(ValueError):
+    """A file that was given as an SMSC's log is none. The message says where."""
+
+
+class _Line(msgspec.Struct):
+    """What is looked at of a line; which fields it has depends on `event`."""
+
+    event: str
+    at_ms: int
+    session: int = 0
+    sequence: int = 0
+    message_id: str | None = None
+    status: int = 0
+    sender: str = ""
+    recipient: str = ""
+    part: int = 1
+    parts: int = 1
+    user_message_reference: int | None = None
+    text_sha256: str = ""
+    registered_delivery: int = 0
+    state: str = ""
+
+
+class Connection:
+    """One client's connection. `waiting`: its submissions that were not answered yet, by sequence_number."""
+
+    __slots__ = ("lost_ms", "waiting")
+
+    def __init__(self) -> None:
+        self.lost_ms: int | None = None
+        self.waiting: dict[int, Submit] = {}
+
+
+@dataclass(slots=True, eq=False)
+class Submit:
+    """One submit_sm as the SMSC read it, and what followed from it."""
+
+    path: Path
+    line: int
+    connection: Connection
+    at_ms: int
+    status: int
+    message_id: str | None
+    sender: str
+    recipient: str
+    part: int
+    parts: int
+    reference: int | None
+    text_sha256: str
+    wants_receipt: bool
+    answered_ms: int | None = None
+    receipts: int = 0  # STATE_BITS of those that it sent
+    acknowledged: int = 0  # … and of those whose answer came before the database was looked at
+    owner: str | None = None  # raw id of the message that has this submission's id in the database
+    owner_parts: int = 0
+    is_claimed: bool = False  # a message says that it is its
+    why_not: str = ""  # what kept one from saying so
+
+    @property
+    def where(self) -> str:
+        return f"{self.path.name} line {self.line}"
+
+    @property
+    def is_taken(self) -> bool:
+        return self.status == 0
+
+    @property
+    def may_be_unheard(self) -> bool:
+        """Whether its answer may have reached nobody who could store it."""
+        if self.answered_ms is None or self.answered_ms - self.at_ms >= LATE_MS:
+            return True
+        lost_ms = self.connection.lost_ms
+        return lost_ms is not None and lost_ms - self.answered_ms <= ENDED_SOON_MS
+
+
+class SmscLog:
+    """All submissions, in the order in which each SMSC read them. What came after `asked_ms` may explain, and need not be explained: the
+    database was looked at before."""
+
+    def __init__(self, asked_ms: int) -> None:
+        self.asked_ms = asked_ms
+        self.submits: list[Submit] = []
+        self._by_message: defaultdict[tuple[str, int], list[Submit]] = defaultdict(list)
+        self._by_id: defaultdict[str, list[Submit]] = defaultdict(list)
+        self._connections: dict[int, Connection] = {}  # these two: of the run of an SMSC that is being read
+        self._ids: dict[str, Submit] = {}
+        self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
+
+    def of(self, recipient: str, low_bits: int) -> list[Submit]:
+        """What may be of a message: to its recipient, with a reference made from the lowest 12 bits of its id."""
+        return self._by_message.get((recipient, low_bits), [])
+
+    def with_id(self, ref: str) -> list[Submit]:
+        """Submissions that were given this id; several when two SMSCs happen to have used the same."""
+        return self._by_id.get(plain(ref), [])
+
+    def read(self, path: Path) -> None:
+        """One file; the pieces of a log that was rotated come one after the other, oldest first. Raises OSError, NotALog."""
+        last_ms = 0
+        for number, line in _lines(path):
+            if line.event == "listening":  # another run: all connections of the one before are gone
+                self._end_run(last_ms)
+            last_ms = line.at_ms
+            self._take(path, number, line)
+
+    def finish(self) -> None:
+        """All files were read."""
+        self.submits.sort(key=lambda submit: submit.at_ms)  # stable: in each file they stay as they are
+        for submit in self.submits:
+            if submit.reference is not None:
+                self._by_message[submit.recipient, submit.reference >> 4].append(submit)
+            if submit.message_id is not None:
+                self._by_id[plain(submit.message_id)].append(submit)
+
+    def _end_run(self, at_ms: int) -> None:
+        for connection in self._connections.values():
+            if connection.lost_ms is None:
+                connection.lost_ms = at_ms
+        self._connections, self._ids = {}, {}
+
+    def _take(self, path: Path, number: int, line: _Line) -> None:
+        if line.event == "submit_sm":
+            connection = self._connections.setdefault(line.session, Connection())
+            text_sha256 = self._texts.setdefault(line.text_sha256, line.text_sha256)
+            submit = Submit(path, number, connection, line.at_ms, line.status, line.message_id, line.sender, line.recipient, line.part, line.parts,
+                            line.user_message_reference, text_sha256, line.registered_delivery & 0b11 != 0)
+            self.submits.append(submit)
+            connection.waiting[line.sequence] = submit
+            if submit.message_id is not None:
+                self._ids[submit.message_id] = submit
+        elif line.event == "answer":
+            answered = self._connections.setdefault(line.session, Connection()).waiting.pop(line.sequence, None)
+            if answered is not None:
+                answered.answered_ms = line.at_ms
+        elif line.event == "receipt" or (line.event == "acknowledged" and line.status == 0):
+            self._said(line)
+        elif line.event == "lost":
+            self._connections.setdefault(line.session, Connection()).lost_ms = line.at_ms
+
+    def _said(self, line: _Line) -> None:
+        submit = self._ids.get(line.message_id or "")
+        bit = STATE_BITS.get(line.state, 0)
+        if submit is None:
+            return
+        if line.event == "receipt":
+            submit.receipts |= bit
+        elif line.at_ms <= self.asked_ms:
+            submit.acknowledged |= bit
+
+
+def read_logs(paths: Iterable[Path], asked_ms: int) -> SmscLog:
+    """Raises OSError, NotALog."""
+    log = SmscLog(asked_ms)
+    for path in paths:
+        log.read(path)
+    log.finish()
+    return log
+
+
+def plain(message_id: str) -> str:
+    """An SMSC's id however it is printed: in either case, and with zeros in front or without."""
+    return message_id.strip().lower().lstrip("0")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
+    decode = msgspec.json.Decoder(_Line).decode
+    with path.open("rb") as file:
+        for number, octets in enumerate(file, 1):
+            if not octets.endswith(b"\n"):
+                return  # it is being written, or was when its writer was killed
+            try:
+                yield number, decode(octets)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise NotALog(f"{path} line {number}: found no event (allowed: what `heliograph smsc --log` writes)") from error

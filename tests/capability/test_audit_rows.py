@@ -1,0 +1,159 @@
+"""The audit of the database, and the command: whatever is changed of messages, queue or flights is found, and told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner, Result
+
+from heliograph.base import ids
+from heliograph.entry.cli import main
+from heliograph.messages.audit import FINDINGS_SHOWN_MAX
+from heliograph.messages.tables import carrier_refs, inflight, messages, queue, sends
+from tests.capability.lived import NOWHERE, RECIPIENTS, TEXTS, Lived, audited, known, rows, written
+from tests.factories import SECRET_KEY
+
+
+def _one(status: str, **others: object) -> sa.ScalarSelect[Any]:
+    """The id of a message of one segment."""
+    where = [messages.c[name] == value for name, value in others.items()]
+    return sa.select(messages.c.id).where(messages.c.status == status, messages.c.segments == 1, ~messages.c.sandbox, *where).order_by(
+        messages.c.id).limit(1).scalar_subquery()
+
+
+def _update(status: str, values: dict[str, object], **others: object) -> sa.Update:
+    return sa.update(messages).where(messages.c.id == _one(status, **others)).values(**values)
+
+
+LONG = sa.select(messages.c.id).where(messages.c.status == "delivered", messages.c.segments == 3).order_by(messages.c.id).limit(1).scalar_subquery()
+DOUBTFUL = sa.select(inflight.c.message_id).order_by(inflight.c.message_id).limit(1).scalar_subquery()
+RUN = {"carrier_id": 1, "rank_us": 1, "count": 1, "segments": 1, "prefix": "", "attempt": 1, "not_before_ms": 0, "expires_at_ms": 1 << 50}
+FLIGHT = {"part": 1, "parts": 1, "carrier_id": 1, "worker": 1, "attempt": 1, "prefix": "", "expires_at_ms": 1 << 50, "since_ms": 0}
+TAMPERED: dict[str, tuple[Any, str, str]] = {
+    "a message": (sa.delete(messages).where(messages.c.id == _one("delivered")), "unexplained", "nobody has sent: its id is that of msg_"),
+    "a message that a client was promised": (sa.delete(messages).where(messages.c.id == _one("delivered")), "lost", "was answered 200"),
+    "the flight of a doubt": (sa.delete(inflight).where(inflight.c.message_id == DOUBTFUL), "lost", "neither waits for a carrier nor is in flight"),
+    "a doubt's state": (sa.update(inflight).values(state="claimed"), "unexplained", "neither accepted here nor in doubt"),
+    "a flight of no message": (sa.insert(inflight).values(message_id=NOWHERE, state="submitting", **FLIGHT), "unexplained", "and it is not there"),
+    "a flight of the last": (sa.insert(inflight).values(message_id="f" * 32, state="submitting", **FLIGHT), "unexplained", "and it is not there"),
+    "a run of no message": (sa.insert(queue).values(first_id=NOWHERE, send_id=NOWHERE, **RUN), "unexplained", "1 of them are not there"),
+    "a run of the last": (sa.insert(queue).values(first_id="f" * 32, send_id=NOWHERE, **RUN), "unexplained", "1 of them are not there"),
+    "a run of another send": (sa.insert(queue).values(first_id=_one("delivered"), send_id=NOWHERE, **RUN), "unexplained", "as another send's"),
+    "a delivered message": (_update("delivered", {"status": "sent"}), "unexplained", "it is sent, and all of its segments are delivered"),
+    "its segments": (_update("delivered", {"status": "sent", "parts_delivered": 0}), "lost", "was acknowledged, and nothing is known of it"),
+    "a sent message": (_update("sent", {"status": "queued"}), "lost", "it is queued, and all of it is accepted"),
+    "what is accepted of it": (_update("sent", {"status": "queued", "parts_accepted": 0}), "lost", "neither waits for a carrier nor is in flight"),
+    "a doubt that nobody settled": (_update("queued", {"parts_accepted": 1}), "lost", "it is queued, and all of it is accepted"),
+    "one that has failed by itself": (_update("sent", {"status": "failed", "error_code": "unknown", "failed_at_ms": 1}), "unexplained",
+                                      "no receipt of the SMSC has said so"),
+    "one delivered by itself": (_update("sent", {"status": "delivered", "parts_delivered": 1, "delivered_at_ms": 1}), "unexplained",
+                                "the SMSC has not said so"),
+    "one delivered in part": (sa.update(messages).where(messages.c.id == LONG).values(parts_delivered=5), "unexplained", "not all of its segments"),
+    "one with too many segments": (_update("delivered", {"parts_accepted": 3}), "unexplained", "and knows of others"),
+    "one that nobody took": (_update("failed", {"parts_accepted": 1}, error_code="carrier_rejected"), "lost", "the SMSC has not taken it"),
+    "why it has failed": (_update("failed", {"error_code": "rejected"}, error_code="undeliverable"), "unexplained", "no receipt of the SMSC"),
+    "with which status": (_update("failed", {"error_message": "(command_status 0x00000045)"}, error_code="carrier_rejected"), "unexplained",
+                          "command_status 0x00000045"),
+    "when it was delivered": (_update("delivered", {"delivered_at_ms": None}), "unexplained", "not since when"),
+    "when it was sent": (_update("sent", {"sent_at_ms": None}), "unexplained", "not since when"),
+    "when it failed": (_update("failed", {"failed_at_ms": None}), "unexplained", "not since when"),
+    "the mark of a second try": (sa.update(messages).values(parts_resent=0), "unexplained", "was sent again"),
+    "an OTP sent twice": (sa.update(sends).values(type="otp"), "unexplained", "was sent again"),
+    "a text": (sa.update(sends).where(sends.c.segments == 3).values(text=TEXTS[1][:-2] + "! "), "unexplained", "has another text"),
+    "a text, and who is missing": (sa.update(sends).where(sends.c.segments == 3).values(text=TEXTS[1][:-2] + "! "), "lost", "has not taken it"),
+    "a sender": (sa.update(sends).values(sender="CHIDI"), "unexplained", "has another sender"),
+    "a recipient": (_update("sent", {"recipient": 233_209_999_999}), "unexplained", "its id is that of msg_"),
+    "a carrier's id": (sa.update(carrier_refs).where(carrier_refs.c.message_id == _one("delivered")).values(ref="feed"), "lost",
+                       "the carrier's id feed, which no SMSC has given"),
+    "a carrier's id of another": (sa.insert(carrier_refs).from_select(
+        ["carrier_id", "ref", "message_id", "parts", "created_at_ms"],
+        sa.select(carrier_refs.c.carrier_id, sa.literal("00") + carrier_refs.c.ref, _one("sent"), sa.literal(1), sa.literal(0))
+        .where(carrier_refs.c.message_id == _one("delivered"))), "unexplained", " has too"),
+    "a carrier's id of another part": (sa.update(carrier_refs).where(carrier_refs.c.message_id == LONG, carrier_refs.c.parts == 1).values(parts=2),
+                                       "unexplained", "is not that of the same part at the SMSC"),
+    "one in sandbox": (_update("delivered", {"sandbox": True}), "unexplained", "a submit_sm that nobody has sent"),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_whatever_is_changed_in_the_database_is_found(lived: Lived, tmp_path: Path, what: str) -> None:
+    statement, kind, told = TAMPERED[what]
+    found = audited(lived, tmp_path, change=statement)
+    assert any(finding.kind == kind and told in finding.what for finding in found.findings), found
+    assert found.figures[kind] >= sum(finding.kind == kind for finding in found.findings)
+
+
+def test_many_findings_are_counted_and_the_first_are_told(lived: Lived, tmp_path: Path) -> None:
+    found = audited(lived, tmp_path, events=[], shown_max=FINDINGS_SHOWN_MAX)
+    taken = {row.id for row in rows(lived) if row.parts_accepted}
+    assert len(found.findings) == FINDINGS_SHOWN_MAX
+    assert found.figures["lost"] >= len(taken)
+
+
+def test_queued_messages_wait_in_runs_that_hold_them(lived: Lived, tmp_path: Path) -> None:
+    """A run holds consecutive messages of a send; it may be short of none, and holds none but them."""
+    of_send = rows(lived, messages.c.segments == 3)
+    send_id, first, count = of_send[0].send_id, of_send[0].id, len(of_send)
+    anew = sa.update(messages).where(messages.c.send_id == send_id).values(
+        status="queued", parts_accepted=0, parts_delivered=0, error_code=None, error_message=None)
+    for held, is_found in ((count, False), (count - 1, True), (count + 1, True)):
+        run = sa.insert(queue).values(first_id=first, send_id=send_id, **{**RUN, "count": held, "segments": 3})
+        found = audited(lived, tmp_path, events=[event for event in lived.events if event.get("parts") != 3], change=(anew, run))
+        faults = [finding for finding in found.findings if "queue" in finding.what]
+        assert bool(faults) == is_found, found
+
+
+# --- the command
+
+
+def run(lived: Lived, *args: object) -> Result:
+    return CliRunner().invoke(main, ["ledger", "verify", *map(str, args)],
+                              env={"DATABASE_URL": lived.db.url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY})
+
+
+def test_the_command_proves_messages_beside_the_ledger(lived: Lived, tmp_path: Path) -> None:
+    log, accepted = written(lived.events, tmp_path / "smsc.jsonl"), tmp_path / "accepted.txt"
+    accepted.write_text("\n".join(lived.accepted))
+    said = run(lived, "--smsc-log", log, "--accepted", accepted, "--json")
+    assert (said.exit_code, said.stderr) == (0, "")
+    told = json.loads(said.stdout)
+    assert told.items() >= {"proven": True, "wallets": 1, "messages": len(lived.accepted), "lost": 0, "unexplained": 0, "findings": []}.items()
+    assert {"submitted", "repeated", "duplicates"} <= set(told)
+    assert run(lived, "--accepted", accepted).exit_code == 0
+    assert "messages" not in json.loads(run(lived, "--json").stdout)
+
+
+def test_the_command_tells_which_message_and_why(lived: Lived, tmp_path: Path) -> None:
+    place = known(lived)[0]
+    log = written(lived.events[:place] + lived.events[place + 1 :], tmp_path / "smsc.jsonl")
+    accepted = tmp_path / "accepted.txt"
+    missing = ids.new("msg")
+    accepted.write_text(f"{missing}\n")
+    said = run(lived, "--smsc-log", log, "--accepted", accepted)
+    assert said.exit_code == 1
+    assert f"lost: {missing}: it was answered 200, and is not there\n" in said.stderr
+    assert "which no SMSC has given\n" in said.stderr
+    assert said.stderr.endswith("heliograph: The messages are not proven: 3 lost, 0 unexplained.\n")
+    assert not any(recipient in said.output for recipient in RECIPIENTS)
+    many = run(lived, "--smsc-log", written([], tmp_path / "empty.jsonl"), "--json")
+    findings = json.loads(many.stdout)["findings"]
+    assert len(findings) == FINDINGS_SHOWN_MAX
+    assert set(findings[0]) == {"kind", "where", "what"}
+    *lines, more, last = many.stderr.splitlines()
+    assert (len(lines), more.startswith("and "), last.startswith("heliograph: The messages are not proven: ")) == (FINDINGS_SHOWN_MAX, True, True)
+
+
+def test_the_command_names_a_file_that_it_cannot_use(lived: Lived, tmp_path: Path) -> None:
+    log, accepted = written(lived.events, tmp_path / "smsc.jsonl"), tmp_path / "accepted.txt"
+    accepted.write_text("msg_1\n")
+    for args, told in (
+            (["--smsc-log", tmp_path / "none"], "none cannot be read: No such file or directory."),
+            (["--smsc-log", accepted], "accepted.txt line 1: found no event (allowed: what `heliograph smsc --log` writes)."),
+            (["--smsc-log", log, "--smsc-log", log], "is named twice"),
+            (["--accepted", tmp_path / "none"], "none cannot be read: No such file or directory."),
+            (["--accepted", accepted], "accepted.txt line 1: found no id of a message (allowed: msg_…, one a line).")):
+        said = run(lived, *args)
+        assert said.exit_code == 2
+        assert told in said.stderr, said.stderr

@@ -73,6 +73,7 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
         "DATABASE_URL": place.url if place.kind == "postgresql" else "",
         "REDIS_URL": redis_url,
+        "HELIOGRAPH_DRAIN_S": "0",  # nobody asks for it any more when it is stopped
         "PYTHONDONTWRITEBYTECODE": "",  # an installed program starts from compiled code
     }
     began = time.monotonic()

@@ -19,8 +19,8 @@ HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 class ServerProcess:
     """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
 
-    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), **env: str) -> None:
-        port = free_port()
+    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), port: int | None = None, /, **env: str) -> None:
+        port = port or free_port()
         self.name = command[0]
         self.address = f"http://127.0.0.1:{port}"
         self._log = data_dir / f"{command[0]}.log"
@@ -29,7 +29,7 @@ class ServerProcess:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, **env})  # fmt: skip
+                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DRAIN_S": "0", **env})  # fmt: skip
 
     @property
     def log(self) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.services import ServiceMissing, faketime, kannel, node, postgres, private_only, redis
+from tests.services import ServiceMissing, faketime, haproxy, kannel, node, postgres, private_only, redis
 
 
 class Need(NamedTuple):
@@ -38,6 +38,7 @@ NEEDS = (
     Need("Redis", _redis, ("redis-server",), redis.ADVICE),
     Need("Node", node.find_node, ("nodejs", "npm"), node.ADVICE),
     Need("Kannel", kannel.find_kannel, ("kannel",), kannel.ADVICE),
+    Need("HAProxy", haproxy.find_haproxy, ("haproxy",), haproxy.ADVICE),
     Need("libfaketime", faketime.find_library, ("libfaketime",), faketime.ADVICE),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )

@@ -55,9 +55,9 @@ def test_every_setting_can_stand_in_the_environment(data_dir: Path) -> None:
     assert load(data_dir, {
         "DATABASE_URL": POSTGRESQL, "REDIS_URL": "redis://127.0.0.1:6379/0", "HELIOGRAPH_SECRET_KEY": SECRET,
         "HELIOGRAPH_BASE_URL": "https://sms.example.org/", "HELIOGRAPH_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1", "HELIOGRAPH_METRICS_TOKEN": "m",
-        "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "UNRELATED": "x",
+        "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "HELIOGRAPH_DRAIN_S": "7.5", "UNRELATED": "x",
     }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
-                   "debug")  # fmt: skip
+                   "debug", 7.5)  # fmt: skip
 
 
 def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:
@@ -92,6 +92,10 @@ def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(da
     ("HELIOGRAPH_TRUSTED_PROXIES", "10.0.0.1/8", "'10.0.0.1/8'", "addresses or networks such as 10.0.0.0/8"),
     ("HELIOGRAPH_LOG_FORMAT", "xml", "'xml'", "auto, text, json"),
     ("HELIOGRAPH_LOG_LEVEL", "INFO", "'INFO'", "debug, info, warning, error"),
+    ("HELIOGRAPH_DRAIN_S", "5s", "'5s'", "0 to 15 seconds"),
+    ("HELIOGRAPH_DRAIN_S", "16", "'16'", "0 to 15 seconds"),
+    ("HELIOGRAPH_DRAIN_S", "-1", "'-1'", "0 to 15 seconds"),
+    ("HELIOGRAPH_DRAIN_S", "nan", "'nan'", "0 to 15 seconds"),
 ])  # fmt: skip
 def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_dir: Path, name: str, value: str, found: str, allowed: str) -> None:
     message = refusal(data_dir, **{name: value})
@@ -102,6 +106,7 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_d
 
 @pytest.mark.parametrize(("line", "name"), [
     ("log_level = 3", "HELIOGRAPH_LOG_LEVEL"),
+    ("drain_s = true", "HELIOGRAPH_DRAIN_S"),
     ('log_format = ["json"]', "HELIOGRAPH_LOG_FORMAT"),
     ("trusted_proxies = 5", "HELIOGRAPH_TRUSTED_PROXIES"),
     ("trusted_proxies = [5]", "HELIOGRAPH_TRUSTED_PROXIES"),

@@ -43,6 +43,7 @@ class Settings:
     metrics_token: str | None = None
     log_format: str = "auto"  # auto, text or json
     log_level: str = "info"
+    drain_s: float | None = None  # None: as the command thinks best
 
 
 DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
@@ -50,6 +51,7 @@ POSTGRESQL_OPTIONS: Final = frozenset({"host", "port", "user", "password", "sslm
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
 # What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
 _NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
+DRAIN_S_MAX: Final = 15.0  # with the requests under way (8 s) a process is gone within 30 s
 LOG_FORMATS: Final = ("auto", "text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -204,6 +206,16 @@ def _networks(value: Any) -> tuple[str, ...]:
     return tuple(str(part).strip() for part in parts)
 
 
+def _drain_s(value: Any) -> float:
+    try:
+        seconds = float(str(value))  # true is no number
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= DRAIN_S_MAX:
+        raise SettingError("HELIOGRAPH_DRAIN_S", repr(value), f"0 to {DRAIN_S_MAX:.0f} seconds")
+    return seconds
+
+
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "base_url": _url("base_url", ("http", "https")),
@@ -211,4 +223,5 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "metrics_token": str,
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
+    "drain_s": _drain_s,
 }

@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import parent_process
+from multiprocessing.connection import Connection
 from typing import Final
 
 import structlog
@@ -21,6 +22,7 @@ from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
 from heliograph.entry.app import App
+from heliograph.entry.draining import API_DRAIN_S, Server
 from heliograph.entry.listening import address_of, answer, listening
 from heliograph.entry.only_server import RETRY_S, TRIES, require_schema, tune_collector
 from heliograph.entry.siblings import HOPELESS, Siblings
@@ -60,10 +62,11 @@ def _needs_redis(found: str) -> SettingError:
     return SettingError("REDIS_URL", found, "redis://…: through it they count a key's requests together")
 
 
-def _process(settings: Settings, listener: socket.socket) -> None:
+def _process(settings: Settings, listener: socket.socket, signals: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that starts this one, which passes it on
     logs.set_up(settings)
     try:
-        uvloop.run(_answer(settings, listener))
+        uvloop.run(_answer(settings, listener, signals))
     except SettingError as error:
         sys.stderr.write(f"heliograph: {error}\n")
         sys.exit(HOPELESS)
@@ -72,7 +75,7 @@ def _process(settings: Settings, listener: socket.socket) -> None:
         sys.exit(1)
 
 
-async def _answer(settings: Settings, listener: socket.socket) -> None:
+async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     db = Database(settings.database_url)
     lock, lease = AdvisoryLock(db.url, API_LOCK, shared=settings.redis_url is not None), Lease(db, KIND)
     teller = Teller(settings.redis_url) if settings.redis_url else None
@@ -84,7 +87,9 @@ async def _answer(settings: Settings, listener: socket.socket) -> None:
         await app.start()
         keeping = asyncio.create_task(_keep(lease, app))
         tune_collector()
-        await answer(app, listener, keeping)
+        server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
+        _obey(server, signals)
+        await answer(server, listener, keeping)
         keeping.cancel()
         await app.stop()
         with suppress(Unavailable):
@@ -111,12 +116,26 @@ async def _take(lock: AdvisoryLock, settings: Settings) -> None:
     raise _needs_redis("nothing, beside another API process of this database")
 
 
+def _obey(server: Server, signals: Connection) -> None:
+    """What the one that starts this one passes on is for all of them; SIGTERM to this one is for it alone, unless the other follows: a service
+    manager signals all processes. When that one is gone nobody would start this one again, and its place on the socket is wanted: that is the end
+    too."""
+    loop = asyncio.get_running_loop()
+
+    def hear() -> None:
+        try:
+            server.told(signals.recv())
+        except EOFError:
+            loop.remove_reader(signals.fileno())
+            server.stop()
+
+    loop.add_reader(signals.fileno(), hear)
+    loop.add_signal_handler(signal.SIGTERM, server.leave)
+
+
 async def _keep(lease: Lease, app: App) -> None:
-    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away. Ends when the process
-    that starts it again is gone: then nobody would, and its place on the socket is wanted."""
-    parent = parent_process()
-    assert parent is not None
-    while parent.is_alive():
+    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away."""
+    while True:
         app.limiter.share_with(lease.count(KIND))
         await asyncio.sleep(LOOK_S)
         try:

@@ -48,6 +48,7 @@ class App:
         self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
+        self.stopping = False  # whoever distributes requests shall take others
         self._pages: dict[str, Page] = {
             "/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
 
@@ -92,7 +93,9 @@ class App:
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers and has this version's schema, and what is remembered of the configuration is of now."""
+        """The database answers and has this version's schema, what is remembered of the configuration is of now, and it is not about to end."""
+        if self.stopping:
+            raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
         if not await asyncio.to_thread(self._is_current):
             raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
         if not self.cache.is_fresh:

@@ -11,6 +11,7 @@ from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
+from heliograph.entry.draining import Server
 from heliograph.entry.listening import AddressInUse, WhenReady, address_of, answer, listening
 from heliograph.entry.only_server import AlreadyServed, only_server_in, tune_collector
 from heliograph.entry.roles import SERVE
@@ -36,14 +37,23 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     db = Database(settings.database_url)
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
+    server = Server(app, settings.drain_s or 0.0)  # 0: there is one a database, so nobody else would answer
     try:
         await sending.hold()
         await app.start()
         await sending.start()
         tune_collector()
-        await answer(app, listener, sending.keeping, when_ready)
-        await asyncio.gather(sending.stop(), app.stop())
+        server.obey_signals()
+        sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
+        await answer(server, listener, sending.keeping, when_ready)
+        await asyncio.gather(sending_stopped, app.stop())
     finally:
         sending.release()
         await db.close_hot()
         db.close()
+
+
+async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
+    """While requests are still answered: what they queue is sent by the next server."""
+    await ending.wait()
+    await sending.stop()

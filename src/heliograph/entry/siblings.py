@@ -3,61 +3,82 @@
 import multiprocessing
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
-from multiprocessing.connection import wait
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 
 AGAIN_S: Final = 1.0  # before one that ended is started again
 POLL_S: Final = 0.2
 HOPELESS: Final = 3  # what it was told cannot be
-GONE_WITHIN_S: Final = 30.0  # after SIGTERM
+GONE_WITHIN_S: Final = 28.0  # after SIGTERM: with its own end this process is gone within 30 s
 
 log = structlog.get_logger(__name__)
 
 
+class _Sibling(NamedTuple):
+    process: SpawnProcess
+    signals: Connection  # where it hears what this process was told
+
+
 class Siblings:
-    """`count` processes that run `target(*args)`. One that ends is started again, unless its exit status is HOPELESS: that ends them all."""
+    """`count` processes that run `target(*args, signals)`, where `signals` is a connection on which they receive the numbers of the signals that this
+    process gets. One that ends is started again, unless its exit status is HOPELESS: that ends them all."""
 
     def __init__(self, count: int, target: Callable[..., None], args: tuple[Any, ...]) -> None:
         self._context = multiprocessing.get_context("spawn")
         self._target, self._args = target, args
-        self._processes = [self._start() for _ in range(count)]
-        self._stopping = False
+        self._siblings = [self._start() for _ in range(count)]
+        self._told: deque[int] = deque()  # signals that are to be passed on
 
     def run(self) -> int:
         """Until SIGTERM or SIGINT; the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._stop)
-        while not self._stopping:
-            wait([process.sentinel for process in self._processes], POLL_S)
-            for place, process in enumerate(self._processes):
-                if self._stopping or process.exitcode is None:
+            signal.signal(number, lambda number, _: self._told.append(number))
+        while not self._told:
+            wait([sibling.process.sentinel for sibling in self._siblings], POLL_S)
+            for place, (process, signals) in enumerate(self._siblings):
+                if process.exitcode is None:
                     continue
                 if process.exitcode == HOPELESS:
+                    self._told.append(signal.SIGINT)
                     return self._end(1)
                 log.warning("api_process_ended", process=process.pid, status=process.exitcode)
                 time.sleep(AGAIN_S)
-                self._processes[place] = self._start()
+                if self._told:
+                    break
+                signals.close()
+                self._siblings[place] = self._start()
         return self._end(0)
 
-    def _start(self) -> SpawnProcess:
-        process = self._context.Process(target=self._target, args=self._args)
+    def _start(self) -> _Sibling:
+        hears, tells = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=self._target, args=(*self._args, hears))
         process.start()
-        return process
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        self._stopping = True
+        hears.close()
+        return _Sibling(process, tells)
 
     def _end(self, status: int) -> int:
-        for process in self._processes:
-            process.terminate()
+        """Passes on what was told, and what comes meanwhile, until they are gone."""
         until_s = time.monotonic() + GONE_WITHIN_S
-        for process in self._processes:
-            process.join(max(0.0, until_s - time.monotonic()))
-            if process.exitcode is None:
-                process.kill()
+        self._pass_on()
+        for process, _ in self._siblings:
+            process.terminate()  # who does not listen yet has answered nothing; who does was told, and this tells it nothing new
+        while living := [process for process, _ in self._siblings if process.exitcode is None]:
+            if time.monotonic() > until_s:
+                for process in living:
+                    process.kill()
+            wait([process.sentinel for process in living], POLL_S)
+            self._pass_on()
         return status
+
+    def _pass_on(self) -> None:
+        while self._told:
+            number = self._told.popleft()
+            for _, signals in self._siblings:
+                with suppress(BrokenPipeError):  # it is gone already
+                    signals.send(number)

@@ -29,5 +29,6 @@ command = Command(
                          help="Processes that share the port.")],
     epilog=examples("api --workers 2", "api --host 0.0.0.0 --port 8080 --workers 4"),
     help="Answer the API in processes of its own, on PostgreSQL: beside heliograph worker, which sends what they accept. "
-         "More than one API process needs REDIS_URL. One that ends is started again; SIGTERM or Ctrl-C stops them all.",
+         "More than one API process needs REDIS_URL. One that ends is started again. SIGTERM stops them all: for HELIOGRAPH_DRAIN_S "
+         "seconds (5 unless set) requests are still answered while /readyz says 503. A second one, or Ctrl-C, ends that.",
 )  # fmt: skip

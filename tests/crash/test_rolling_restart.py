@@ -1,0 +1,214 @@
+"""API processes that are stopped and started anew under load: behind the handbook's HAProxy no request fails, and without one none is cut off."""
+
+import os
+import re
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+from heliograph.base.db import Database
+from tests.architecture.sources import ROOT
+from tests.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
+from tests.crash.processes import ServerProcess
+from tests.crash.remembering_smsc import remembering_smsc
+from tests.factories import issue_key, open_account, open_carrier, open_route
+from tests.services import free_port
+from tests.services.haproxy import HAProxy
+
+ROUNDS = 2
+GONE_WITHIN_S = 30.0
+NOTICED_WITHIN_S = 10.0
+WAITING = 100  # in a socket's queue
+
+
+class Place(NamedTuple):
+    """A database with an account that may send, and what its API processes are told."""
+
+    url: str
+    redis: dict[str, str]
+    key: str
+    directory: Path
+    started: list[ServerProcess]
+
+    def api(self, *options: str, port: int | None = None, drain_s: str = "") -> ServerProcess:
+        """`heliograph api`, ready; as if no drain were set, unless it is."""
+        started = ServerProcess(self.url, self.directory / f"api-{port}", ["api", *options], port, **self.redis, HELIOGRAPH_DRAIN_S=drain_s)
+        self.started.append(started)
+        started.wait_until_ready()
+        return started
+
+    def stored(self) -> Counter[int]:
+        """How many messages there are to each recipient."""
+        with psycopg.connect(self.url) as sql:
+            return Counter(recipient for (recipient,) in sql.execute("SELECT recipient FROM messages"))
+
+
+@pytest.fixture
+def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) -> Iterator[Place]:
+    url = new_database("postgresql")
+    db = Database(url)
+    open_route(db)
+    key = issue_key(db, open_account(db, credits=1_000_000))
+    db.close()
+    place = Place(url, {"REDIS_URL": redis_url}, key, tmp_path, [])
+    yield place
+    for api in place.started:
+        api.process.kill()
+        api.process.wait()
+
+
+def handbook_haproxy(*ports: int) -> str:
+    """The configuration in the handbook, with these ports for 8081, 8082."""
+    found = re.findall(r"^```haproxy\n(.*?)^```$", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(found) == 1
+    for told, port in zip((8081, 8082), ports, strict=True):
+        assert found[0].count(f"127.0.0.1:{told}") == 1
+        found[0] = found[0].replace(f"127.0.0.1:{told}", f"127.0.0.1:{port}")
+    return str(found[0])
+
+
+def processes_of(api: ServerProcess) -> list[psutil.Process]:
+    """Those that answer: below the one that was started, without Python's own tracker of resources."""
+    return [child for child in psutil.Process(api.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + NOTICED_WITHIN_S
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    connection.settimeout(NOTICED_WITHIN_S)
+    parts = []
+    while part := connection.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def test_two_api_processes_are_restarted_in_turn_and_no_request_fails(place: Place) -> None:
+    ports = [free_port(), free_port()]
+    apis = {port: place.api(port=port) for port in ports}
+    with HAProxy(handbook_haproxy(*ports)) as balancer, load(balancer.address, place.key) as kinds:
+        for port in ports * ROUNDS:
+            apis[port].process.terminate()
+            assert apis[port].process.wait(GONE_WITHIN_S) == 0, apis[port].log[-2_000:]
+            apis[port] = place.api(port=port)
+    print([len(clients.answered) for clients in kinds], Counter(kinds[0].failed + kinds[1].failed))
+    for api in apis.values():
+        api.process.send_signal(signal.SIGINT)
+        assert api.process.wait(GONE_WITHIN_S) == 0
+    assert [clients.failed for clients in kinds] == [[], []]
+    assert all(len(clients.answered) > 200 for clients in kinds)
+    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+
+
+@pytest.mark.parametrize("to", ["the one that was started", "all of them, as a service manager does"])
+def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(place: Place, to: str) -> None:
+    api = place.api("--workers", "2", drain_s="2")
+    api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
+    told = [api.process.pid, *(process.pid for process in processes_of(api))][:1 if to == "the one that was started" else None]
+    with load(api.address, place.key) as kinds:
+        for pid in told:
+            os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: httpx.get(f"{api.address}/readyz").status_code == 503)
+        answered = [len(clients.answered) for clients in kinds]
+        ready = httpx.get(f"{api.address}/readyz")
+        assert (ready.status_code, ready.json()["error"]["reason"], ready.headers["connection"]) == (503, "stopping", "close")
+        assert httpx.get(f"{api.address}/healthz").headers["connection"] == "close"
+        assert api.process.wait(GONE_WITHIN_S) == 0
+    for clients, before in zip(kinds, answered, strict=True):
+        assert len(clients.answered) > before + 20
+        assert set(clients.failed) == {"ConnectionRefusedError"}
+    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, workers: int) -> None:
+    api = place.api("--workers", str(workers), drain_s="1")
+    api.wait_for_event("serving", NOTICED_WITHIN_S, times=workers)
+    with load(api.address, place.key) as kinds:
+        processes_of(api)[0].terminate()
+        until_s = time.monotonic() + GONE_WITHIN_S
+        while api.log.count('"serving"') <= workers:
+            assert time.monotonic() < until_s, api.log[-2_000:]
+            assert httpx.get(f"{api.address}/readyz", timeout=10).status_code == 200
+            time.sleep(0.1)
+    assert '"status": 0' in api.log
+    assert api.end() == 0
+    assert [clients.failed for clients in kinds] == [[], []]
+    assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_who_is_at_a_terminal_or_asks_twice_does_not_wait(place: Place, first: signal.Signals) -> None:
+    api = place.api("--workers", "2", drain_s="15")
+    api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
+    began_s = time.monotonic()
+    api.process.send_signal(first)
+    if first == signal.SIGTERM:
+        api.wait_for_event("stopping", NOTICED_WITHIN_S, times=2)
+        api.process.send_signal(signal.SIGTERM)
+    assert api.process.wait(GONE_WITHIN_S) == 0
+    assert time.monotonic() - began_s < 10
+
+
+@contextmanager
+def serving(url: str, directory: Path, drain_s: str) -> Iterator[tuple[ServerProcess, str]]:
+    """`heliograph serve` with an account that may send, and its key."""
+    db = Database(url)
+    key = issue_key(db, open_account(db, credits=1_000))
+    server = ServerProcess(url, directory / "serve", HELIOGRAPH_DRAIN_S=drain_s)
+    try:
+        server.wait_until_ready()
+        yield server, key
+        assert server.process.wait(GONE_WITHIN_S) == 0, server.log[-2_000:]
+    finally:
+        db.close()
+        server.process.kill()
+        server.process.wait()
+
+
+def test_carriers_are_unbound_while_requests_are_still_answered(sqlite_url: str, tmp_path: Path) -> None:
+    with remembering_smsc() as smsc:
+        db = Database(sqlite_url)
+        open_carrier(db, port=smsc.port)
+        db.close()
+        with serving(sqlite_url, tmp_path, drain_s="4") as (server, key):
+            wait_until(lambda: bool(smsc.sessions))
+            told_s = time.monotonic()
+            server.process.terminate()
+            wait_until(lambda: not smsc.sessions)
+            answer = httpx.post(server.address + PATH, content=order_to(FIRST_RECIPIENT), headers={"Authorization": f"Bearer {key}"})
+            assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+        assert time.monotonic() - told_s >= 4
+
+
+def test_those_in_the_queue_of_a_server_that_stops_are_answered(sqlite_url: str, tmp_path: Path) -> None:
+    db = Database(sqlite_url)
+    open_route(db)
+    db.close()
+    with serving(sqlite_url, tmp_path, drain_s="") as (server, key), ExitStack() as closed_after:
+        server.process.send_signal(signal.SIGSTOP)
+        waiting = [closed_after.enter_context(socket.create_connection(("127.0.0.1", int(server.address.rpartition(":")[2]))))
+                   for _ in range(WAITING)]
+        server.process.terminate()
+        server.process.send_signal(signal.SIGCONT)
+        for number, connection in enumerate(waiting):  # they send only now
+            body = order_to(FIRST_RECIPIENT + number)
+            connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer {key}\r\n"
+                               f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answers = [read_all(connection) for connection in waiting]
+    assert {answer.partition(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 200 OK"}
+    assert all(b"connection: close\r\n" in answer for answer in answers)

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from heliograph.base import ids
 from heliograph.entry.cli import main
 from heliograph.messages.audit import FINDINGS_SHOWN_MAX
-from heliograph.messages.tables import carrier_refs, inflight, messages, queue, sends
-from tests.capability.lived import NOWHERE, RECIPIENTS, TEXTS, Lived, audited, known, rows, written
+from heliograph.messages.tables import carrier_refs, inflight, messages, operator_decisions, queue, sends
+from tests.capability.lived import NOWHERE, RECIPIENTS, TEXTS, Lived, audited, known, rows, submits_of, written
 from tests.factories import SECRET_KEY
 
 
@@ -83,6 +83,36 @@ def test_whatever_is_changed_in_the_database_is_found(lived: Lived, tmp_path: Pa
     found = audited(lived, tmp_path, change=statement)
     assert any(finding.kind == kind and told in finding.what for finding in found.findings), found
     assert found.figures[kind] >= sum(finding.kind == kind for finding in found.findings)
+
+
+def _decides(message: sa.ScalarSelect[Any], decision: str) -> sa.Insert:
+    return sa.insert(operator_decisions).values(id=NOWHERE, message_id=message, carrier_id=1, parts=1, decision=decision, decided_by="amina",
+                                                reason="asked the carrier", decided_at_ms=0)
+
+
+@pytest.mark.parametrize(("what", "message", "decision"), [
+    ("one delivered by itself", _one("sent"), "delivered"),
+    ("one that has failed by itself", _one("sent"), "undeliverable"),
+    ("one that nobody took", _one("failed", error_code="carrier_rejected"), "sent"),
+])
+def test_what_the_operator_has_decided_is_explained_by_that(lived: Lived, tmp_path: Path, what: str, message: Any, decision: str) -> None:
+    assert not audited(lived, tmp_path, change=TAMPERED[what][0]).is_clean
+    assert audited(lived, tmp_path, change=(_decides(message, decision), TAMPERED[what][0])).is_clean
+
+
+def test_what_the_operator_sends_again_is_sent_again(lived: Lived, tmp_path: Path) -> None:
+    resent = next(row for row in rows(lived, messages.c.parts_resent == 1) if len(_places(lived, row)) == 2)
+    place = _places(lived, resent)[-1]
+    again = {**lived.events[place], "session": 9, "message_id": "feed"}
+    events = [*lived.events[: place + 1], again, *lived.events[place + 1 :]]
+    assert not audited(lived, tmp_path, events=events).is_clean
+    decision = _decides(sa.select(sa.literal(resent.id, messages.c.id.type)).scalar_subquery(), "resent")
+    assert audited(lived, tmp_path, events=events, change=decision).is_clean
+
+
+def _places(lived: Lived, row: Any) -> list[int]:
+    """Of a message's submissions, as long as it was taken."""
+    return [place for place in submits_of(lived) if lived.events[place]["recipient"] == str(row.recipient) and lived.events[place]["message_id"]]
 
 
 def test_many_findings_are_counted_and_the_first_are_told(lived: Lived, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ A submission is a message's if recipient and reference say so, and sender, text 
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
@@ -18,7 +19,7 @@ from heliograph.carriers.tables import carriers
 from heliograph.messages.smsc_log import STATE_BITS, SmscLog, Submit, plain
 from heliograph.messages.standing import Standing
 from heliograph.messages.states import DELIVERED, FAILED
-from heliograph.messages.tables import carrier_refs, unmatched_receipts
+from heliograph.messages.tables import carrier_refs, operator_decisions, unmatched_receipts
 from heliograph.text import split_segments
 from heliograph.wallet import raw_id, streamed
 
@@ -53,6 +54,7 @@ class Join:
         self._simulators = {row[0] for row in tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator"))}
         self._simulated: dict[str, int] = {}  # segments that the simulator accepted, by message: they are in nobody's log
         self._parked = _parked(tx)
+        self._decided = _decided(tx)
         self.early = list(self._own(tx))
         self.figures = {"submitted": len(log.submits), "taken": sum(submit.is_taken for submit in log.submits), "repeated": 0, "duplicates": 0,
                         "receipts": sum(submit.acknowledged != 0 for submit in log.submits), "parked": len(self._parked)}
@@ -82,8 +84,13 @@ class Join:
             return  # it has never gone to an SMSC, or is so old that nothing is left of it to compare
         submits = self._claimed(message)
         simulated = self._simulated.get(message.id, 0) or (message.all_parts if message.carrier_id in self._simulators and not submits else 0)
-        found = [*_accepted_parts(message, submits, simulated), *self._submissions(message, submits), *self._receipts(message, submits)]
-        found += [] if simulated else _causes(message, submits)
+        decided = self._decided.get(message.id, [])
+        by_word = 0  # segments of which the operator has said what became of them: that needs no carrier to have said so
+        for _, parts in decided:
+            by_word |= parts
+        found = [*_accepted_parts(message, submits, simulated | by_word), *self._submissions(message, submits, by_word),
+                 *self._receipts(message, submits)]
+        found += [] if simulated or decided else _causes(message, submits)
         for kind, what in found:
             yield Finding(kind, message.text_id, what)
 
@@ -107,9 +114,9 @@ class Join:
                 own.append(submit)
         return own
 
-    def _submissions(self, message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
+    def _submissions(self, message: Standing, submits: list[Submit], by_word: int) -> Iterator[tuple[str, str]]:
         """Each that was taken is known to us, or in doubt; each repetition has a reason."""
-        on_the_wire = 0
+        on_the_wire = by_word
         for segment in message.in_flight:
             on_the_wire |= segment.parts if segment.state != "claimed" else 0
         for submit in submits:
@@ -123,13 +130,15 @@ class Join:
             self.figures["repeated"] += len(repeated)
 
     def _repetitions(self, message: Standing, submits: list[Submit], repeated: set[Submit]) -> Iterator[tuple[str, str]]:
-        """Of one segment. Once it was taken it is sent again at most once, because nobody knew: that is marked here, and never an OTP."""
+        """Of one segment. Once it was taken it is sent again at most once, because nobody knew: that is marked here, and never an OTP. And as often
+        as the operator has said so."""
         taken: list[Submit] = []
+        again_max = 1 + sum(decision == "resent" for decision, _ in self._decided.get(message.id, []))
         for before, submit in zip([None, *submits], submits, strict=False):
             if before is not None and submit not in repeated:
                 repeated.add(submit)
-                in_doubt = _parts(message, submit) & message.parts_resent and message.type != "otp" and before.may_be_unheard and len(taken) <= 1
-                if before.is_taken and not in_doubt and submit.at_ms <= self._log.asked_ms:
+                is_marked = _parts(message, submit) & message.parts_resent and message.type != "otp" and len(taken) <= again_max
+                if before.is_taken and not (is_marked and (before.may_be_unheard or again_max > 1)) and submit.at_ms <= self._log.asked_ms:
                     yield UNEXPLAINED, f"{_named(submit)} was sent again ({submit.where}), though the SMSC had taken it ({before.where})"
             if submit.is_taken:
                 taken.append(submit)
@@ -155,6 +164,15 @@ def _parked(tx: Connection) -> set[str]:
         printed = ref or (text[1].decode("ascii") if text else None)
         if printed:
             found.add(plain(printed))
+    return found
+
+
+def _decided(tx: Connection) -> dict[str, list[tuple[str, int]]]:
+    """What the operator has decided of messages that were in doubt, by their raw ids."""
+    columns = operator_decisions.c
+    found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for message_id, decision, parts in streamed(tx, sa.select(raw_id(columns.message_id), columns.decision, columns.parts)):
+        found[message_id].append((decision, parts))
     return found
 
 

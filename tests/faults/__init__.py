@@ -26,7 +26,8 @@ A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`),
 | what clients were answered, and when | `house.clients.replies`, `.accepted` |
 | what a carrier got | `carrier.submits()`, `.events(…)` |
 | doubts that are old | `house.age_doubts()` |
-| a shorter and a longer form | `matrix.quick_or_long(5, 60)` |
+| a shorter and a longer form | `matrix.quick_or_long(5, 60)`; `@pytest.mark.long` where there is no shorter one |
+| a carrier served by several processes | `house.run("carrier", "run", "carrier")`; see `test_several_processes.py` |
 
 `HELIOGRAPH_TEST_FAULTS=long` chooses the long forms. A test that a row needs on one database only takes `new_house`; `matrix.ROWS` says on which
 databases a row must have a result. Quick forms take 10 s at most, for `make test` has all of them.

@@ -43,3 +43,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         held = report.passed and bool(seen)
         matrix.add(matrix.Result(mark.args[0], house.kind if house is not None else "", item.name, held, round(report.duration, 1), seen))
     return report
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What has no quick form is for `make faults` only."""
+    if not matrix.LONG:
+        long = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=long)

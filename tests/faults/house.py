@@ -66,12 +66,17 @@ class House:
         made.id = open_carrier(self.db, name, port=made.proxy.port, prefix=prefix, **settings)
         return made
 
-    def database_proxy(self) -> Proxy:
-        """Before `start`: one that stands between the processes and PostgreSQL."""
+    def database_proxy(self, *, for_all: bool = True) -> Proxy:
+        """One that stands between PostgreSQL and the processes that begin after this; not `for_all`: those that are run with it."""
         parts = urlsplit(self._url)
         proxy = self._proxy(parts.port or 5432, parts.hostname)
-        self._url_of_processes = parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@127.0.0.1:{proxy.port}".lstrip("@")).geturl()
+        if for_all:
+            self._url_of_processes = self._through(proxy)
         return proxy
+
+    def _through(self, proxy: Proxy) -> str:
+        parts = urlsplit(self._url)
+        return parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@127.0.0.1:{proxy.port}".lstrip("@")).geturl()
 
     def redis_proxy(self) -> Proxy:
         """Before `start`: one that stands between the processes and Redis."""
@@ -90,10 +95,10 @@ class House:
             self.run(*command)
         self.api.wait_until_ready()
 
-    def run(self, *command: str) -> ServerProcess:
-        """One process more: `run("worker")`. Its log has its place and number for a name."""
+    def run(self, *command: str, database: Proxy | None = None) -> ServerProcess:
+        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
-        self.servers.append(ServerProcess(self._url_of_processes, directory, command, **self.env))
+        self.servers.append(ServerProcess(self._through(database) if database else self._url_of_processes, directory, command, **self.env))
         return self.servers[-1]
 
     @property
@@ -104,7 +109,7 @@ class House:
     @property
     def sender(self) -> ServerProcess:
         """The newest process that sends."""
-        return next(server for server in reversed(self.servers) if server.name in ("serve", "worker"))
+        return next(server for server in reversed(self.servers) if server.name in ("serve", "worker", "carrier"))
 
     # --- looking at it
 

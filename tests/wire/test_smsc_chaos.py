@@ -13,7 +13,7 @@ from tests.wire.recorder import bound, opened, prepared
 
 TESTED = {
     "wrong-password", "already-bound", "throttle", "queue-full", "refuse", "delay", "drop", "half-open", "malformed", "early", "late",
-    "duplicate", "contradict", *DIALECTS,
+    "duplicate", "fail", "contradict", *DIALECTS,
 }  # fmt: skip
 
 
@@ -173,6 +173,15 @@ async def test_a_receipt_comes_a_thousand_times() -> None:
         assert {receipt.ref for receipt in inbox.receipts} == {answer.ref for answer in inbox.answers}
         await inbox.settle(0.1)
         assert (len(inbox.receipts), smsc.smsc.receipts_owed) == (1_000, 0)
+
+
+@pytest.mark.parametrize(("kind", "state"), [("fail", ReceiptState.UNDELIV), ("fail:REJECTD", ReceiptState.REJECTD)])
+async def test_a_receipt_says_that_it_failed(kind: str, state: ReceiptState) -> None:
+    async with serving(script=f"after 1 submit: {kind}") as smsc, bound(our_client(smsc)) as (link, inbox):
+        link.submit(prepared(link, 3))
+        await inbox.until_received(3)
+        states = {receipt.ref: receipt.state for receipt in inbox.receipts}
+        assert [states[answer.ref] for answer in inbox.answers] == [ReceiptState.DELIVRD, state, ReceiptState.DELIVRD]
 
 
 @pytest.mark.parametrize(("kind", "second"), [("contradict", ReceiptState.ACCEPTD), ("contradict:UNDELIV", ReceiptState.UNDELIV)])

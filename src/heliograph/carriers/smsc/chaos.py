@@ -107,6 +107,7 @@ KINDS: Final = {
     "early": Kind(Place.SUBMIT, "its receipt comes before the answer"),
     "late": Kind(Place.SUBMIT, "its receipt comes so much later, 60s unless named", read_duration, 60.0),
     "duplicate": Kind(Place.SUBMIT, "its receipt comes so many times, 2 unless named", _read_times, 2),
+    "fail": Kind(Place.SUBMIT, "its receipt says UNDELIV, or the state that is named", _read_state, ReceiptState.UNDELIV),
     "contradict": Kind(Place.SUBMIT, "after its receipt comes another one, ACCEPTD unless named", _read_state, ReceiptState.ACCEPTD),
     "ids-hex": Kind(Place.SUBMIT, "its receipt prints the id in upper-case hexadecimal"),
     "ids-decimal": Kind(Place.SUBMIT, "its receipt prints the id in decimal"),

@@ -16,6 +16,7 @@ _NAMES: Final = {
     "malformed": "malformed",
     "late": "late_s",
     "duplicate": "copies",
+    "fail": "state",
     "contradict": "contradiction",
 }
 
@@ -31,6 +32,7 @@ class Plan:
     is_early: bool = False
     late_s: float = 0.0
     copies: int = 1
+    state: ReceiptState | None = None  # of the receipt; None: what the recipient's ending says
     contradiction: ReceiptState | None = None
     dialect: frozenset[str] = frozenset()
 

@@ -139,6 +139,7 @@ class Taken:
     def _owe(self, message: pdu.ShortMessage, plan: Plan, number: int, message_id: str) -> None:
         """Its receipts, if it asks for any (SMPP 3.4, 5.2.17)."""
         _, state, error, is_late = ending_of(message.destination_addr)
+        state = plan.state or state
         wanted = message.registered_delivery & 0b11
         if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
             return

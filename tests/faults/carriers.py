@@ -24,6 +24,8 @@ class CarrierUnderTest:
         self.id = 0  # in the house's database
         self.log = directory / f"{name}.jsonl"
         self._script = directory / f"{name}.script"
+        self._read: list[dict[str, Any]] = []  # of the log, up to here
+        self._read_octets = 0
         self.smsc_port = free_port()
         self._process: subprocess.Popen[str] | None = None
         self.start(*options, script=script)
@@ -51,9 +53,12 @@ class CarrierUnderTest:
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The log's whole lines so far, of these kinds."""
-        with self.log.open() as lines:
-            found = [json.loads(line) for line in lines if line.endswith("\n")]
-        return [event for event in found if event["event"] in kinds]
+        with self.log.open("rb") as file:
+            file.seek(self._read_octets)
+            lines, newline, _ = file.read().rpartition(b"\n")
+        self._read += map(json.loads, lines.splitlines())
+        self._read_octets += len(lines) + len(newline)
+        return [event for event in self._read if event["event"] in kinds]
 
     def submits(self, *, accepted: bool = True) -> list[dict[str, Any]]:
         """Every submit_sm that it took (or, with `accepted` False, that came at all)."""

@@ -65,8 +65,8 @@ class Clients:
     def send(self, count: int, prefix: str = GHANA, octets: int = 0, ending: str = "5") -> list[str]:
         """So many orders, each until it is answered; their message ids."""
         orders = self.orders(count, prefix, octets, ending)
-        with ThreadPoolExecutor(CLIENTS) as threads:
-            ids = list(threads.map(self._until_answered, orders))
+        with self._session() as session, ThreadPoolExecutor(CLIENTS) as threads:
+            ids = list(threads.map(lambda order: self._until_answered(session, order), orders))
         assert None not in ids, self.wrong[:3]
         return [message_id for message_id in ids if message_id is not None]
 
@@ -87,8 +87,9 @@ class Clients:
 
     def ask_again(self) -> None:
         """All that is still unanswered."""
-        while self._unanswered:
-            assert self._until_answered(self._unanswered.popleft()), self.wrong[:3]
+        with self._session() as session:
+            while self._unanswered:
+                assert self._until_answered(session, self._unanswered.popleft()), self.wrong[:3]
 
     def wait_for(self, count: int, within_s: float = 20.0) -> None:
         """Until so many more were answered 200."""
@@ -111,15 +112,14 @@ class Clients:
                     [order] = self.orders(1, prefix, octets)
                 self._ask(session, order)
 
-    def _until_answered(self, order: Order) -> str | None:
-        with self._session() as session:
-            for _ in range(TRIES_MAX):
-                if (message_id := self._ask(session, order)) is not None:
-                    return message_id
-                if order not in self._unanswered:
-                    return None  # the answer was a wrong one
-                self._unanswered.remove(order)
-                time.sleep(ASK_AGAIN_S)
+    def _until_answered(self, session: httpx.Client, order: Order) -> str | None:
+        for _ in range(TRIES_MAX):
+            if (message_id := self._ask(session, order)) is not None:
+                return message_id
+            if order not in self._unanswered:
+                return None  # the answer was a wrong one
+            self._unanswered.remove(order)
+            time.sleep(ASK_AGAIN_S)
         raise AssertionError(f"{order} was not answered {TRIES_MAX} times; lately {self.replies[-1]}")
 
     def _ask(self, session: httpx.Client, order: Order) -> str | None:

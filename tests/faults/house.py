@@ -22,12 +22,13 @@ from tests.crash.processes import HELIOGRAPH, ServerProcess
 from tests.factories import SECRET_KEY, issue_key, open_account, open_carrier
 from tests.faults.carriers import CarrierUnderTest
 from tests.faults.clients import Clients
+from tests.faults.matrix import LONG
 from tests.faults.proxy import Proxy
 
 CREDITS: Final = 1_000_000
 SETTLED_WITHIN_S: Final = 60.0
 ALONE: Final = (("serve",),)
-PARTS: Final = (("api", "--workers", "2"), ("worker",))
+PARTS: Final = (("api", "--workers", "2" if LONG else "1"), ("worker",))
 
 
 class Seen(NamedTuple):
@@ -90,7 +91,7 @@ class House:
         return self._proxies[-1]
 
     def start(self, commands: Sequence[Sequence[str]] = ()) -> None:
-        """On SQLite everything in one process; on PostgreSQL the API in two and what sends in a third. Waits until it answers and is bound."""
+        """On SQLite everything in one process; on PostgreSQL the API and what sends in processes of their own. Waits until it answers."""
         for command in commands or (ALONE if self.kind == "sqlite" else PARTS):
             self.run(*command)
         self.api.wait_until_ready()
@@ -148,6 +149,12 @@ class House:
         return time.monotonic() - began_s
 
     # --- moving time
+
+    def settle_doubts(self, within_s: float = 20.0) -> None:
+        """Of what the carriers took they have said what became of it; what is in doubt even so is old enough to be sent once more."""
+        self.until(lambda: all(len(carrier.events("acknowledged")) >= len(carrier.submits()) for carrier in self.carriers.values()),
+                   "all receipts are stored", within_s)
+        self.age_doubts()
 
     def age_doubts(self) -> None:
         """What is in doubt was so for as long as it takes to be sent once more (120 s): moved, not waited for."""

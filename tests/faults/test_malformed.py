@@ -1,0 +1,48 @@
+"""A carrier that says what is no PDU: it is told so or left, memory stays flat, others notice nothing (promises, fault 23)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.house import House
+from tests.faults.matrix import quick_or_long
+
+LENGTHS = ("length-0", "length-15", "length-2g")  # after these nothing can be read any more
+READABLE = ("tlv", "command")
+OTHERS = "23324"
+GROWTH_MAX_MB = 32  # a PDU of 2^31 octets that was waited for, or kept, would be 2,048
+WINDOW = 10
+
+
+def peak_mb(process_id: int) -> float:
+    """The most memory that a process has ever had."""
+    status = Path(f"/proc/{process_id}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+@pytest.mark.fault(23)
+def test_malformed_pdus_end_their_connection_at_most(house: House) -> None:
+    rounds = int(quick_or_long(1, 10))
+    script = [f"after {10 + 20 * number} submits: malformed:{form}" for number, form in enumerate((*READABLE, *LENGTHS) * rounds)]
+    carrier = house.carrier(script="\n".join(script), window=WINDOW)
+    other = house.carrier(name="other", prefix=OTHERS)
+    house.start()
+    house.clients.send(5)
+    house.clients.send(5, prefix=OTHERS)
+    house.settle()
+    before_mb = peak_mb(house.sender.process.pid)
+    with house.clients.sending(per_second=40), house.clients.sending(per_second=10, prefix=OTHERS):
+        carrier.wait_for("malformed", len(script), 60 * rounds)
+        carrier.wait_for("lost", len(LENGTHS) * rounds)
+        recovered_s = house.until(lambda: carrier.proxy.open, "bound again")
+    house.settle_doubts()
+    grown_mb = peak_mb(house.sender.process.pid) - before_mb
+    nacked = {event["status"] for event in carrier.events("nacked")}
+    assert nacked == {0x03, 0xC0, 0x02}, nacked
+    assert len(carrier.events("lost")) == len(LENGTHS) * rounds
+    assert (other.proxy.connected, other.events("lost", "nacked")) == (1, [])
+    assert len(other.submits()) > 10
+    assert grown_mb < GROWTH_MAX_MB
+    house.holds(repeated_max=WINDOW * len(LENGTHS) * rounds, recovered_s=recovered_s,
+                how=f"{len(script)} in all: lengths are nacked and closed, the others nacked; the sending process grew by {grown_mb:.0f} MB at its "
+                    f"peak; the other carrier's {len(other.submits())} messages went over one connection; from the last loss to the bind")

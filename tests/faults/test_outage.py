@@ -1,0 +1,97 @@
+"""A carrier that is away: down for a while, or there no more without anybody saying so (promises, faults 13 and 17)."""
+
+import json
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.messages.tables import queue
+from tests.faults.house import ALONE, House
+from tests.faults.matrix import LONG, quick_or_long
+from tests.services.faketime import fake_time
+
+WINDOW = 10
+QUEUED = 60
+BACKOFF_S = (1.0, 60.0)
+FOUND_WITHIN_S = 40.0
+
+
+def validities(house: House) -> set[int]:
+    with house.db.read() as tx:
+        return set(tx.execute(sa.select(queue.c.expires_at_ms)).scalars())
+
+
+def backoffs(house: House) -> list[float]:
+    """How long each pause was before the carrier was tried again, in seconds, as the sender's log says."""
+    lines = (json.loads(line) for line in house.sender.log.splitlines() if '"carrier_not_bound"' in line)
+    return [line["again_s"] for line in lines]
+
+
+def goes_down_and_comes_back(house: House, down_s: float) -> tuple[list[float], float]:
+    """Sends to a carrier before, while and after it is down; the pauses, and how long after its return it was bound again."""
+    carrier = house.carriers["carrier"]
+    house.clients.send(QUEUED // 2)
+    house.settle()
+    binds = len(carrier.events("bind"))
+    carrier.proxy.refuse()
+    house.until(lambda: backoffs(house), "it is seen to be down")
+    house.clients.send(QUEUED)
+    kept = validities(house)
+    time.sleep(down_s)  # the fault is that time
+    assert (house.count("queued"), validities(house)) == (QUEUED, kept)
+    carrier.proxy.accept()
+    back_s = house.until(lambda: len(carrier.events("bind")) > binds, "bound again", BACKOFF_S[1] + 10)
+    return backoffs(house), back_s
+
+
+@pytest.mark.fault(13)
+def test_while_the_smsc_is_down_nothing_is_dropped(house: House) -> None:
+    house.carrier(window=WINDOW)
+    house.start()
+    down_s = quick_or_long(4, 150)
+    pauses, back_s = goes_down_and_comes_back(house, down_s)
+    assert len(pauses) >= 2
+    for earlier, later in pairwise(pauses):
+        assert BACKOFF_S[0] <= earlier <= BACKOFF_S[1]
+        assert later >= earlier / 2 or later >= BACKOFF_S[1] / 2
+    house.holds(recovered_s=back_s, how=f"connections refused for {down_s:.0f} s, {QUEUED} messages accepted meanwhile; tries after "
+                                        f"{', '.join(f'{pause:.1f}' for pause in pauses)} s; from its return to the bind")
+
+
+if LONG:
+    FASTER = 30
+
+    @pytest.mark.fault(13)
+    @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+    def test_half_an_hour_of_outage_by_clocks_that_run_faster(kind: str, new_house: Callable[[str], House]) -> None:
+        house = new_house(kind)
+        house.carrier(window=WINDOW)
+        house.env |= fake_time(FAKETIME=f"+0 x{FASTER}")
+        house.start(ALONE)  # one process: each would have a clock of its own
+        pauses, back_s = goes_down_and_comes_back(house, 30 * 60 / FASTER)
+        assert len(pauses) > 20
+        settled = pauses[8:]
+        assert BACKOFF_S[1] / 2 <= min(settled) < max(settled) <= BACKOFF_S[1]
+        assert len(set(settled)) > len(settled) / 2  # jitter: all carriers' clients would come back at once
+        house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast (serve); "
+                                                     f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s")
+
+
+@pytest.mark.fault(17)
+def test_a_half_open_connection_is_found_and_bound_anew(house: House) -> None:
+    carrier = house.carrier(window=WINDOW, enquire_link_s=quick_or_long(2, 15), enquire_link_timeout_s=quick_or_long(1, 10))  # 15, 10: the defaults
+    house.start()
+    with house.clients.sending(per_second=40):
+        house.clients.wait_for(20)
+        carrier.proxy.swallow()
+        found_s = house.until(lambda: carrier.proxy.connected > 1, "a new connection", FOUND_WITHIN_S)
+        assert found_s < quick_or_long(8, FOUND_WITHIN_S)
+        carrier.wait_for("bind", 2)
+        house.clients.wait_for(10)
+    house.until(lambda: house.count("queued") == house.in_doubt(), "all that waited is sent")
+    house.settle_doubts()
+    pulse_said = "15 s of silence and 10 s for enquire_link" if LONG else "2 s and 1 s instead of 15 s and 10 s"
+    house.holds(repeated_max=WINDOW, recovered_s=found_s, how=f"both directions swallowed by the proxy; until it connects anew; {pulse_said}")

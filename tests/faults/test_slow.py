@@ -1,0 +1,83 @@
+"""Carriers that are slow to answer: the window holds, others do not wait, what answers too late is adopted (promises, faults 14 and 18)."""
+
+import time
+from statistics import median
+
+import pytest
+
+from tests.faults.house import House
+from tests.faults.matrix import quick_or_long
+
+OTHERS = "23324"  # numbers of the other carrier
+PROBES = 15
+UNAFFECTED_S = 1.0  # of the other carrier's median; a busy machine takes its time
+
+
+def seconds_to_the_wire(house: House) -> float:
+    """The other carrier's, from request to submit_sm: the median of single messages."""
+    seconds = []
+    other = house.carriers["other"]
+    for _ in range(PROBES):
+        taken = len(other.submits())
+        began_s = time.monotonic()
+        house.clients.send(1, prefix=OTHERS)
+        house.until(lambda taken=taken: len(other.submits()) > taken, "the other carrier gets it")  # type: ignore[misc]
+        seconds.append(time.monotonic() - began_s)
+    return median(seconds)
+
+
+@pytest.mark.fault(14)
+def test_a_carrier_that_answers_after_30_s_holds_up_nobody_else(house: House) -> None:
+    window, answers_s = 5, quick_or_long(3, 30)
+    slow = house.carrier("--answer-delay-ms", f"{answers_s * 1000:.0f}", window=window)
+    house.carrier(name="other", prefix=OTHERS)
+    house.start()
+    alone_s = seconds_to_the_wire(house)
+    house.clients.send(2 * window)
+    house.until(lambda: slow.waiting()[0] == window, "its window is full")
+    beside_s = seconds_to_the_wire(house)
+    assert slow.waiting()[0] == window
+    assert beside_s < UNAFFECTED_S
+    house.settle()
+    assert slow.waiting()[1] == window
+    house.holds(how=f"answers after {answers_s:.0f} s, window {window}: never more on the wire; beside it another carrier's single messages took "
+                    f"{beside_s * 1000:.0f} ms from request to submit_sm, without it {alone_s * 1000:.0f} ms (medians of {PROBES})")
+
+
+@pytest.mark.fault(18)
+def test_an_answer_after_our_timeout_is_adopted(house: House) -> None:
+    timeout_s = quick_or_long(1, 30)
+    answers_ms, receipts_ms = (f"{(timeout_s + more_s) * 1000:.0f}" for more_s in (1.5, 3))
+    carrier = house.carrier("--answer-delay-ms", answers_ms, "--receipt-delay-ms", receipts_ms, answer_timeout_s=timeout_s)
+    house.start()
+    house.clients.send(10)
+    house.until(lambda: house.in_doubt() == 10, "in doubt", timeout_s + 20)
+    house.until(lambda: house.count("sent") == 10, "adopted by their answers, before any receipt")
+    assert (house.in_doubt(), carrier.repeated()) == (0, 0)
+    house.settle()
+    house.clients.send(5)  # and such as were sent once more before their answer came
+    house.until(lambda: house.in_doubt() == 5, "in doubt", timeout_s + 20)
+    house.age_doubts()
+    carrier.wait_for("submit_sm", 20)
+    house.settle(60 + timeout_s)
+    house.holds(repeated_max=5, how=f"answers {answers_ms} ms after submit_sm, our timeout {timeout_s:.0f} s: 10 adopted by them alone; 5 that were "
+                                    "sent once more meanwhile, as after 120 s of doubt, went twice and were charged once")
+    assert carrier.repeated() == 5
+
+
+@pytest.mark.fault("14a")
+def test_a_window_of_10_and_answers_after_50_ms_are_used_to_the_full(house: House) -> None:
+    window, answers_s, count = 10, 0.05, int(quick_or_long(300, 3_000))
+    carrier = house.carrier("--answer-delay-ms", "50", "--window", str(window), window=window)
+    house.start()
+    carrier.proxy.refuse()
+    house.clients.send(count)
+    carrier.proxy.accept()
+    house.settle(60 + count / 20)
+    submits = carrier.submits(accepted=False)
+    per_second = (count - window) / (submits[-1]["at_ms"] - submits[0]["at_ms"]) * 1_000
+    assert {submit["status"] for submit in submits} == {0}  # the SMSC throttles what exceeds its window
+    assert carrier.waiting()[1] == window
+    most = window / answers_s
+    assert per_second > most / 3
+    house.holds(how=f"{per_second:.0f} submit_sm a second of {most:.0f} that such a window allows; the SMSC's own window of {window} never exceeded")

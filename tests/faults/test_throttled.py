@@ -1,0 +1,29 @@
+"""A carrier that refuses half of all for now: it is sent to more slowly, and everything arrives (promises, fault 15)."""
+
+import pytest
+
+from tests.faults.house import House
+from tests.faults.matrix import quick_or_long
+
+TPS = 100
+CHAOS = "throttle=0.3,queue-full=0.286"  # the first that hits counts: together half of all
+
+
+@pytest.mark.fault(15)
+def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_once(house: House) -> None:
+    count = int(quick_or_long(150, 1_000))
+    carrier = house.carrier("--chaos", CHAOS, tps=TPS)
+    house.start()
+    carrier.proxy.refuse()
+    house.clients.send(count)
+    carrier.proxy.accept()
+    house.settle(quick_or_long(60, 240))
+    submits = carrier.submits(accepted=False)
+    refused = [submit["status"] for submit in submits if submit["status"]]
+    assert set(refused) == {0x58, 0x14}
+    assert 0.35 < len(refused) / len(submits) < 0.65
+    began_ms = submits[0]["at_ms"]
+    first, third = (sum(second <= (submit["at_ms"] - began_ms) / 1_000 < second + 1 for submit in submits) for second in (0, 2))
+    assert third < first, "the bind has not slowed down"
+    house.holds(how=f"{len(refused):,} of {len(submits):,} submit_sm refused (0x58, 0x14), at {TPS} a second agreed: {first} in the first second, "
+                    f"{third} in the third; all arrived {(submits[-1]['at_ms'] - began_ms) / 1_000:.0f} s after the first")

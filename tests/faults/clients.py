@@ -91,7 +91,7 @@ class Clients:
             while self._unanswered:
                 assert self._until_answered(session, self._unanswered.popleft()), self.wrong[:3]
 
-    def wait_for(self, count: int, within_s: float = 20.0) -> None:
+    def wait_for(self, count: int, within_s: float = 40.0) -> None:
         """Until so many more were answered 200."""
         count += len(self.accepted)
         until_s = time.monotonic() + within_s

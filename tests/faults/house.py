@@ -26,7 +26,8 @@ from tests.faults.matrix import LONG
 from tests.faults.proxy import Proxy
 
 CREDITS: Final = 1_000_000
-SETTLED_WITHIN_S: Final = 60.0
+WITHIN_S: Final = 40.0  # what takes 1 s takes far longer on a machine that others use too
+SETTLED_WITHIN_S: Final = 120.0
 ALONE: Final = (("serve",),)
 PARTS: Final = (("api", "--workers", "2" if LONG else "1"), ("worker",))
 
@@ -140,7 +141,7 @@ class House:
         with self.db.read() as tx:
             return int(tx.execute(sa.select(sa.func.count()).select_from(inflight).where(inflight.c.state == "in_doubt")).scalar_one())
 
-    def until(self, condition: Callable[[], object], what: str, within_s: float = 20.0) -> float:
+    def until(self, condition: Callable[[], object], what: str, within_s: float = WITHIN_S) -> float:
         """Waits for it; how many seconds that took."""
         began_s = time.monotonic()
         while not condition():
@@ -150,7 +151,7 @@ class House:
 
     # --- moving time
 
-    def settle_doubts(self, within_s: float = 20.0) -> None:
+    def settle_doubts(self, within_s: float = WITHIN_S) -> None:
         """Of what the carriers took they have said what became of it; what is in doubt even so is old enough to be sent once more."""
         self.until(lambda: all(len(carrier.events("acknowledged")) >= len(carrier.submits()) for carrier in self.carriers.values()),
                    "all receipts are stored", within_s)

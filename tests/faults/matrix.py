@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 RESULTS: Final = os.environ.get("HELIOGRAPH_TEST_FAULTS_RESULTS", "")  # a file to append to; empty: results are kept nowhere
+MEASURED: Final = Path("build/faults.jsonl")  # by `make faults`, last time: a line of JSON for each result
 LONG: Final = os.environ.get("HELIOGRAPH_TEST_FAULTS", "quick") == "long"
 
 WINDOW: Final = "≤ window"

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.messages.tables import queue
-from tests.faults.house import ALONE, House
+from tests.faults.house import House
 from tests.faults.matrix import LONG, quick_or_long
 from tests.services.faketime import fake_time
 
@@ -51,7 +51,7 @@ def goes_down_and_comes_back(house: House, down_s: float) -> tuple[list[float], 
 def test_while_the_smsc_is_down_nothing_is_dropped(house: House) -> None:
     house.carrier(window=WINDOW)
     house.start()
-    down_s = quick_or_long(4, 150)
+    down_s = quick_or_long(4, 80)
     pauses, back_s = goes_down_and_comes_back(house, down_s)
     assert len(pauses) >= 2
     for earlier, later in pairwise(pauses):
@@ -62,21 +62,20 @@ def test_while_the_smsc_is_down_nothing_is_dropped(house: House) -> None:
 
 
 if LONG:
-    FASTER = 30
+    FASTER = 60
 
     @pytest.mark.fault(13)
-    @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-    def test_half_an_hour_of_outage_by_clocks_that_run_faster(kind: str, new_house: Callable[[str], House]) -> None:
-        house = new_house(kind)
+    def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(new_house: Callable[[str], House]) -> None:
+        house = new_house("sqlite")  # one process, for each has a clock of its own; and no server whose clock is not faked
         house.carrier(window=WINDOW)
         house.env |= fake_time(FAKETIME=f"+0 x{FASTER}")
-        house.start(ALONE)  # one process: each would have a clock of its own
+        house.start()
         pauses, back_s = goes_down_and_comes_back(house, 30 * 60 / FASTER)
         assert len(pauses) > 20
         settled = pauses[8:]
         assert BACKOFF_S[1] / 2 <= min(settled) < max(settled) <= BACKOFF_S[1]
         assert len(set(settled)) > len(settled) / 2  # jitter: all carriers' clients would come back at once
-        house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast (serve); "
+        house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast; "
                                                      f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s")
 
 
@@ -88,7 +87,7 @@ def test_a_half_open_connection_is_found_and_bound_anew(house: House) -> None:
         house.clients.wait_for(20)
         carrier.proxy.swallow()
         found_s = house.until(lambda: carrier.proxy.connected > 1, "a new connection", FOUND_WITHIN_S)
-        assert found_s < quick_or_long(8, FOUND_WITHIN_S)
+        assert found_s < quick_or_long(FOUND_WITHIN_S / 2, FOUND_WITHIN_S)
         carrier.wait_for("bind", 2)
         house.clients.wait_for(10)
     house.until(lambda: house.count("queued") == house.in_doubt(), "all that waited is sent")

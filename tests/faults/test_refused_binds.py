@@ -32,9 +32,9 @@ def test_a_refused_bind_is_tried_slowly_and_shown(house: House) -> None:
     assert "0x0000000e" in shown(house, "carrier")["state_detail"]
     house.until(lambda: shown(house, "believing")["state"] == "bound", "the other one is let in at last")
     assert [event["status"] for event in believing.events("bind")] == [5, 5, 0]
-    time.sleep(quick_or_long(2, 100))  # the fault is that time
+    time.sleep(quick_or_long(2, 65))  # the fault is that time
     tries = [event["at_ms"] / 1_000 for event in locked.events("bind")]
-    assert len(tries) <= quick_or_long(1, 4)
+    assert len(tries) <= quick_or_long(2, 4)  # two where the machine took half a minute for what is above
     pauses = [json.loads(line)["again_s"] for line in house.sender.log.splitlines() if '"carrier_not_bound"' in line and "0x0000000e" in line]
     assert pauses
     assert all(SLOWLY_S[0] <= pause <= SLOWLY_S[1] for pause in pauses)

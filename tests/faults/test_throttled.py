@@ -5,17 +5,17 @@ import pytest
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 
-TPS = 100
+TPS = int(quick_or_long(60, 300))
+COUNT = int(quick_or_long(110, 1_000))  # enough for more than three seconds at that rate
 CHAOS = "throttle=0.3,queue-full=0.286"  # the first that hits counts: together half of all
 
 
 @pytest.mark.fault(15)
 def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_once(house: House) -> None:
-    count = int(quick_or_long(150, 1_000))
     carrier = house.carrier("--chaos", CHAOS, tps=TPS)
     house.start()
     carrier.proxy.refuse()
-    house.clients.send(count)
+    house.clients.send(COUNT)
     carrier.proxy.accept()
     house.settle(quick_or_long(60, 240))
     submits = carrier.submits(accepted=False)
@@ -24,6 +24,6 @@ def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_onc
     assert 0.35 < len(refused) / len(submits) < 0.65
     began_ms = submits[0]["at_ms"]
     first, third = (sum(second <= (submit["at_ms"] - began_ms) / 1_000 < second + 1 for submit in submits) for second in (0, 2))
-    assert third < first, "the bind has not slowed down"
+    assert third <= 0.9 * TPS, "the bind has not slowed down"
     house.holds(how=f"{len(refused):,} of {len(submits):,} submit_sm refused (0x58, 0x14), at {TPS} a second agreed: {first} in the first second, "
                     f"{third} in the third; all arrived {(submits[-1]['at_ms'] - began_ms) / 1_000:.0f} s after the first")

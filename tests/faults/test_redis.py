@@ -1,0 +1,112 @@
+"""Redis is flushed, killed, and comes back: nobody's message or money hangs on it, and no limit is ever open (promises, fault 11)."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+import httpx
+import pytest
+import redis
+import sqlalchemy as sa
+
+from heliograph import keys
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock
+from heliograph.base.leases import workers
+from tests.faults.house import House
+from tests.faults.matrix import quick_or_long
+from tests.services.redis import PrivateRedis
+
+LIMIT: Final = 40  # requests a minute, of a key in a tier of its own
+PROCESSES: Final = 2
+CLIENTS: Final = 8
+MINUTE_S: Final = 60
+T = TypeVar("T")
+
+
+def limited_key(house: House) -> str:
+    with house.db.write() as tx:
+        keys.set_tier(tx, "small", LIMIT)
+        account_id = tx.execute(accounts.select()).one().id
+        return keys.issue(tx, account_id, name="limited", sandbox=False, tier="small", permissions=["all"], now_ms=clock.now_ms()).key
+
+
+def allowed(house: House, key: str, requests: int) -> int:
+    """How many of so many requests at once are not over the limit, each on a connection of its own: the processes share those."""
+    def status(_: int) -> int:
+        return httpx.get(f"{house.api.address}/api/v1/balance", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        statuses = list(threads.map(status, range(requests)))
+    assert set(statuses) <= {200, 429}, statuses
+    return statuses.count(200)
+
+
+def in_one_minute(measure: Callable[[], T]) -> T:
+    """What it finds when it begins and ends in the same minute: limits are counted by the minute."""
+    while True:
+        minute = int(time.time()) // MINUTE_S
+        found = measure()
+        if int(time.time()) // MINUTE_S == minute:
+            return found
+
+
+@pytest.fixture
+def house(new_house: Callable[..., House], private_redis: PrivateRedis) -> House:
+    return new_house("postgresql", redis_url=private_redis.url)
+
+
+def flush(server: PrivateRedis) -> None:
+    with redis.Redis.from_url(server.url) as client:
+        client.flushall()
+
+
+@pytest.mark.fault(11)
+def test_messages_and_money_do_not_hang_on_redis(house: House, private_redis: PrivateRedis) -> None:
+    house.carrier()
+    house.start()
+    some = int(quick_or_long(20, 500))
+    with house.clients.sending(per_second=50):
+        house.clients.wait_for(some)
+        flush(private_redis)
+        house.clients.wait_for(some)
+        private_redis.kill()
+        house.clients.wait_for(some)
+        private_redis.start()
+        house.clients.wait_for(some)
+    assert {reply.status for reply in house.clients.replies} == {200}
+    house.holds(how="flushed, killed and started under load; no request failed")
+
+
+@pytest.mark.fault(11)
+def test_without_redis_the_limit_is_counted_in_the_processes(house: House, private_redis: PrivateRedis) -> None:
+    house.carrier()
+    house.start()
+    house.until(lambda: shown(house) == PROCESSES, "both have shown that they live, and looked who else does")
+
+    def flushed_and_killed() -> list[int]:
+        key = limited_key(house)
+        counted = [allowed(house, key, LIMIT // 2)]
+        flush(private_redis)
+        counted.append(allowed(house, key, 3 * LIMIT))
+        private_redis.kill()
+        counted.append(allowed(house, key, LIMIT))
+        private_redis.start()
+        return counted
+
+    counted = in_one_minute(flushed_and_killed)
+    assert counted[0] == LIMIT // 2
+    # each process goes on with its own count: an emptied Redis gives the whole limit once to each at the very most
+    assert sum(counted) <= PROCESSES * LIMIT, counted
+    private_redis.kill()
+    alone = in_one_minute(lambda: allowed(house, limited_key(house), 4 * LIMIT))
+    assert LIMIT // PROCESSES <= alone <= LIMIT, alone  # each lets its part through; one of them may have had few of the requests
+    house.clients.send(1)
+    house.holds(how=f"{alone} of {4 * LIMIT} requests with a limit of {LIMIT} while Redis is away, by {PROCESSES} processes")
+
+
+def shown(house: House) -> int:
+    """How many API processes have beaten once."""
+    with house.db.read() as tx:
+        return len(tx.execute(sa.select(workers.c.epoch).where(workers.c.kind == "api", workers.c.beat > 0)).all())

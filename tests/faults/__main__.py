@@ -6,12 +6,14 @@ import sys
 
 from tests.faults import matrix
 
+PATIENCE_S = 3_600  # with a test that hangs: long forms take their time
 
 def main() -> int:
     matrix.MEASURED.parent.mkdir(exist_ok=True)
     matrix.MEASURED.unlink(missing_ok=True)
     env = {"HELIOGRAPH_TEST_FAULTS": "long", **os.environ, "HELIOGRAPH_TEST_FAULTS_RESULTS": str(matrix.MEASURED.absolute())}
-    tests = subprocess.run([sys.executable, "-m", "pytest", "tests/faults", *sys.argv[1:]], env=env, check=False)
+    patience = f"faulthandler_timeout={PATIENCE_S}"
+    tests = subprocess.run([sys.executable, "-m", "pytest", "-o", patience, "tests/faults", *sys.argv[1:]], env=env, check=False)
     results = matrix.read(matrix.MEASURED)
     print(f"\n{matrix.table(results)}\n")
     wrong = matrix.missing(results)

@@ -8,6 +8,7 @@ from tests.faults import matrix
 
 PATIENCE_S = 3_600  # with a test that hangs: long forms take their time
 
+
 def main() -> int:
     matrix.MEASURED.parent.mkdir(exist_ok=True)
     matrix.MEASURED.unlink(missing_ok=True)

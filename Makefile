@@ -37,8 +37,8 @@ test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the t
 
 check: lint test ## Exactly what CI runs: lint and test
 
-crash: .venv/installed-dev services ## Kill a server under load 20 times on each database (ROUNDS=200: more), and say what became of every message
-	@HELIOGRAPH_TEST_CRASH_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/crash/test_kill_serve.py
+crash: .venv/installed-dev services ## Kill a server under load 20 times on each database (ROUNDS=200: more), and say what became of every message; and an OTP among a million
+	@HELIOGRAPH_TEST_CRASH_ROUNDS=$(or $(ROUNDS),20) HELIOGRAPH_TEST_WAITING=1000000 $(BIN)/pytest -s tests/crash/test_kill_serve.py tests/crash/test_otp_ahead.py
 
 faults: .venv/installed-dev services ## Do every fault of the matrix to real processes, in its long form, and print what was lost, repeated, and how long it took
 	@$(BIN)/python -m tests.faults $(ARGS)

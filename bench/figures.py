@@ -65,6 +65,7 @@ LIMITS: Final = (
     Figure("kannel.receipts", "Kannel, disk queue: accept and deliver at once, receipts and callbacks", "messages/s"),
 )  # fmt: skip
 
+CARRIER_PROCESSES: Final = (1, 2)
 _KANNEL_RECEIPTS: Final = ("kannel.drain", "kannel.receipts")
 
 
@@ -78,11 +79,14 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
     drain_aims = (Aim(at_least=5_000), Aim(times=2, of=_KANNEL_RECEIPTS)) if on_postgresql else (Aim(at_least=3_000),)
     beside_accept, beside_drain = ("limit.json", commits, "kannel.accept_queue"), ("limit.smpp_receipts", "kannel.drain")
     two = (Figure(f"ours.accept_two.{kind}", "one-recipient sends, 64 connections, two API processes", "messages/s", beside_accept),)
+    carriers = [Figure(f"ours.drain_{count}.{kind}", f"the same by heliograph carrier run, {count} of them", "messages/s", beside_drain)
+                for count in CARRIER_PROCESSES]
     return (
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
         *(two if on_postgresql else ()),
         Figure(f"ours.bulk.{kind}", "10,000-recipient sends, 4 connections", "recipients/s", (rows,), bulk_aims),
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
+        *(carriers if on_postgresql else ()),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),
         Figure(f"ours.flow.{kind}", "accept and deliver at once: delivered", "messages/s", ("kannel.receipts",)),
         Figure(f"ours.cold.{kind}", "one-recipient sends in the first second after a start, all keys new", "messages/s"),

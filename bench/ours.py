@@ -7,9 +7,9 @@ from typing import Any
 from bench import load, setup, traffic
 from bench.control import ask
 from bench.databases import Databases, Place
-from bench.processes import NotMeasured, helper
+from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
-from bench.server import SECRET_KEY, Serving, outcome, serving, set_up
+from bench.server import SECRET_KEY, Serving, outcome, sending, serving, set_up
 from tests.services.redis import redis_server
 
 IDLE_S = 2.0
@@ -82,6 +82,22 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
                 errors = together(warm.errors, filled.errors, done.errors_of(warm.answered + filled.answered))
                 return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
+
+
+def drain_in_processes(conditions: Conditions, databases: Databases, processes: int) -> list[Reading]:
+    """The same queue, let go to so many processes of the carrier's own, which do nothing else."""
+    with set_up(conditions, databases) as place:
+        with serving(place) as server:
+            sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+            warm = _warm(conditions, sends)
+            filled = load.run(sends, conditions.connections, conditions.fill_s)
+        with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+            setup.point_carrier(place, smsc["port"], SECRET_KEY)
+            with sending(place, processes) as pids:
+                done = _until_delivered(place, smsc["control_port"])
+                detail = {"cpu_s": sum(map(cpu_seconds, pids)), **asdict(done)}
+                errors = together(warm.errors, filled.errors, done.errors_of(warm.answered + filled.answered))
+                return [Reading(f"ours.drain_{processes}.{databases.kind}", done.per_s, errors, detail)]
 
 
 def flow(conditions: Conditions, databases: Databases) -> list[Reading]:

@@ -13,6 +13,7 @@ import psycopg
 
 from bench import kannel, limits, ours
 from bench.databases import Databases, PostgresDatabases
+from bench.figures import CARRIER_PROCESSES
 from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
@@ -76,6 +77,10 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
     if with_kannel:
         yield Case("drain", "Kannel: drain", partial(kannel.drain, conditions))
     yield from of_ours("drain", "drain", ours.drain)
+    for kind in databases:
+        if isinstance(kind, PostgresDatabases):
+            for processes in CARRIER_PROCESSES:
+                yield Case("drain", f"ours: drain in {processes} carrier processes", partial(ours.drain_in_processes, conditions, kind, processes))
     if with_kannel:
         yield Case("drain", "Kannel: receipts", partial(kannel.receipts, conditions))
     yield from of_ours("drain", "accept and deliver", ours.flow)

@@ -5,7 +5,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +68,22 @@ def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
 def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Serving]:
     """Runs `heliograph serve`, or another command that listens; stopped by SIGTERM on leaving."""
     port, log = free_port(), place.data_dir / "serve.log"
-    env = {
+    began = time.monotonic()
+    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=_environment(place, redis_url)) as child:
+        wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
+        yield Serving(child.pid, port, time.monotonic() - began)
+
+
+@contextmanager
+def sending(place: Place, processes: int) -> Iterator[list[int]]:
+    """Runs so many `heliograph carrier run` for the place's carrier; their process ids."""
+    with ExitStack() as running:
+        yield [running.enter_context(started([HELIOGRAPH, "carrier", "run", setup.CARRIER], place.data_dir / f"carrier-{number}.log",
+                                             env=_environment(place))).pid for number in range(processes)]
+
+
+def _environment(place: Place, redis_url: str = "") -> dict[str, str]:
+    return {
         "HELIOGRAPH_DATA_DIR": str(place.data_dir),
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
         "DATABASE_URL": place.url if place.kind == "postgresql" else "",
@@ -76,10 +91,6 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
         "HELIOGRAPH_DRAIN_S": "0",  # nobody asks for it any more when it is stopped
         "PYTHONDONTWRITEBYTECODE": "",  # an installed program starts from compiled code
     }
-    began = time.monotonic()
-    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=env) as child:
-        wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
-        yield Serving(child.pid, port, time.monotonic() - began)
 
 
 def outcome(place: Place) -> Outcome:

@@ -71,10 +71,10 @@ class Clients:
         return [message_id for message_id in ids if message_id is not None]
 
     @contextmanager
-    def sending(self, per_second: float = 50.0, prefix: str = GHANA, octets: int = 0) -> Iterator[None]:
+    def sending(self, per_second: float = 50.0, prefix: str = GHANA, octets: int = 0, clients: int = CLIENTS) -> Iterator[None]:
         """They send all the while, and at the end ask again for what nobody has answered."""
         over = threading.Event()
-        threads = [threading.Thread(target=self._keep_sending, args=(over, CLIENTS / per_second, prefix, octets)) for _ in range(CLIENTS)]
+        threads = [threading.Thread(target=self._keep_sending, args=(over, clients / per_second, prefix, octets)) for _ in range(clients)]
         for thread in threads:
             thread.start()
         try:

@@ -136,10 +136,13 @@ class House:
         with self.db.read() as tx:
             return int(tx.execute(sa.select(sa.func.count()).where(messages.c.status == status)).scalar_one())
 
-    def in_doubt(self) -> int:
-        """How many segments are."""
+    def in_flight(self, state: str = "submitting") -> int:
+        """How many segments are: claimed, submitting, in_doubt."""
         with self.db.read() as tx:
-            return int(tx.execute(sa.select(sa.func.count()).select_from(inflight).where(inflight.c.state == "in_doubt")).scalar_one())
+            return int(tx.execute(sa.select(sa.func.count()).select_from(inflight).where(inflight.c.state == state)).scalar_one())
+
+    def in_doubt(self) -> int:
+        return self.in_flight("in_doubt")
 
     def until(self, condition: Callable[[], object], what: str, within_s: float = WITHIN_S) -> float:
         """Waits for it; how many seconds that took."""

@@ -6,7 +6,7 @@ from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 
 TPS = int(quick_or_long(60, 300))
-COUNT = int(quick_or_long(110, 1_000))  # enough for more than three seconds at that rate
+COUNT = int(quick_or_long(130, 1_000))  # enough for more than three seconds at that rate
 CHAOS = "throttle=0.3,queue-full=0.286"  # the first that hits counts: together half of all
 
 

@@ -14,6 +14,7 @@ from heliograph.carriers.smsc.outbox import Parcel, Receiver
 from heliograph.carriers.smsc.plan import Plan, plan_of
 from heliograph.carriers.smsc.receipt import Owed
 
+CONTRADICTED_AFTER_S: Final = 0.2  # when the first word is stored: what comes with it, a client may weigh at once
 ADDRESS_CHARACTERS_MAX: Final = 20  # SMPP 3.4, 4.4.1: 21 octets with the NUL
 _RINVSRCADR: Final = 0x0A
 _RINVDSTADR: Final = 0x0B
@@ -158,4 +159,4 @@ class Taken:
         if copies:
             outbox.owe(parcel, delay_s, copies)
         if plan.contradiction is not None:
-            outbox.owe(parcel._replace(owed=owed._replace(state=plan.contradiction)), delay_s)
+            outbox.owe(parcel._replace(owed=owed._replace(state=plan.contradiction)), delay_s + CONTRADICTED_AFTER_S)

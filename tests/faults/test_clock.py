@@ -1,0 +1,59 @@
+"""The machine's clock is moved by an hour, there and back, under running processes (promises, fault 12)."""
+
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+
+from tests.factories import SENDER
+from tests.faults.carriers import CarrierUnderTest
+from tests.faults.house import House
+from tests.services.faketime import fake_time
+
+HOUR_S: Final = 3_600
+VALIDITY_S: Final = 1_800  # so an hour would end it
+TRIED_AGAIN_AFTER_S: Final = 2.0  # a message that met a passing fault
+ELSEWHERE: Final = "23324"  # numbers whose carrier is away
+MESSAGES: Final = 5
+# each first try meets a passing fault (system error)
+SCRIPT: Final = "\n".join(f"after {2 * MESSAGES * place} submits: refuse:0x08 for {MESSAGES}" for place in range(3))
+
+
+@pytest.mark.fault(12)
+def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(house: House, tmp_path: Path) -> None:
+    """Moving is all at once for every process: it is the machine's clock. Monotonic clocks go on, as the kernel's do."""
+    clock = tmp_path / "clock"
+    clock.write_text("+0")
+    house.env |= fake_time(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_NO_CACHE="1", FAKETIME_DONT_FAKE_MONOTONIC="1")
+    carrier, away = house.carrier(script=SCRIPT), house.carrier(name="away", prefix=ELSEWHERE)
+    away.proxy.refuse()
+    house.start()
+    send_valid_for(house, VALIDITY_S)
+    waits_s = []
+    for place, moved_s in enumerate((HOUR_S, -HOUR_S, 0)):
+        house.clients.send(MESSAGES)
+        carrier.wait_for("submit_sm", MESSAGES * (2 * place + 1))
+        clock.write_text(f"{moved_s:+d}")
+        carrier.wait_for("submit_sm", MESSAGES * (2 * place + 2))  # sweeps have come by meanwhile, once a second
+        waits_s += waits_of(carrier, place)
+        assert house.count("failed") == 0
+    assert min(waits_s) >= TRIED_AGAIN_AFTER_S - 0.1, waits_s
+    assert "clock_moved" in house.sender.log
+    away.proxy.accept()
+    house.holds(how=f"an hour forward, an hour back, and right again; tries after {min(waits_s):.1f} to {max(waits_s):.1f} s instead of 2")
+
+
+def send_valid_for(house: House, validity_s: int) -> None:
+    """Messages for the carrier that is away."""
+    for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
+        answer = httpx.post(f"{house.api.address}/api/v1/sms/send", headers=house.clients.headers, timeout=30,
+                            json={"sender": SENDER, "message": order.text, "recipients": [order.recipient], "validity_s": validity_s})
+        house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
+
+
+def waits_of(carrier: CarrierUnderTest, place: int) -> list[float]:
+    """How long each of a round's messages waited for its second try, in seconds."""
+    submits = carrier.submits(accepted=False)[2 * MESSAGES * place :]
+    first = {submit["recipient"]: submit["at_ms"] for submit in submits[:MESSAGES]}
+    return [(submit["at_ms"] - first[submit["recipient"]]) / 1_000 for submit in submits[MESSAGES:]]

@@ -139,6 +139,10 @@ class Proxy:
         except OSError:
             _end(client_writer, reset=True)
             return
+        if self._server is None:  # it came before `refuse`, and was not a connection then
+            _end(client_writer, reset=True)
+            _end(server_writer, reset=True)
+            return
         connection = _Connection(self, (client_reader, client_writer), (server_reader, server_writer))
         if self._swallows_new:
             connection.swallowed.update(("client", "server"))

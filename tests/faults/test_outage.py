@@ -17,6 +17,7 @@ WINDOW = 10
 QUEUED = 60
 BACKOFF_S = (1.0, 60.0)
 FOUND_WITHIN_S = 40.0
+FASTER = 60  # libfaketime's clock
 
 
 def validities(house: House) -> set[int]:
@@ -61,22 +62,20 @@ def test_while_the_smsc_is_down_nothing_is_dropped(house: House) -> None:
                                         f"{', '.join(f'{pause:.1f}' for pause in pauses)} s; from its return to the bind")
 
 
-if LONG:
-    FASTER = 60
-
-    @pytest.mark.fault(13)
-    def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(new_house: Callable[[str], House]) -> None:
-        house = new_house("sqlite")  # one process, for each has a clock of its own; and no server whose clock is not faked
-        house.carrier(window=WINDOW)
-        house.env |= fake_time(FAKETIME=f"+0 x{FASTER}")
-        house.start()
-        pauses, back_s = goes_down_and_comes_back(house, 30 * 60 / FASTER)
-        assert len(pauses) > 20
-        settled = pauses[8:]
-        assert BACKOFF_S[1] / 2 <= min(settled) < max(settled) <= BACKOFF_S[1]
-        assert len(set(settled)) > len(settled) / 2  # jitter: all carriers' clients would come back at once
-        house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast; "
-                                                     f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s")
+@pytest.mark.long
+@pytest.mark.fault(13)
+def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(new_house: Callable[[str], House]) -> None:
+    house = new_house("sqlite")  # one process, for each has a clock of its own; and no server whose clock is not faked
+    house.carrier(window=WINDOW)
+    house.env |= fake_time(FAKETIME=f"+0 x{FASTER}")
+    house.start()
+    pauses, back_s = goes_down_and_comes_back(house, 30 * 60 / FASTER)
+    assert len(pauses) > 20
+    settled = pauses[8:]
+    assert BACKOFF_S[1] / 2 <= min(settled) < max(settled) <= BACKOFF_S[1]
+    assert len(set(settled)) > len(settled) / 2  # jitter: all carriers' clients would come back at once
+    house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast; "
+                                                 f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s")
 
 
 @pytest.mark.fault(17)

@@ -48,6 +48,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._server: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
+        self._connecting = 0
         self._swallows_new = False
         self._losses: list[Loss] = []
         self.delay_s: dict[Party, float] = {"client": 0.0, "server": 0.0}
@@ -119,7 +120,13 @@ class Proxy:
             self._server = None
         return await self._cut(reset)
 
+    async def _all_made(self) -> None:
+        """Connections that are being made count as made."""
+        while self._connecting:
+            await asyncio.sleep(0.001)
+
     async def _cut(self, reset: bool) -> int:
+        await self._all_made()
         connections = list(self._connections)
         for connection in connections:
             connection.end(reset=reset)
@@ -128,21 +135,21 @@ class Proxy:
         return len(connections)
 
     async def _swallow(self, said_by: tuple[Party, ...], new_ones_too: bool) -> None:
+        await self._all_made()
         self._swallows_new = new_ones_too
         for connection in self._connections:
             connection.swallowed.update(said_by)
 
     async def _connect(self, client_reader: asyncio.StreamReader, client_writer: asyncio.StreamWriter) -> None:
         self.connected += 1
+        self._connecting += 1
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
             _end(client_writer, reset=True)
             return
-        if self._server is None:  # it came before `refuse`, and was not a connection then
-            _end(client_writer, reset=True)
-            _end(server_writer, reset=True)
-            return
+        finally:
+            self._connecting -= 1
         connection = _Connection(self, (client_reader, client_writer), (server_reader, server_writer))
         if self._swallows_new:
             connection.swallowed.update(("client", "server"))

@@ -43,7 +43,7 @@ class ServerProcess:
                     return
             except httpx.HTTPError:
                 if self.process.poll() is not None or time.monotonic() > until_s:
-                    raise AssertionError(f"the server did not start:\n{self.log[-2_000:]}") from None
+                    raise AssertionError(f"the server did not start ({self.process.poll()}):\n{self.log[-2_000:]}") from None
             time.sleep(0.02)
 
     def wait_for_event(self, event: str, within_s: float, times: int = 1) -> None:

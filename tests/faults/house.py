@@ -58,7 +58,8 @@ class House:
         self._url_of_processes = url
         self._proxies: list[Proxy] = []
         self._data = directory / "data"
-        self.clients = Clients(lambda: self.api.address, issue_key(self.db, open_account(self.db, credits=CREDITS)))
+        self.balancer = ""  # the address of one that clients ask instead of the API itself
+        self.clients = Clients(lambda: self.balancer or self.api.address, issue_key(self.db, open_account(self.db, credits=CREDITS)))
 
     # --- building it
 
@@ -97,10 +98,11 @@ class House:
             self.run(*command)
         self.api.wait_until_ready()
 
-    def run(self, *command: str, database: Proxy | None = None) -> ServerProcess:
+    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, **env: str) -> ServerProcess:
         """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
-        self.servers.append(ServerProcess(self._through(database) if database else self._url_of_processes, directory, command, **self.env))
+        url = self._through(database) if database else self._url_of_processes
+        self.servers.append(ServerProcess(url, directory, command, port, **(self.env | env)))
         return self.servers[-1]
 
     @property

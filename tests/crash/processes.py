@@ -35,8 +35,8 @@ class ServerProcess:
     def log(self) -> str:
         return self._log.read_text()
 
-    def wait_until_ready(self) -> None:
-        until_s = time.monotonic() + READY_WITHIN_S
+    def wait_until_ready(self, within_s: float = READY_WITHIN_S) -> None:
+        until_s = time.monotonic() + within_s
         while True:
             try:
                 if httpx.get(f"{self.address}/readyz", timeout=1).status_code == 200:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
@@ -12,9 +13,11 @@ from redis.exceptions import RedisError
 from heliograph.base import clock, migrate
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
+from heliograph.base.leases import workers
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID, Carrier, Link, LinkState, SmppLink, SmppSettings, all_carriers, all_routes, connection_settings
+from heliograph.entry.roles import CARRIER, SCHEDULER, SERVE, WORKER
 
 CLOCK_MS_MAX: Final = 2_000  # apart from the database's: receipts and validity are told in it
 DISK_BYTES_MIN: Final = 1 << 30
@@ -77,9 +80,21 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
             found = f"{apart_ms} ms apart from the database's"
             yield Finding("clock", "ok", found) if apart_ms <= CLOCK_MS_MAX else Finding("clock", "failure", found, "synchronise both with NTP")
+            yield _processes(Counter(tx.execute(sa.select(workers.c.kind)).scalars()))
         carriers = all_carriers(tx)
         yield from _carriers(carriers, lambda carrier: connection_settings(tx, carrier, settings.secret_key))
         yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
+
+
+def _processes(kinds: Counter[str]) -> Finding:
+    """Those that are registered: one that died is for half a minute yet."""
+    found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
+        return Finding("processes", "warning", f"{found}: nothing sends", "start heliograph serve, or heliograph worker")
+    if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
+        return Finding("processes", "warning", f"{found}: nobody looks after validity, doubts and what dead processes held",
+                       "start heliograph scheduler, or heliograph worker")
+    return Finding("processes", "ok", found)
 
 
 def _carriers(carriers: list[Carrier], connect: Callable[[Carrier], object]) -> Iterator[Finding]:

@@ -1,0 +1,30 @@
+"""What doctor says of the processes beside it."""
+
+from pathlib import Path
+
+import pytest
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.leases import workers
+from heliograph.base.settings import Settings
+from heliograph.entry.doctor import examine
+from tests.factories import SECRET_KEY
+
+
+@pytest.mark.parametrize(("kinds", "verdict", "found"), [
+    ([], "warning", "none: nothing sends"),
+    (["api", "scheduler", "api"], "warning", "2 api, 1 scheduler: nothing sends"),
+    (["api", "carrier"], "warning", "1 api, 1 carrier: nobody looks after validity, doubts and what dead processes held"),
+    (["carrier", "scheduler"], "ok", "1 carrier, 1 scheduler"),
+    (["api", "worker", "worker"], "ok", "1 api, 2 worker"),
+    (["serve"], "ok", "1 serve"),
+])
+def test_processes_that_are_missing_are_named(kinds: list[str], verdict: str, found: str, postgresql_url: str, tmp_path: Path) -> None:
+    db = Database(postgresql_url)
+    with db.write() as tx:
+        for kind in kinds:
+            tx.execute(workers.insert().values(kind=kind, started_at_ms=clock.now_ms()))
+    db.close()
+    [finding] = [finding for finding in examine(Settings(tmp_path, postgresql_url, SECRET_KEY)) if finding.check == "processes"]
+    assert (finding.verdict, finding.found, finding.remedy is None) == (verdict, found, verdict == "ok")

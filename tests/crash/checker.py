@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.db import Database
+from heliograph.messages.audit import audit
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.messages.verify import verify_charges
 from tests.books import assert_books_agree
@@ -16,14 +17,6 @@ from tests.crash.load import Order
 from tests.crash.remembering_smsc import Submit
 
 Segment = tuple[str, int]  # recipient and part: each message has a recipient of its own
-
-
-class Accepted(NamedTuple):
-    """One message of one segment that a 200 promised; each has a recipient and a text of its own."""
-
-    message_id: str
-    recipient: str
-    text: str
 
 
 class Settled(NamedTuple):
@@ -52,23 +45,6 @@ def on_the_wire(db: Database) -> set[Segment]:
         return {(str(recipient), part) for recipient, part in rows}
 
 
-def check(db: Database, accepted: Collection[Accepted], submits: Sequence[Submit], *, duplicates_max: int) -> None:
-    """After a fault in which answers may have been lost that nobody asked for again. Raises AssertionError with what does not hold."""
-    with db.read() as tx:
-        rows = {row.id: row for row in tx.execute(sa.select(messages, sends.c.text).join(sends, sends.c.id == messages.c.send_id))}
-        assert wallet.verify(tx) == []
-        assert verify_charges(tx) == []
-    assert_books_agree(db)
-    for one in accepted:
-        row = rows[ids.raw_of_text("msg", one.message_id) or ""]
-        assert (str(row.recipient), row.text) == (one.recipient, one.text)
-    assert {row.status for row in rows.values()} == {"delivered"}
-    by_recipient = {str(row.recipient): row for row in rows.values()}
-    assert len(by_recipient) == len(rows), "one request, two messages"
-    _the_carrier_got_what_was_sent(by_recipient, submits)
-    assert len(submits) - len({(submit.recipient, submit.part) for submit in submits}) <= duplicates_max
-
-
 def check_after_kills(db: Database, accepted: Mapping[Order, str], said: Mapping[Order, dict[str, Any]], submits: Sequence[Submit],
                       doubts: Sequence[set[Segment]], aged: Collection[int], *, window: int) -> Settled:
     """Raises AssertionError with what does not hold. `said`: what the API says of what it accepted. `doubts`: `on_the_wire` at each kill.
@@ -77,6 +53,8 @@ def check_after_kills(db: Database, accepted: Mapping[Order, str], said: Mapping
         rows = {row.id: row for row in tx.execute(sa.select(messages, sends.c.text).join(sends, sends.c.id == messages.c.send_id))}
         assert wallet.verify(tx) == []
         assert verify_charges(tx) == []
+        audited = audit(tx, accepted=[ids.raw_of_text("msg", message_id) or "" for message_id in accepted.values()])
+        assert audited.is_clean, audited
     assert_books_agree(db)
     _nothing_is_lost_or_made_up(rows, accepted, said)
     by_recipient = {str(row.recipient): row for row in rows.values()}

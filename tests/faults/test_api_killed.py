@@ -14,6 +14,8 @@ from tests.faults.house import ALONE, House
 from tests.faults.matrix import quick_or_long
 from tests.faults.proxy import COMMITTED
 
+TWO = (("api", "--workers", "2"), ("worker",))
+
 
 def answering(house: House) -> list[psutil.Process]:
     """The processes of `api` that answer requests, without the one that starts them and Python's own tracker of resources."""
@@ -43,7 +45,7 @@ def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(n
     house, chance = new_house("postgresql"), random.Random(1)
     house.carrier()
     kills = int(quick_or_long(6, 60))
-    house.start()
+    house.start(TWO)
     with house.clients.sending(per_second=200):
         for _ in range(kills):
             house.clients.wait_for(chance.randint(5, 40))
@@ -59,7 +61,7 @@ def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(new_house
     house = new_house("postgresql")
     house.carrier()
     proxy = house.database_proxy()
-    house.start()
+    house.start(TWO)
     [order] = house.clients.orders(1, octets=40)
     key, text = order.idempotency_key.encode(), order.text.encode()
     loss = proxy.lose(lambda said, heard: key in heard and (text in heard) == (point != "locked") and (COMMITTED in said) == (point == "committed"),

@@ -25,7 +25,7 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(house: Hou
     """Moving is all at once for every process: it is the machine's clock. Monotonic clocks go on, as the kernel's do."""
     clock = tmp_path / "clock"
     clock.write_text("+0")
-    house.env |= fake_time(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_NO_CACHE="1", FAKETIME_DONT_FAKE_MONOTONIC="1")
+    house.env |= fake_time(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_CACHE_DURATION="1", FAKETIME_DONT_FAKE_MONOTONIC="1")
     carrier, away = house.carrier(script=SCRIPT), house.carrier(name="away", prefix=ELSEWHERE)
     away.proxy.refuse()
     house.start()
@@ -49,8 +49,10 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(house: Hou
 def send_valid_for(house: House, validity_s: int) -> None:
     """Messages for the carrier that is away."""
     for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
-        answer = httpx.post(f"{house.api.address}/api/v1/sms/send", headers=house.clients.headers, timeout=30,
-                            json={"sender": SENDER, "message": order.text, "recipients": [order.recipient], "validity_s": validity_s})
+        headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
+        body = {"sender": SENDER, "message": order.text, "recipients": [order.recipient], "validity_s": validity_s}
+        while (answer := httpx.post(f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30)).status_code == 503:
+            pass  # it says so while it is busy starting
         house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
 
 

@@ -82,7 +82,7 @@ def test_messages_and_money_do_not_hang_on_redis(house: House, private_redis: Pr
 @pytest.mark.fault(11)
 def test_without_redis_the_limit_is_counted_in_the_processes(house: House, private_redis: PrivateRedis) -> None:
     house.carrier()
-    house.start()
+    house.start([("api", "--workers", str(PROCESSES)), ("worker",)])
     house.until(lambda: shown(house) == PROCESSES, "both have shown that they live, and looked who else does")
 
     def flushed_and_killed() -> list[int]:

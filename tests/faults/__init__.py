@@ -23,6 +23,7 @@ A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`),
 | a process killed or stopped | `house.sender.process.kill()`, `.send_signal(signal.SIGSTOP)`; one more: `house.run("worker")` |
 | a PostgreSQL or Redis of the test's own, to kill | `new_house("postgresql", url=private_postgres.url)` after `migrate.upgrade`; tests/conftest.py |
 | a process under another clock | `house.env |= fake_time(FAKETIME="+0 x60")` before `start`; tests/services/faketime.py |
+| a disk that is full | `tests/services/disk.py: small_disk`, then `fill` and `make_room`; it needs root, and CI takes its lack for a failure |
 | what clients were answered, and when | `house.clients.replies`, `.accepted` |
 | what a carrier got | `carrier.submits()`, `.events(…)` |
 | doubts that are old | `house.age_doubts()` |

@@ -38,7 +38,9 @@ class CarrierUnderTest:
             [HELIOGRAPH, "smsc", "--port", str(self.smsc_port), "--json", "--log", self.log, "--seed", SEED, "--script", self._script, *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
-        assert self._process.stdout.readline(), "the SMSC did not start; what it said is above"
+        if not self._process.stdout.readline():
+            self.stop(kill=True)
+            raise AssertionError(f"the SMSC did not start with {options}; what it said is above")
 
     def stop(self, *, kill: bool = False) -> None:
         """In order it unbinds; killed it does not. Receipts that it owed are lost either way."""

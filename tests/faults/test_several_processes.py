@@ -239,7 +239,7 @@ def _roll_the_api(house: House) -> None:
 @pytest.mark.fault(2)
 def test_another_scheduler_takes_over(new_house: Callable[..., House], fault: int) -> None:
     house = new_house("postgresql")
-    carrier = house.carrier("--chaos", "no_answer=1")
+    carrier = house.carrier("--answer-delay-ms", "600000", "--receipt-delay-ms", "600000")
     house.start((("api",), ("scheduler",)))
     first = house.servers[-1]
     first.wait_for_event("scheduling", 10)

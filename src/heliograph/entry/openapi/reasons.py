@@ -52,7 +52,10 @@ REASONS: Final[dict[str, Reason]] = {
         rate_limited="The key has made all the requests it may make this minute.",
         daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
     **_reasons(500, "INTERNAL_ERROR", internal_error="A fault of ours; the request id finds it in our log."),
-    **_reasons(503, "UNAVAILABLE", unavailable="The database is unreachable or a queue is full. Nothing was stored; try again."),
+    **_reasons(
+        503, "UNAVAILABLE",
+        unavailable="The database is unreachable or a queue is full. Nothing was stored; try again.",
+        stopping="This server is being stopped: `/readyz` says so, and whoever distributes requests takes another one."),
 }
 
 ALWAYS: Final = ("invalid_query", "missing_key", "invalid_key", "missing_permission", "rate_limited", "internal_error", "unavailable")

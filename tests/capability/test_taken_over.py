@@ -1,10 +1,17 @@
 """A process whose work others have taken over, and which does not know it yet: it claims nothing more, writes nothing more to the wire, and takes
 nothing back. What it still learns of what it had sent counts."""
 
+import asyncio
+from typing import Any
+
+import pytest
+
 from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
-from heliograph.messages import take_over
+from heliograph.messages import take_over, turn_sql
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import SUCCESSOR, House, ScriptedLink
 from tests.factories import awaited, phones
@@ -85,3 +92,74 @@ async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House
     await successor.turn.once()
     assert (house.count(inflight), house.statuses()) == (0, ["sent"])
     house.assert_sound()
+
+
+@awaited
+async def test_what_the_retired_give_back_leaves_the_successors_doubt(house: House) -> None:
+    """The claimed half goes out from the successor, whose connection breaks: nobody knows whether it was sent, and a zombie least of all."""
+    late = await house.submitted(phones(1), TEN_SEGMENTS, window=5)
+    await house.succeeded()
+    successor = house.turn(worker=SUCCESSOR)
+    await successor.turn.once()
+    successor.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
+    await successor.turn.once()
+    late.state = LinkState.BACKING_OFF
+    house.may_write = False
+    for link in (late, late, successor):
+        await link.turn.once()
+    assert (house.count(inflight, inflight.c.state == "in_doubt"), house.count(queue)) == (10, 0)
+    assert len(successor.submitted) == 5
+
+
+@awaited
+@pytest.mark.parametrize("kind", ["sms", "otp"])
+async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(house: House, kind: str) -> None:
+    """The reply to the first COMMIT was lost, and another process has claimed and submitted what it gave back."""
+    first = await house.submitted(phones(1), kind=kind)
+    first.answer(*first.submitted, outcome=Outcome.THROTTLED)
+    first.turn.claiming = False
+    house.db.fates = ["reply lost"]
+    with pytest.raises(Unavailable):
+        await first.turn.once()
+    second_epoch = Lease(house.db, "worker")
+    second_epoch.begin()
+    clock.move(by_ms=1_000)
+    second = house.turn(worker=second_epoch.epoch)
+    await second.turn.once()
+    second.answer(*second.submitted, outcome=Outcome.UNANSWERED)
+    await second.turn.once()
+    await first.turn.once()
+    clock.move(by_ms=1_000)
+    await second.turn.once()
+    assert (len(second.submitted), house.count(inflight, inflight.c.state == "in_doubt"), house.count(queue)) == (1, 1, 0)
+
+
+@awaited
+async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the other one's look at the message and its claim."""
+    house = House(postgresql_url)
+    first = await house.submitted(phones(1), TEN_SEGMENTS)
+    throttled, *others = first.submitted
+    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.turn.claiming = False
+    await first.turn.once()
+    clock.move(by_ms=1_000)
+    lease = Lease(house.db, "worker")
+    await asyncio.to_thread(lease.begin)
+    second = house.turn(worker=lease.epoch)
+    look = turn_sql.outgoing
+
+    async def look_and_lose_time(tx: HotTx, message_ids: list[str]) -> list[Any]:
+        rows = await look(tx, message_ids)
+        monkeypatch.setattr(turn_sql, "outgoing", look)
+        first.answer(*others)
+        await first.turn.once()
+        return rows
+
+    monkeypatch.setattr(turn_sql, "outgoing", look_and_lose_time)
+    await second.turn.once()
+    assert [submission.part for submission in second.submitted] == [throttled.part]
+    second.answer(*second.submitted)
+    await second.turn.once()
+    assert (house.count(inflight), house.statuses()) == (0, ["sent"])
+    await house.close()

@@ -36,8 +36,20 @@ async def claim(tx: HotTx, link: Link, carrier: CarrierFacts, worker: int, room:
     claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
         (s.message_id, s.part, s.parts, carrier.id, worker, s.attempt, state, attempts[s.message_id][6], attempts[s.message_id][9], now_ms)
         for s, state in zip(rows, states, strict=True)])}
+    several = [row for row in rows if attempts[row.message_id][5] > 1 and (row.message_id, row.part) in claimed]
+    if several and tx.postgresql:
+        claimed -= await _accepted_meanwhile(tx, several, worker)
     return Claim([s for s in fresh[:room] if (s.message_id, s.part) in claimed], [s for s in fresh[room:] if (s.message_id, s.part) in claimed],
                  [answer for answer in refused if (answer.message_id, answer.part) in claimed])
+
+
+async def _accepted_meanwhile(tx: HotTx, rows: list[Submission | Answer], worker: int) -> set[tuple[str, int]]:
+    """Parts whose answers another process stored after this one had looked and before it claimed them; their claim is given up. A message of
+    several parts can be with two processes at once. Now that its claim stands, what is read is the last word."""
+    accepted = {row[0]: row[2] for row in await turn_sql.outgoing(tx, list({row.message_id for row in rows}))}
+    meanwhile = [row for row in rows if row.message_id not in accepted or row.parts & accepted[row.message_id]]
+    await turn_sql.END_INFLIGHT.rows(tx, sorted((row.message_id, row.part, row.attempt, worker) for row in meanwhile))
+    return {(row.message_id, row.part) for row in meanwhile}
 
 
 async def _take_runs(tx: HotTx, carrier_id: int, worker: int, room: int, now_ms: int) -> dict[str, Any]:

@@ -70,6 +70,12 @@ class Changes:
     messages: dict[str, MessageRow]
     requeued: dict[str, Requeued] = field(default_factory=dict)  # by message: its parts come back as one
 
+    def requeue(self, back: Requeued) -> None:
+        """The claim takes all missing parts, with one number of try: beyond each of theirs, or a part's late answer would be its next try's."""
+        known = self.requeued.get(back.message_id)
+        self.requeued[back.message_id] = back if known is None else known._replace(
+            attempt=max(known.attempt, back.attempt), not_before_ms=max(known.not_before_ms, back.not_before_ms))
+
 
 def move(row: MessageRow, status: str, now_ms: int, error_code: str | None = None, detail: str | None = None) -> bool:
     """Moves a message on; False when its state forbids it (a lost race is an ordinary result)."""
@@ -119,12 +125,10 @@ def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
 
 def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
     """Back to the queue, ahead of all that has not had its turn yet."""
-    if row.id in changes.requeued:
-        return  # another part of it is on its way back already; the claim takes all missing parts
     retried = outcome is Outcome.RETRY
     delay_ms = RETRY_DELAYS_MS[was.attempt - 1] if retried else THROTTLED_DELAY_MS if outcome is Outcome.THROTTLED else 0
-    changes.requeued[row.id] = Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, was.prefix,
-                                        was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms)
+    changes.requeue(Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, was.prefix,
+                             was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms))
 
 
 def settle_receipt(row: MessageRow, parts: int, state: ReceiptState, error: str | None, now_ms: int) -> None:

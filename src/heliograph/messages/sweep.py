@@ -80,7 +80,7 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
             if expires_at_ms <= now_ms:
                 move(row, FAILED, now_ms, "unknown")
             else:
-                changes.requeued[message_id] = _back(row, prefix, attempt + 1, now_ms, expires_at_ms)
+                changes.requeue(_back(row, prefix, attempt + 1, now_ms, expires_at_ms))
                 resent[message_id] |= parts
         await turn_sql.RESENT.rows(tx, sorted(resent.items()))
         await store_changes(tx, carrier_id, changes)
@@ -142,12 +142,13 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
             tx, sorted((row[0], row[1], row[3], row[6]) for row in rows))}
         rows = [row for row in rows if (row[0], row[1]) in mine_now]  # another process may have taken the rest over
         for carrier_id in sorted({row[5] for row in rows}):
-            mine = {row[0]: row for row in rows if row[5] == carrier_id}
-            changes = await _locked(tx, set(mine), now_ms)
-            changes.requeued |= {message_id: _back(changes.messages[message_id], row[2], row[3], now_ms, row[4]) for message_id, row in mine.items()
-                                 if changes.messages[message_id].status == QUEUED}
+            held = [row for row in rows if row[5] == carrier_id]
+            changes = await _locked(tx, {row[0] for row in held}, now_ms)
+            for message_id, _, prefix, attempt, expires_at_ms, *_ in held:
+                if changes.messages[message_id].status == QUEUED:
+                    changes.requeue(_back(changes.messages[message_id], prefix, attempt, now_ms, expires_at_ms))
             await store_changes(tx, carrier_id, changes)
-            taken += len(mine)
+            taken += len(changes.messages)
     return taken
 
 

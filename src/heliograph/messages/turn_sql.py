@@ -6,14 +6,15 @@ from heliograph.base.hot import HotTx
 
 # --- what came in ---
 
-# Of this attempt only: a late answer to the first one says nothing of the second. And what another process has claimed is its own: only what is
-# in doubt is anybody's who learns of it.
+# Of this attempt only: a late answer to the first one says nothing of the second. And of the process that was answered only, for a number of try
+# may be another's after this one gave it back. What is in doubt ends for NOBODY too: for a receipt, a sweep, an operator.
 _END_INFLIGHT: Final = """
     DELETE FROM inflight i USING unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[]) AS a (message_id, part, attempt, worker)
-    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt AND (i.worker = a.worker OR i.state = 'in_doubt')
+    WHERE i.message_id = a.message_id AND i.part = a.part AND i.attempt = a.attempt
+        AND (i.worker = a.worker OR (a.worker = 0 AND i.state = 'in_doubt'))
     RETURNING i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms"""
 _END_INFLIGHT_SQLITE: Final = """
-    DELETE FROM inflight WHERE message_id = ?1 AND part = ?2 AND attempt = ?3 AND (worker = ?4 OR state = 'in_doubt')
+    DELETE FROM inflight WHERE message_id = ?1 AND part = ?2 AND attempt = ?3 AND (worker = ?4 OR (?4 = 0 AND state = 'in_doubt'))
     RETURNING message_id, part, parts, attempt, prefix, expires_at_ms"""
 
 _DOUBT: Final = """
@@ -201,7 +202,7 @@ _SUBMITTING_SQLITE: Final = """
         AND EXISTS (SELECT 1 FROM messages m WHERE m.id = ?1 AND m.status = 'queued')
     RETURNING message_id, part"""
 
-NOBODY: Final = 0  # the process of END_INFLIGHT when only what is in doubt is meant
+NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, whoever submitted it
 
 
 class _Statement:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.leases import LOOK_S
 from heliograph.carriers.smpp.pace import Pace
-from heliograph.entry.shares import JOINED_S, LEFT_S, Share, part_of
+from heliograph.entry.shares import BLIND_S, JOINED_S, LEFT_S, Share, part_of
 
 TICK_S = 0.05
 RATES = st.one_of(st.integers(1, 60).map(float), st.floats(0.5, 20).map(lambda rate: round(rate, 1)))
@@ -40,7 +40,7 @@ def test_in_no_second_all_together_send_more_than_the_rate(tps: float, moves: li
     processes = [Process(1, registered, tps, 0.0, 0.5)]
     sent: deque[tuple[float, int]] = deque()
     now_s, move_s = 0.0, 0.0
-    for after_s, move, phase_s in [*moves, (8.0, "", 0.0)]:
+    for after_s, move, phase_s in [*moves, (JOINED_S + 2 * LOOK_S, "", 0.0)]:
         move_s += after_s
         while now_s < move_s:
             sent.append((now_s, sum(process.send(registered, now_s) for process in processes)))
@@ -54,7 +54,7 @@ def test_in_no_second_all_together_send_more_than_the_rate(tps: float, moves: li
             gone = processes.pop(int(phase_s * 10) % len(processes))
             registered.remove(gone.epoch)
     shares = [process.share.now(registered, process.epoch, others=len(registered) > 1, looked_s=now_s, now_s=now_s) for process in processes]
-    assert not processes or abs(sum(shares) - tps) < 1e-6, "8 s after the last change the whole rate is used"
+    assert not processes or abs(sum(shares) - tps) < 1e-6, "some seconds after the last change the whole rate is used"
 
 
 @given(tps=RATES, count=st.integers(1, 9))
@@ -67,10 +67,10 @@ def test_the_parts_are_the_whole_and_differ_by_one_a_second_at_most(tps: float, 
 
 def test_who_is_blind_sends_nothing_and_goes_on_when_it_sees_that_it_is_alone() -> None:
     share = Share(10.0, alone=True)
-    assert share.now([1], 1, others=False, looked_s=0, now_s=1) == 10
-    assert share.now([1], 1, others=False, looked_s=0, now_s=2.1) == 0
-    assert share.now([1], 1, others=False, looked_s=5, now_s=5) == 0
-    assert share.now([1], 1, others=False, looked_s=5, now_s=5 + LEFT_S) == 10
+    assert share.now([1], 1, others=False, looked_s=0, now_s=BLIND_S) == 10
+    assert share.now([1], 1, others=False, looked_s=0, now_s=BLIND_S + 0.1) == 0
+    assert share.now([1], 1, others=False, looked_s=9, now_s=9) == 0
+    assert share.now([1], 1, others=False, looked_s=9, now_s=9 + LEFT_S) == 10
 
 
 def test_a_newcomer_waits_until_the_others_know_of_it() -> None:

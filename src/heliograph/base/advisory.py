@@ -22,6 +22,7 @@ class AdvisoryLock:
         self._number = number
         self._take = "SELECT pg_try_advisory_lock_shared($1)" if shared else "SELECT pg_try_advisory_lock($1)"
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._asking = asyncio.Lock()  # a connection answers one question at a time
 
     @property
     def held(self) -> bool:
@@ -53,8 +54,9 @@ class AdvisoryLock:
     async def _fetch(self, sql: str) -> object:
         if self._connection is None or self._connection.is_closed():
             raise Unavailable("The connection that holds the lock is gone.")
-        with reachable():
-            return await self._connection.fetchval(sql, self._number, timeout=ANSWER_WITHIN_S)
+        async with self._asking:
+            with reachable():
+                return await self._connection.fetchval(sql, self._number, timeout=ANSWER_WITHIN_S)
 
     async def lost(self) -> None:
         """Returns when the connection that holds the lock is gone, or does not answer."""
@@ -70,8 +72,9 @@ class AdvisoryLock:
 
     async def _try(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         try:
-            with reachable():
-                await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
+            async with self._asking:
+                with reachable():
+                    await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
         except Unavailable:
             connection.terminate()
 

@@ -100,6 +100,7 @@ class Lease:
         self._beaten_s = began_s
 
     def _read(self) -> None:
+        began_s = clock.monotonic_s()
         with self._db.read() as tx:
             rows = tx.execute(sa.select(workers.c.epoch, workers.c.kind, workers.c.carrier_id, workers.c.beat)).all()
         now_s = clock.monotonic_s()
@@ -108,7 +109,7 @@ class Lease:
         for epoch, kind, carrier_id, beat in rows:
             before = known.get(epoch)
             peers[epoch] = before if before is not None and before.beat == beat else Peer(kind, carrier_id, beat, now_s)
-        self.peers, self.looked_s = peers, now_s
+        self.peers, self.looked_s = peers, began_s
         if self.epoch not in peers:
             raise Retired
 

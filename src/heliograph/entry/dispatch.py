@@ -129,6 +129,7 @@ class Dispatch:
             if running is not None:
                 await running.stop(None)  # however long its last words take: the next turn would only find them in doubt
                 del self._running[carrier_id]  # not before: should the process stop meanwhile, it must be found
+                metrics.BOUND.labels(running.carrier.name).set(False)
             if as_set is not None:
                 await self._start(*as_set)
         except Exception as error:  # noqa: BLE001  whatever it was, the other carriers go on, and this one is tried again

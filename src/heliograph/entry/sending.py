@@ -5,16 +5,15 @@ from contextlib import suppress
 from typing import Final
 
 import structlog
-from sqlalchemy.exc import OperationalError
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import LOOK_S, Lease, Retired
-from heliograph.base.settings import Settings
+from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.dispatch import Dispatch
-from heliograph.entry.only_server import DatabaseHeld, require_schema
+from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
 from heliograph.entry.roles import SENDING, SERVE, is_active_scheduler
 from heliograph.entry.waking import listen
@@ -80,10 +79,12 @@ class Sending:
     async def _register(self) -> None:
         """Whoever has the database to itself knows that all others are dead, and need not wait until their beats have stood still."""
         alone = await self._held.take()
-        await asyncio.to_thread(require_schema, self._db)
-        await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
-        if alone:
-            await self._held.let_others_in()
+        try:
+            await asyncio.to_thread(require_schema, self._db)
+            await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+        finally:
+            if alone:
+                await self._held.let_others_in()
 
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
@@ -116,7 +117,9 @@ class Sending:
                 await self._register()
                 await self._dispatch.stop(drain_s=0)  # what could not be stored while the database was away
                 await self._begin()
-            except (Unavailable, OperationalError) as error:
+            except (AlreadyServed, SettingError):
+                raise  # another try would find the same
+            except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
                 log.warning("worker_not_begun", **told(error))
                 await asyncio.sleep(AGAIN_S)
             else:

@@ -10,7 +10,7 @@ from typing import Final
 
 from heliograph.base.leases import LOOK_S
 
-BLIND_S: Final = 2 * LOOK_S  # longer than this since the last look: another may have come
+BLIND_S: Final = 5 * LOOK_S  # longer than this since the last look, which a busy database may hold up: another may have come
 LEFT_S: Final = 1.0  # until what others sent in their last moment is a second old
 JOINED_S: Final = BLIND_S + LEFT_S + 0.5  # until all others have seen a newcomer, and what they sent before that is a second old
 

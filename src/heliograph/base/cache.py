@@ -6,7 +6,8 @@ else is missing at that moment.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -20,6 +21,7 @@ from heliograph.base.faults import told
 
 POLL_S: Final = 0.3
 STALE_S: Final = 0.9  # past this a change may have been missed: every answer is 503 until the database is seen again
+ANSWER_S: Final = 1.5  # for what is not remembered, or may be out of date: past it the answer is 503, whatever the database does
 ENTRIES_MAX: Final = 20_000  # of each kind, read anew in half a second; past it that kind starts anew
 KEYS_PER_QUERY: Final = 500
 
@@ -44,7 +46,7 @@ class ConfigCache:
         self._kinds: dict[Kind[Any, Any], dict[Any, Any]] = {}
         self._missing: dict[tuple[Kind[Any, Any], Any], asyncio.Future[Any]] = {}
         self._loading: asyncio.Task[None] | None = None
-        self._refreshing = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
         self.epoch = -1
         self._seen_s = float("-inf")
 
@@ -61,12 +63,19 @@ class ConfigCache:
         return entries.get(key) if entries is not None else None
 
     async def get(self, kind: Kind[K, V], key: K) -> V | None:
-        """The value, loaded if it is not remembered; None when there is none (that is not remembered)."""
-        if not self.is_fresh:
-            await self.refresh()
-        found = self.peek(kind, key)
+        """The value, loaded if it is not remembered; None when there is none (that is not remembered). Raises Unavailable."""
+        found = self.peek(kind, key) if self.is_fresh else None
         if found is not None:
             return found
+        async with _in_time():
+            if not self.is_fresh:
+                await self.refresh()
+            found = self.peek(kind, key)
+            if found is None:
+                found = await self._loaded(kind, key)
+            return found
+
+    async def _loaded(self, kind: Kind[K, V], key: K) -> V | None:
         waiting = self._missing.get((kind, key))
         if waiting is None:
             waiting = self._missing[kind, key] = asyncio.get_running_loop().create_future()
@@ -113,13 +122,24 @@ class ConfigCache:
             return epoch, loaded
 
     async def refresh(self) -> None:
-        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read."""
-        async with self._refreshing:
-            asked_s, epoch = await asyncio.to_thread(self._read_epoch)
-            if epoch != self.epoch:
-                remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
-                self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
-            self._seen_s = asked_s
+        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read.
+
+        One read at a time, which those share who came before it began: the one under way may have read before what they want to see."""
+        async with _in_time():
+            before = self._refreshing
+            if before is not None and not before.done():
+                await asyncio.wait({before})
+            if self._refreshing is None or self._refreshing is before:
+                self._refreshing = asyncio.create_task(self._read_anew())
+                self._refreshing.add_done_callback(_heard)
+            await asyncio.shield(self._refreshing)
+
+    async def _read_anew(self) -> None:
+        asked_s, epoch = await asyncio.to_thread(self._read_epoch)
+        if epoch != self.epoch:
+            remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
+            self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
+        self._seen_s = asked_s
 
     def confirm(self, epoch: int, asked_s: float) -> bool:
         """Somebody else's transaction, begun at `asked_s`, saw this epoch. True when it is the remembered one: then nothing is out of date,
@@ -148,3 +168,19 @@ class ConfigCache:
                     log.warning("database_unreachable", **told(error))
                 reachable = False
             await asyncio.sleep(POLL_S)
+
+
+@asynccontextmanager
+async def _in_time() -> AsyncIterator[None]:
+    """Whoever waits in the block waits for ANSWER_S; what it waits for goes on past that. Raises Unavailable."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            yield
+    except TimeoutError as error:
+        raise Unavailable("The database is not reachable.") from error
+
+
+def _heard(task: "asyncio.Task[None]") -> None:
+    """Those who waited for it may have gone: then nobody else asks how it ended."""
+    if not task.cancelled():
+        task.exception()

@@ -7,16 +7,18 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import asyncpg
 
 from heliograph.base.arrays import as_text, literal
 from heliograph.base.outage import reachable
 from heliograph.base.sessions import FairLock, connect_sqlite, postgres_pool
+
+CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
 
 T = TypeVar("T")
 
@@ -87,7 +89,9 @@ class PostgresHot:
 
     async def close(self) -> None:
         if self._pool is not None:
-            await self._pool.close()
+            with suppress(TimeoutError):  # then the connections are cut
+                async with asyncio.timeout(CLOSE_S):
+                    await self._pool.close()
             self._pool = None
 
 

@@ -5,6 +5,8 @@ clock, that a process's beat has stood still for 30 s takes that row away. A pro
 nothing to the wire once its own last beat is 20 s old.
 """
 
+import asyncio
+import threading
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
@@ -12,8 +14,10 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.db import Database, metadata
+from heliograph.base.errors import Unavailable
 
 LOOK_S: Final = 1.0  # how often a process looks at all rows
+LOOKED_WITHIN_S: Final = 1.0  # for a look to come to its end, before whoever waits for it goes on
 BEAT_S: Final = 5.0  # how often it shows itself
 WRITE_S: Final = 20.0  # no beat for so long: nothing more goes to the wire, long before others may think so
 RETIRE_S: Final = 30.0  # a beat that stood still for so long is a dead process's
@@ -45,19 +49,25 @@ class Peer(NamedTuple):
 
 
 class Lease:
-    """This process among its peers. Used by one thread at a time; `peers`, `looked_s` and `may_write` by any."""
+    """This process among its peers. Its methods wait for each other; `peers`, `looked_s` and `may_write` are for any thread, at any time."""
 
     def __init__(self, db: Database, kind: str, carrier_id: int | None = None) -> None:
         self._db = db
         self.kind = kind
         self.carrier_id = carrier_id
         self._beaten_s = float("-inf")
+        self._one_at_a_time = threading.Lock()
+        self._looking: asyncio.Task[None] | None = None
         self.epoch = 0
         self.peers: dict[int, Peer] = {}  # by epoch, itself among them; a new dictionary at each look
         self.looked_s = float("-inf")  # monotonic
 
     def begin(self, instead_of: Collection[str] = ()) -> None:
         """Registers this process, with a new epoch if it had one; all others of the kinds that it stands in for are retired. Raises Unavailable."""
+        with self._one_at_a_time:
+            self._begin(instead_of)
+
+    def _begin(self, instead_of: Collection[str]) -> None:
         began_s = clock.monotonic_s()
         with self._db.write() as tx:
             tx.execute(workers.delete().where(workers.c.kind.in_(instead_of) | (workers.c.epoch == self.epoch)))
@@ -70,6 +80,21 @@ class Lease:
         """Shows itself when it is time, sees who else does, and retires who does not.
 
         Raises Retired when this process's own row is gone, Unavailable when the database is."""
+        with self._one_at_a_time:
+            self._look()
+
+    async def looked(self) -> None:
+        """`look`, in a thread. When it takes long this is Unavailable, and the next call is for the same look: a database that fell silent must
+        hold up neither whoever waits for it nor one thread after another."""
+        if self._looking is None:
+            self._looking = asyncio.create_task(asyncio.to_thread(self.look))
+        done, _ = await asyncio.wait({self._looking}, timeout=LOOKED_WITHIN_S)
+        if not done:
+            raise Unavailable("The database does not answer.")
+        looking, self._looking = self._looking, None
+        looking.result()
+
+    def _look(self) -> None:
         if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2:
             self._beat()
         self._read()
@@ -80,7 +105,7 @@ class Lease:
 
     def end(self) -> None:
         """Says that this process is gone, at once. Raises Unavailable."""
-        with self._db.write() as tx:
+        with self._one_at_a_time, self._db.write() as tx:
             tx.execute(workers.delete().where(workers.c.epoch == self.epoch))
 
     def may_write(self) -> bool:

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
 from heliograph.base.db import Database
+from heliograph.base.sessions import wait_for_it
 
 MIGRATIONS: Final = "heliograph.migrations"
 PARTITION_MONTHS_AHEAD: Final = 3
@@ -25,6 +26,7 @@ def upgrade(url: str) -> None:
     try:
         with database.engine.connect() as connection:
             if database.postgresql:
+                wait_for_it(connection)
                 connection.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
                 connection.commit()

@@ -4,10 +4,12 @@ import sqlite3
 import threading
 from collections import deque
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import asyncpg
+import psycopg
 import sqlalchemy as sa
+from psycopg.abc import PQGen
 
 from heliograph.base.outage import reachable
 
@@ -15,10 +17,14 @@ SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running ser
 POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up others (architecture section 4)
 POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
 POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
+POSTGRES_ANSWER_S: Final = 12.0  # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
+POSTGRES_PING_S: Final = 2.0  # for a connection to show that it lives, before it is used
 CONNECT_TIMEOUT_S: Final = 1
 KEEPALIVE: Final = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
 SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
+
+T = TypeVar("T")
 
 
 class FairLock:
@@ -66,11 +72,42 @@ def sqlite_engine(path: Path) -> sa.Engine:
                             max_overflow=0, pool_timeout=5)
 
 
+class _Impatient(psycopg.Connection[Any]):
+    """A connection that is closed when no answer comes. PostgreSQL's own limits are of no use when it is stopped, or cut off without a word: what
+    it was asked has been acknowledged, so TCP has no complaint, and a thread would wait for ever."""
+
+    answer_within_s: float | None = POSTGRES_ANSWER_S
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        within_s = POSTGRES_PING_S if self.autocommit else self.answer_within_s  # SQLAlchemy's ping is all that runs in no transaction
+        try:
+            return super().wait(gen, interval, within_s if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            if error.sqlstate is None and timeout is None:  # not PostgreSQL's words
+                self.pgconn.finish()
+            raise
+
+
+def wait_for_it(tx: sa.Connection) -> None:
+    """What `tx` asks until its connection is given back may take as long as it does."""
+    connection = tx.connection.driver_connection
+    if isinstance(connection, _Impatient):
+        connection.answer_within_s = None
+
+
 def postgres_engine(url: str) -> sa.Engine:
     options = " ".join(f"-c {name}={value}" for name, value in _session_settings().items() if name != "application_name")
-    return sa.create_engine(
+    engine = sa.create_engine(
         "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
+    sa.event.listen(engine, "do_connect", lambda dialect, record, args, values: _Impatient.connect(*args, **values))
+    sa.event.listen(engine, "checkin", _be_impatient)
+    return engine
+
+
+def _be_impatient(connection: _Impatient | None, record: object) -> None:
+    if connection is not None:
+        connection.answer_within_s = POSTGRES_ANSWER_S
 
 
 async def postgres_pool(url: str) -> "asyncpg.Pool[asyncpg.Record]":

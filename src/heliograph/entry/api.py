@@ -23,6 +23,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
 from heliograph.entry.app import App
 from heliograph.entry.draining import API_DRAIN_S, Server
+from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import address_of, answer, listening
 from heliograph.entry.only_server import RETRY_S, TRIES, require_schema, tune_collector
 from heliograph.entry.siblings import HOPELESS, Siblings
@@ -85,15 +86,20 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         await asyncio.to_thread(lease.begin)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
-        keeping = asyncio.create_task(_keep(lease, app))
+        keeping, holding = asyncio.create_task(_keep(lease, app)), asyncio.create_task(_hold(lock, settings))
         tune_collector()
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
+        ending = asyncio.create_task(_end_in_time(server))
         _obey(server, signals)
-        await answer(server, listener, keeping)
-        keeping.cancel()
+        await answer(server, listener, holding)
+        refused = holding.done()
+        for task in (keeping, holding, ending):
+            task.cancel()
         await app.stop()
         with suppress(Unavailable):
             await asyncio.to_thread(lease.end)
+        if refused:
+            holding.result()
     finally:
         if teller is not None:
             await teller.close()
@@ -114,6 +120,24 @@ async def _take(lock: AdvisoryLock, settings: Settings) -> None:
     if settings.redis_url:
         raise SettingError("REDIS_URL", "nothing, in another API process of this database", "the same redis://… in all of them")
     raise _needs_redis("nothing, beside another API process of this database")
+
+
+async def _hold(lock: AdvisoryLock, settings: Settings) -> None:
+    """Takes the lock again whenever it is lost, as by a restart of PostgreSQL. Raises SettingError when another process has it meanwhile."""
+    while True:
+        await lock.lost()
+        log.warning("api_lock_lost")
+        while not lock.held:
+            try:
+                await _take(lock, settings)
+            except Unavailable:
+                await asyncio.sleep(RETRY_S)
+        log.info("api_lock_held_again")
+
+
+async def _end_in_time(server: Server) -> None:
+    await server.ending.wait()
+    gone_in_time()
 
 
 def _obey(server: Server, signals: Connection) -> None:
@@ -139,7 +163,7 @@ async def _keep(lease: Lease, app: App) -> None:
         app.limiter.share_with(lease.count(KIND))
         await asyncio.sleep(LOOK_S)
         try:
-            await asyncio.to_thread(lease.look)
+            await lease.looked()
         except Retired:
             with suppress(Unavailable):  # it holds no work: it only begins anew
                 await asyncio.to_thread(lease.begin)

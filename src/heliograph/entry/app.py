@@ -30,6 +30,7 @@ from heliograph.wallet import hold_still
 log = structlog.get_logger(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 OK: Final = b"ok\n"
+READY_WITHIN_S: Final = 1.5  # else the database counts as away
 
 
 class App:
@@ -96,10 +97,15 @@ class App:
         """The database answers and has this version's schema, what is remembered of the configuration is of now, and it is not about to end."""
         if self.stopping:
             raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
-        if not await asyncio.to_thread(self._is_current):
-            raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
-        if not self.cache.is_fresh:
+        if not self.cache.is_fresh:  # asked first: when the database is silent, no more threads shall wait for it
             raise Unavailable("The configuration could not be read for a second.")
+        try:
+            async with asyncio.timeout(READY_WITHIN_S):
+                is_current = await asyncio.to_thread(self._is_current)
+        except TimeoutError as error:
+            raise Unavailable("The database is not reachable.") from error
+        if not is_current:
+            raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
         return Shown(OK, [TEXT])
 
     def _is_current(self) -> bool:

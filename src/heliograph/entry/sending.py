@@ -98,7 +98,7 @@ class Sending:
             await asyncio.sleep(LOOK_S)
             is_retired = False
             try:
-                await asyncio.to_thread(self._lease.look)
+                await self._lease.looked()
             except Retired:
                 is_retired = True
             except Exception as error:  # noqa: BLE001  whatever it was, the next look must come

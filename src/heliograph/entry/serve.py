@@ -12,6 +12,7 @@ from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
 from heliograph.entry.draining import Server
+from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import AddressInUse, WhenReady, address_of, answer, listening
 from heliograph.entry.only_server import AlreadyServed, only_server_in, tune_collector
 from heliograph.entry.roles import SERVE
@@ -56,4 +57,5 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
 async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
     """While requests are still answered: what they queue is sent by the next server."""
     await ending.wait()
+    gone_in_time()
     await sending.stop()

@@ -12,6 +12,7 @@ from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
 from heliograph.carriers import carrier_named
 from heliograph.entry.app import account_ends_of
+from heliograph.entry.ending import gone_in_time
 from heliograph.entry.only_server import AlreadyServed, require_schema
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
@@ -61,6 +62,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         sending.keeping.add_done_callback(lambda _: stopped.set())
         log.info("working", kind=kind, carrier=carrier)
         await stopped.wait()
+        gone_in_time()
         await sending.stop()
         polling.cancel()
         await asyncio.gather(polling, return_exceptions=True)

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.base.sessions import wait_for_it
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 
@@ -46,6 +47,7 @@ def hold_still(tx: Connection) -> None:
     if tx.dialect.name == "postgresql":
         tx.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         tx.execute(sa.text("SET LOCAL statement_timeout = 0"))
+        wait_for_it(tx)
 
 
 def verify(tx: Connection) -> list[Discrepancy]:

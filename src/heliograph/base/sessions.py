@@ -107,7 +107,7 @@ def postgres_engine(url: str) -> sa.Engine:
 
 def _be_impatient(connection: _Impatient | None, record: object) -> None:
     if connection is not None:
-        connection.answer_within_s = POSTGRES_ANSWER_S
+        connection.answer_within_s = _Impatient.answer_within_s
 
 
 async def postgres_pool(url: str) -> "asyncpg.Pool[asyncpg.Record]":

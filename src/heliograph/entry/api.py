@@ -31,6 +31,7 @@ from heliograph.entry.waking import Teller
 
 API_LOCK: Final = 0x48454C41  # shared by API processes that count requests together; one that counts alone has it to itself
 KIND: Final = "api"
+TRIES_AGAIN: Final = 120  # 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end (sessions.KEEPALIVE)
 
 log = structlog.get_logger(__name__)
 
@@ -112,8 +113,8 @@ def _found_by_looking(carrier_ids: set[int]) -> None:
     """Without Redis nobody is told: carriers look every 250 ms."""
 
 
-async def _take(lock: AdvisoryLock, settings: Settings) -> None:
-    for _ in range(TRIES):
+async def _take(lock: AdvisoryLock, settings: Settings, tries: int = TRIES) -> None:
+    for _ in range(tries):
         if await lock.take():
             return
         await asyncio.sleep(RETRY_S)
@@ -129,7 +130,7 @@ async def _hold(lock: AdvisoryLock, settings: Settings) -> None:
         log.warning("api_lock_lost")
         while not lock.held:
             try:
-                await _take(lock, settings)
+                await _take(lock, settings, TRIES_AGAIN)
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
         log.info("api_lock_held_again")

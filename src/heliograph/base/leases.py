@@ -58,6 +58,7 @@ class Lease:
         self._beaten_s = float("-inf")
         self._one_at_a_time = threading.Lock()
         self._looking: asyncio.Task[None] | None = None
+        self._looking_as = 0
         self.epoch = 0
         self.peers: dict[int, Peer] = {}  # by epoch, itself among them; a new dictionary at each look
         self.looked_s = float("-inf")  # monotonic
@@ -87,12 +88,14 @@ class Lease:
         """`look`, in a thread. When it takes long this is Unavailable, and the next call is for the same look: a database that fell silent must
         hold up neither whoever waits for it nor one thread after another."""
         if self._looking is None:
-            self._looking = asyncio.create_task(asyncio.to_thread(self.look))
+            self._looking, self._looking_as = asyncio.create_task(asyncio.to_thread(self.look)), self.epoch
         done, _ = await asyncio.wait({self._looking}, timeout=LOOKED_WITHIN_S)
         if not done:
             raise Unavailable("The database does not answer.")
         looking, self._looking = self._looking, None
-        looking.result()
+        error = looking.exception()
+        if error is not None and self._looking_as == self.epoch:  # else it was about what this process was before it began anew
+            raise error
 
     def _look(self) -> None:
         if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2:

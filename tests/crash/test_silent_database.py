@@ -120,7 +120,7 @@ def test_a_worker_goes_on_looking_and_closes_its_binds_when_told_to_stop(postgre
         db.close()
         worker = ServerProcess(through, tmp_path / "worker", ["worker"])
         try:
-            worker.wait_for_event("working", ENDED_WITHIN_S)
+            worker.wait_for_event("scheduling", ENDED_WITHIN_S)  # it has looked, and has connections
             until(lambda: len(smsc.sessions) == 1, "bound", BACK_WITHIN_S)
             proxy.swallow(new_ones_too=True)
             worker.wait_for_event("lease_not_kept", BACK_WITHIN_S, times=2)  # it goes on looking

@@ -1,10 +1,12 @@
 """A PostgreSQL that falls silent: connections stay, what is asked is acknowledged, and no answer comes. Nobody may wait for it for ever."""
 
+import asyncio
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,11 +18,11 @@ import sqlalchemy as sa
 from heliograph.base import sessions
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
+from heliograph.base.leases import LOOKED_WITHIN_S, Lease
 from heliograph.base.sessions import wait_for_it
 from heliograph.entry.api import API_LOCK
 from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import remembering_smsc
-from tests.factories import issue_key, open_account, open_carrier
+from tests.factories import awaited, issue_key, open_account
 from tests.faults.proxy import Proxy
 
 ANSWER_WITHIN_S = 2.0
@@ -113,24 +115,26 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(postgresql
         assert api.end() == 0
 
 
-def test_a_worker_goes_on_looking_and_closes_its_binds_when_told_to_stop(postgresql_url: str, proxy: Proxy, through: str, tmp_path: Path) -> None:
-    db = Database(postgresql_url)
-    with remembering_smsc() as smsc:
-        open_carrier(db, port=smsc.port)
-        db.close()
-        worker = ServerProcess(through, tmp_path / "worker", ["worker"])
-        try:
-            worker.wait_for_event("scheduling", ENDED_WITHIN_S)  # it has looked, and has connections
-            until(lambda: len(smsc.sessions) == 1, "bound", BACK_WITHIN_S)
-            proxy.swallow(new_ones_too=True)
-            worker.wait_for_event("lease_not_kept", BACK_WITHIN_S, times=2)  # it goes on looking
-            worker.process.terminate()
-            until(lambda: not smsc.sessions, "unbound", BACK_WITHIN_S)  # before it waits for what it cannot store
-            proxy.cut()
-            worker.process.wait(ENDED_WITHIN_S)
-        finally:
-            worker.process.kill()
-            worker.process.wait()
+@awaited
+async def test_who_looks_at_the_leases_waits_for_no_silent_database(proxy: Proxy, through: str) -> None:
+    db = Database(through)
+    lease = Lease(db, "worker")
+    lease.begin()
+    await lease.looked()
+    proxy.swallow(new_ones_too=True)
+    for _ in range(2):
+        began_s = time.monotonic()
+        with pytest.raises(Unavailable):
+            await lease.looked()
+        assert time.monotonic() - began_s < LOOKED_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
+    assert lease.may_write()  # for as long as its last beat allows: whoever asks is not held up
+    proxy.swallow_no_more()
+    async with asyncio.timeout(BACK_WITHIN_S):
+        while True:
+            with suppress(Unavailable):
+                await lease.looked()
+                break
+    db.close()
 
 
 def test_what_hangs_does_not_keep_a_process_from_its_end() -> None:

@@ -287,22 +287,3 @@ async def test_a_process_takes_nothing_over_from_itself(house: House) -> None:
     await house.submitted(phones(3))
     assert await take_over(house.db, WORKER, clock.now_ms()) == 0
     assert house.count(inflight, inflight.c.state == "submitting") == 3
-
-
-@awaited
-async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_none_of_them_had(house: House) -> None:
-    """A late answer to one of the tries before must not be taken for the next one's."""
-    link = await house.submitted(text="x" * 200)
-    first, second = link.submitted
-    link.answer(first, outcome=Outcome.RETRY)
-    link.answer(second, outcome=Outcome.UNANSWERED)
-    await link.turn.once()
-    clock.move(by_ms=5_000)
-    await link.turn.once()
-    link.answer(link.submitted[2], outcome=Outcome.UNANSWERED)
-    await link.turn.once()
-    clock.move(by_ms=2 * RESEND_AFTER_MS)
-    assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 2
-    await link.turn.once()
-    tries = [(submission.part, submission.attempt) for submission in link.submitted]
-    assert tries == [(1, 1), (2, 1), (1, 2), (1, 3), (2, 3)]

@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome
-from heliograph.messages import fail_expired, fail_over
+from heliograph.messages import fail_expired, fail_over, settle_doubts
 from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from tests.capability.sending import House
@@ -173,3 +173,22 @@ async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier
     await link.turn.once()
     assert len(link.submitted) == 1
     assert [(row.status, row.error_code, row.refunded) for row in house.messages()] == [("failed", "expired", 2)]
+
+
+@awaited
+async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_none_of_them_had(house: House) -> None:
+    """A late answer to one of the tries before must not be taken for the next one's."""
+    link = await house.submitted(text="x" * 200)
+    first, second = link.submitted
+    link.answer(first, outcome=Outcome.RETRY)
+    link.answer(second, outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    clock.move(by_ms=5_000)
+    await link.turn.once()
+    link.answer(link.submitted[2], outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    clock.move(by_ms=2 * RESEND_AFTER_MS)
+    assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 2
+    await link.turn.once()
+    tries = [(submission.part, submission.attempt) for submission in link.submitted]
+    assert tries == [(1, 1), (2, 1), (1, 2), (1, 3), (2, 3)]

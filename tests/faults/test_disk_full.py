@@ -63,7 +63,7 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
         clients.wait_for(50)
         disk.fill()
         full = len(clients.replies)
-        house.until(lambda: answered(503, full) >= quick_or_long(20, 1_000), "503", 60)
+        house.until(lambda: answered(503, full) >= quick_or_long(20, 200), "503", 60)
         since = len(clients.replies)
         house.until(lambda: answered(503, since) >= 20, "503 again")
         assert not answered(200, since), "accepted on a full disk"

@@ -8,7 +8,6 @@ import pytest
 
 from heliograph.base import migrate
 from tests.faults.house import ALONE, House
-from tests.faults.matrix import quick_or_long
 from tests.services import ServiceMissing
 from tests.services.disk import SmallDisk, small_disk
 from tests.services.postgres import PrivatePostgres
@@ -63,7 +62,7 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
         clients.wait_for(50)
         disk.fill()
         full = len(clients.replies)
-        house.until(lambda: answered(503, full) >= quick_or_long(20, 200), "503", 60)
+        house.until(lambda: answered(503, full) >= 20, "503", 60)
         since = len(clients.replies)
         house.until(lambda: answered(503, since) >= 20, "503 again")
         assert not answered(200, since), "accepted on a full disk"

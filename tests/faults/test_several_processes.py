@@ -138,8 +138,8 @@ def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(new_house: Ca
 
 @pytest.mark.long
 @pytest.mark.fault(4)
-def test_a_process_stopped_for_less_than_half_a_minute_begins_anew_too(new_house: Callable[..., House]) -> None:
-    """It was not retired yet, but its last beat is too old: what it had claimed is not written."""
+def test_a_process_stopped_for_less_than_half_a_minute_goes_on_once_it_has_shown_itself(new_house: Callable[..., House]) -> None:
+    """Nobody has retired it yet, but its last beat is too old: what it claims meanwhile is not written."""
     house = new_house("postgresql")
     carrier = house.carrier("--answer-delay-ms", "50", window=WINDOW)
     house.start((("api",), ("scheduler",)))
@@ -150,12 +150,9 @@ def test_a_process_stopped_for_less_than_half_a_minute_begins_anew_too(new_house
         time.sleep((WRITE_S + RETIRE_S) / 2)  # between the two: that is the fault
         submits = len(carrier.submits())
         stopped.process.send_signal(signal.SIGCONT)
-        recovered_s = house.until(lambda: len(carrier.events("bind")) > 1, "bound anew")
-        session = carrier.events("bind")[0]["session"]
-        assert all(submit["session"] != session for submit in carrier.submits()[submits:])
-        carrier.wait_for("submit_sm", submits + WINDOW)
+        recovered_s = house.until(lambda: len(carrier.submits()) > submits + 5 * WINDOW, "it goes on")
     house.age_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="SIGSTOP for 25 s; from SIGCONT to the new bind")
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="SIGSTOP for 25 s; from SIGCONT until it had submitted 50 more")
 
 
 @pytest.mark.fault(5)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.base.settings import CONFIG_FILE, SECRET_FILE, SettingError, Settings, load
+from tests.certificates import Authority
 
 SECRET = "s" * 32
 POSTGRESQL = "postgresql://amina:opensesame@127.0.0.1:5432/heliograph"
@@ -51,13 +52,16 @@ def test_the_data_directory_is_named_on_the_command_line_or_in_the_environment_o
     assert load(None, {}).data_dir == Path.cwd() / "heliograph-data"
 
 
-def test_every_setting_can_stand_in_the_environment(data_dir: Path) -> None:
+def test_every_setting_can_stand_in_the_environment(data_dir: Path, tmp_path: Path) -> None:
+    authorities = str(Authority(tmp_path).file)
     assert load(data_dir, {
         "DATABASE_URL": POSTGRESQL, "REDIS_URL": "redis://127.0.0.1:6379/0", "HELIOGRAPH_SECRET_KEY": SECRET,
         "HELIOGRAPH_BASE_URL": "https://sms.example.org/", "HELIOGRAPH_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1", "HELIOGRAPH_METRICS_TOKEN": "m",
         "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "HELIOGRAPH_DRAIN_S": "7.5", "UNRELATED": "x",
+        "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS": "10.20.0.0/16,fd00:1::/32", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1",
+        "HELIOGRAPH_WEBHOOKS_CA_FILE": authorities,
     }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
-                   "debug", 7.5)  # fmt: skip
+                   "debug", 7.5, ("10.20.0.0/16", "fd00:1::/32"), True, authorities)  # fmt: skip
 
 
 def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:
@@ -96,6 +100,10 @@ def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(da
     ("HELIOGRAPH_DRAIN_S", "16", "'16'", "0 to 15 seconds"),
     ("HELIOGRAPH_DRAIN_S", "-1", "'-1'", "0 to 15 seconds"),
     ("HELIOGRAPH_DRAIN_S", "nan", "'nan'", "0 to 15 seconds"),
+    ("HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS", "10.20.0.0/16,all", "'all'", "addresses or networks such as 10.0.0.0/8"),
+    ("HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "yes", "'yes'", "1 or 0"),
+    ("HELIOGRAPH_WEBHOOKS_CA_FILE", "/missing.pem", "'/missing.pem' (No such file or directory)", "a file of certificates in PEM"),
+    ("HELIOGRAPH_WEBHOOKS_CA_FILE", "/dev/null", "'/dev/null' (no certificates)", "a file of certificates in PEM"),
 ])  # fmt: skip
 def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_dir: Path, name: str, value: str, found: str, allowed: str) -> None:
     message = refusal(data_dir, **{name: value})
@@ -114,6 +122,8 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_d
     ("redis_url = {}", "REDIS_URL"),
     ("database_url = 5", "DATABASE_URL"),
     ("secret_key = 5", "HELIOGRAPH_SECRET_KEY"),
+    ("webhooks_allow_loopback = 2", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK"),
+    ("webhooks_ca_file = true", "HELIOGRAPH_WEBHOOKS_CA_FILE"),
 ])  # fmt: skip
 def test_a_value_of_the_wrong_kind_in_the_file_is_named_too(data_dir: Path, line: str, name: str) -> None:
     write_config(data_dir, line)

@@ -1,51 +1,25 @@
 """SMPP over TLS: the carrier's certificate is verified, against an authority of the operator's own if need be."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from heliograph.carriers.link import LinkState, Outcome
+from tests.certificates import Authority
 from tests.wire.recorder import bound, opened, prepared, submit_all
 from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc, running_smsc
-
-Key = ec.EllipticCurvePrivateKey
-
-
-def certificate(name: str, key: Key, issuer: str, issuer_key: Key, extension: x509.ExtensionType) -> x509.Certificate:
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
-        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(extension, critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
-        .sign(issuer_key, hashes.SHA256())
-    )
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ca.pem, and cert.pem and key.pem of a carrier at 127.0.0.1."""
     folder = tmp_path_factory.mktemp("tls")
-    ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    ca = certificate("test authority", ca_key, "test authority", ca_key, x509.BasicConstraints(ca=True, path_length=0))
-    address = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
-    own = certificate("smsc", key, "test authority", ca_key, address)
-    (folder / "ca.pem").write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    (folder / "cert.pem").write_bytes(own.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    made = Authority(folder)
+    certificate, key = made.sign("127.0.0.1")
+    made.file.rename(folder / "ca.pem")
+    certificate.rename(folder / "cert.pem")
+    key.rename(folder / "key.pem")
     return folder
 
 

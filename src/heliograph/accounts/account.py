@@ -39,7 +39,12 @@ def of_row(row: Sequence[Any]) -> Account:
 
 def text_id(account: Account) -> str:
     """`acc_…`, or `cus_…` for a Connect customer."""
-    return ids.text_of_raw(PREFIX if account.parent_id is None else CUSTOMER_PREFIX, account.id)
+    return text_of_id(account.id, is_customer=account.parent_id is not None)
+
+
+def text_of_id(account_id: str, *, is_customer: bool) -> str:
+    """The same, of a raw id."""
+    return ids.text_of_raw(CUSTOMER_PREFIX if is_customer else PREFIX, account_id)
 
 
 def by_id(tx: Connection, account_id: str) -> Account:

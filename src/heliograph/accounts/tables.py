@@ -22,3 +22,14 @@ accounts = sa.Table(
     sa.Index("accounts_by_parent", "parent_id"),
     sa.Index("accounts_by_name", "name"),
 )
+
+notices = sa.Table(
+    "notices",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("notices_by_account", "account_id", "id"),
+)

@@ -23,7 +23,11 @@ WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without
 BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
 QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
 PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
+SWEEPS: Final = Counter("heliograph_sweeps_total", "Rounds of what is looked after every second, by the process that does it for all")
 QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
+
+WEBHOOKS: Final = Counter("heliograph_webhooks_total", "Attempts to deliver an event", ["outcome"])
+WEBHOOK_SECONDS: Final = Histogram("heliograph_webhook_seconds", "From the beginning of an attempt to its end", buckets=(*_SECONDS, 15))
 
 
 @cache
@@ -102,3 +106,14 @@ def _received(carrier: str, state: str) -> Counter:
 
 def received(carrier: str, state: str) -> None:
     _received(carrier, state).inc()
+
+
+@cache
+def _webhook(outcome: str) -> Counter:
+    return WEBHOOKS.labels(outcome)
+
+
+def webhook(reason: str | None, seconds: float) -> None:
+    """One attempt. `reason`: why it failed, one of a few words; None: it did not."""
+    _webhook(reason or "delivered").inc()
+    WEBHOOK_SECONDS.observe(seconds)

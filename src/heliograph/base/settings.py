@@ -9,6 +9,7 @@ import ipaddress
 import os
 import re
 import secrets
+import ssl
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -44,6 +45,9 @@ class Settings:
     log_format: str = "auto"  # auto, text or json
     log_level: str = "info"
     drain_s: float | None = None  # None: as the command thinks best
+    webhooks_allow_networks: tuple[str, ...] = ()  # what webhooks may reach beside the public internet; webhooks/guard.py judges them
+    webhooks_allow_loopback: bool = False
+    webhooks_ca_file: str | None = None  # PEM
 
 
 DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
@@ -196,14 +200,40 @@ def _redis_url(value: Any) -> str:
     return url
 
 
-def _networks(value: Any) -> tuple[str, ...]:
-    parts = value if isinstance(value, list) else str(value).split(",")
-    for part in parts:
+def _networks(name: str) -> Callable[[Any], tuple[str, ...]]:
+    def check(value: Any) -> tuple[str, ...]:
+        parts = value if isinstance(value, list) else str(value).split(",")
+        for part in parts:
+            try:
+                ipaddress.ip_network(str(part).strip())
+            except ValueError as error:
+                raise SettingError(_variable(name), repr(part), "addresses or networks such as 10.0.0.0/8, separated by commas") from error
+        return tuple(str(part).strip() for part in parts)
+
+    return check
+
+
+def _switch(name: str) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        if str(value).lower() not in ("1", "true", "0", "false"):
+            raise SettingError(_variable(name), repr(value), "1 or 0")
+        return str(value).lower() in ("1", "true")
+
+    return check
+
+
+def _authorities(name: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        path = Path(str(value)).absolute()
         try:
-            ipaddress.ip_network(str(part).strip())
-        except ValueError as error:
-            raise SettingError("HELIOGRAPH_TRUSTED_PROXIES", repr(part), "addresses or networks such as 10.0.0.0/8, separated by commas") from error
-    return tuple(str(part).strip() for part in parts)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in it
+            why = error.strerror if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else "no certificates"
+            raise SettingError(_variable(name), f"{str(value)!r} ({why})",
+                               "a file of certificates in PEM that can be read") from error
+        return str(path)
+
+    return check
 
 
 def _drain_s(value: Any) -> float:
@@ -219,9 +249,12 @@ def _drain_s(value: Any) -> float:
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "base_url": _url("base_url", ("http", "https")),
-    "trusted_proxies": _networks,
+    "trusted_proxies": _networks("trusted_proxies"),
     "metrics_token": str,
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
     "drain_s": _drain_s,
+    "webhooks_allow_networks": _networks("webhooks_allow_networks"),
+    "webhooks_allow_loopback": _switch("webhooks_allow_loopback"),
+    "webhooks_ca_file": _authorities("webhooks_ca_file"),
 }

@@ -1,6 +1,7 @@
 """The carriers of one process: a Link and a Turn for each, kept in step with the configuration and with the processes beside this one."""
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -31,6 +32,7 @@ from heliograph.entry.shares import Share
 from heliograph.entry.sweeps import Sweeps
 
 WATCH_S: Final = 0.3  # how often a changed configuration is looked for: with the cache's poll a change is in effect within 1 s
+WAIVE_S: Final = 10.0  # not bound for so long: the other processes may use its part of the rate
 AGAIN_S: Final = 1.0  # when a state could not be stored
 FINISH_S: Final = 5.0  # for the last words of a carrier to be stored when the process stops
 
@@ -49,6 +51,7 @@ class Dispatch:
         self._epoch = -1
         self._left_to_others: frozenset[int] = frozenset()
         self._claiming = True
+        self.is_for_nothing = False  # the carrier that this process is for was removed
         self._changes: dict[int, asyncio.Task[None]] = {}  # carriers that are being ended or begun
         self._states: dict[int, tuple[LinkState, str]] = {}  # of each carrier, what is not stored yet
         self._news = asyncio.Event()
@@ -102,11 +105,20 @@ class Dispatch:
         return frozenset() if self._lease.kind == CARRIER else with_a_process_of_their_own(self._lease)
 
     def _share_rates(self) -> None:
+        """Who cannot bind for a while waives its part, if there is anybody who could use it."""
+        now_s = clock.monotonic_s()
+        waived: set[int] = set()
+        looked_s = self._lease.looked_s if self._db.postgresql else now_s  # a SQLite file has one process only
         for carrier_id, running in self._running.items():
+            if running.link.state is LinkState.BOUND:
+                running.bound_s = now_s
             if running.share is not None and isinstance(running.link, SmppLink):
+                others = others_may_send(self._lease, carrier_id)
                 running.link.agree_tps(running.share.now(
-                    senders(self._lease, carrier_id), self._lease.epoch, others=others_may_send(self._lease, carrier_id),
-                    looked_s=self._lease.looked_s, now_s=clock.monotonic_s()))
+                    senders(self._lease.peers, carrier_id), self._lease.epoch, others=others, looked_s=looked_s, now_s=now_s))
+                if others and now_s - running.bound_s >= WAIVE_S:
+                    waived.add(carrier_id)
+        self._lease.waived = frozenset(waived)
 
     async def _reconcile(self) -> None:
         """Begins what has to change, each carrier for itself: one that drains does not hold up the others."""
@@ -129,9 +141,10 @@ class Dispatch:
             if running is not None:
                 await running.stop(None)  # however long its last words take: the next turn would only find them in doubt
                 del self._running[carrier_id]  # not before: should the process stop meanwhile, it must be found
-                metrics.BOUND.labels(running.carrier.name).set(False)
+                with suppress(KeyError):  # it was not shown yet
+                    metrics.BOUND.remove(running.carrier.name)  # of a carrier that others serve it would be an alarm without end
             if as_set is not None:
-                await self._start(*as_set)
+                await self._start(*as_set, follows=running is not None)
         except Exception as error:  # noqa: BLE001  whatever it was, the other carriers go on, and this one is tried again
             log.error("carriers_not_reconciled", **told(error))
         finally:
@@ -141,7 +154,9 @@ class Dispatch:
     def _load(self) -> list[tuple[Carrier, SmppSettings | None]]:
         with self._db.read() as tx:
             found: list[tuple[Carrier, SmppSettings | None]] = []
-            for carrier in all_carriers(tx):
+            there = all_carriers(tx)
+            self.is_for_nothing = self._lease.kind == CARRIER and self._lease.carrier_id not in {carrier.id for carrier in there}
+            for carrier in there:
                 if not self._serves(carrier.id):
                     continue
                 try:
@@ -155,7 +170,8 @@ class Dispatch:
             return carrier_id == self._lease.carrier_id
         return carrier_id not in self._left_to_others
 
-    async def _start(self, carrier: Carrier, connection: SmppSettings | None) -> None:
+    async def _start(self, carrier: Carrier, connection: SmppSettings | None, *, follows: bool) -> None:
+        """`follows`: another link of this process, which may have used up this second's rate."""
         await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
         turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._lease.may_write)
         link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
@@ -163,7 +179,8 @@ class Dispatch:
         turn.claiming = self._claiming
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         tps = connection.tps if connection is not None else None
-        share = Share(tps, alone=not others_may_send(self._lease, carrier.id)) if tps and self._db.postgresql else None
+        is_first = not follows and not others_may_send(self._lease, carrier.id)
+        share = Share(tps, alone=is_first) if tps else None
         self._running[carrier.id] = Running(carrier, connection, turn, link, task, share)
         self._share_rates()
         await link.start()

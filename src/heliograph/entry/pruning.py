@@ -1,4 +1,5 @@
-"""What is kept for 72 h is deleted then: Idempotency-Keys, carriers' ids, receipts that matched nothing. Once a minute, in small batches."""
+"""What has served its time is deleted: Idempotency-Keys, carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days.
+Once a minute, in small batches."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,15 +7,16 @@ from typing import Final
 
 import structlog
 
-from heliograph import messages, requests
+from heliograph import messages, requests, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune
+from heliograph.webhooks import endpoints
 
 EVERY_S: Final = 60.0
 PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
-KEPT: Final = (*requests.KEPT, *messages.KEPT)
+KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT)
 
 log = structlog.get_logger(__name__)
 
@@ -32,10 +34,20 @@ async def keep_pruning(db: Database, is_ours: Callable[[], bool]) -> None:
 
 async def prune_all(db: Database) -> None:
     """Deletes all that is past its time now."""
+    await asyncio.to_thread(_forget_the_deaf, db)
     for kept in KEPT:
         rows = await _prune_table(db, kept)
         if rows:
             log.info("pruned", table=kept.table, rows=rows)
+
+
+def _forget_the_deaf(db: Database) -> None:
+    """Endpoints of a `heliograph listen` that was killed."""
+    with db.read() as tx:
+        found = endpoints.deaf(tx, clock.now_ms())
+    if found:
+        with db.write() as tx:
+            endpoints.forget(tx, found)
 
 
 async def _prune_table(db: Database, kept: Kept) -> int:

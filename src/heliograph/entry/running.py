@@ -1,10 +1,11 @@
 """A carrier at work: its link, its turn, and how both end."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from heliograph import messages
+from heliograph.base import clock
 from heliograph.carriers import Carrier, Link, SmppSettings
 from heliograph.entry.shares import Share
 
@@ -21,6 +22,7 @@ class Running:
     link: Link
     task: asyncio.Task[None]
     share: Share | None = None  # of its rate, where one is agreed
+    bound_s: float = field(default_factory=clock.monotonic_s)  # monotonic: when it was last seen bound, or began
     read_as: str = ""  # the format in which the parked receipts were last read, as far as this process knows
 
     def __post_init__(self) -> None:

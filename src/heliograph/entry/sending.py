@@ -8,16 +8,19 @@ import structlog
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
-from heliograph.entry.roles import SENDING, SERVE, is_active_scheduler
+from heliograph.entry.roles import DELIVERING, SENDING, SERVE, is_active_scheduler
+from heliograph.entry.running import DRAIN_S
 from heliograph.entry.waking import listen
 from heliograph.messages import FairQueue
+from heliograph.webhooks.deliver import STOP_S, Deliveries
+from heliograph.webhooks.guard import openings
 
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 
@@ -38,6 +41,7 @@ class Sending:
         self._lease = Lease(db, kind, carrier_id)
         self._beside: list[asyncio.Task[None]] = []
         self._dispatch: Dispatch | None = None
+        self._deliveries: Deliveries | None = None
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
 
     async def hold(self) -> None:
@@ -45,7 +49,11 @@ class Sending:
         await self._register()
 
     async def start(self) -> None:
-        await self._begin()
+        try:
+            await self._begin()
+        except BaseException:
+            await self._end(drain_s=0)
+            raise
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
                         asyncio.create_task(keep_pruning(self._db, lambda: is_active_scheduler(self._lease)))]
@@ -59,17 +67,18 @@ class Sending:
 
     async def stop(self) -> None:
         """Stops claiming, finishes the windows, unbinds. Raises why this process could not go on, if that was it."""
-        assert self._dispatch is not None
         ended_itself = self.keeping.done()
         for task in (*self._beside, self.keeping):
             task.cancel()
-        await self._dispatch.stop()
-        with suppress(Unavailable):  # then others see that it is gone by its beat
-            await asyncio.to_thread(self._lease.end)
+        await self._end(DRAIN_S)
         if ended_itself:
             self.keeping.result()
 
-    def release(self) -> None:
+    async def release(self) -> None:
+        """Others need not wait for what it held, nor leave its carrier to it."""
+        if self._lease.epoch:
+            with suppress(Unavailable):  # then they see that it is gone by its beat
+                await asyncio.to_thread(self._lease.end)
         self._held.end()
 
     def _may_claim(self, allowed: bool) -> None:
@@ -89,11 +98,23 @@ class Sending:
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
         await self._dispatch.start()
+        if self._lease.kind in DELIVERING:
+            self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings))
+            await self._deliveries.start()
+
+    async def _end(self, drain_s: float) -> None:
+        """Both at once. Whatever a receiver does, a process that begins anew does not wait for it."""
+        async with asyncio.TaskGroup() as ending:
+            if self._deliveries is not None:
+                ending.create_task(self._deliveries.stop(min(drain_s, STOP_S)))
+                self._deliveries = None
+            if self._dispatch is not None:
+                ending.create_task(self._dispatch.stop(drain_s))
 
     async def _keep(self) -> None:
         """Shows that this process lives. If it did not for so long that others may have taken over what it held, it begins anew.
 
-        Raises AlreadyServed when a server has taken over the whole database."""
+        Raises AlreadyServed when a server has taken over the whole database, NotFound when the carrier that it was for was removed."""
         while self._db.postgresql:
             await asyncio.sleep(LOOK_S)
             is_retired = False
@@ -105,17 +126,18 @@ class Sending:
                 log.warning("lease_not_kept", **told(error))
             if is_retired or not self._lease.may_write():
                 await self._begin_anew()
+            if self._dispatch is not None and self._dispatch.is_for_nothing:
+                raise NotFound("The carrier that this process was for was removed.")
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
 
     async def _begin_anew(self) -> None:
         """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins."""
-        assert self._dispatch is not None
         log.warning("worker_begins_anew", worker=self._lease.epoch)
-        await self._dispatch.stop(drain_s=0)
+        await self._end(drain_s=0)
         while True:
             try:
                 await self._register()
-                await self._dispatch.stop(drain_s=0)  # what could not be stored while the database was away
+                await self._end(drain_s=0)  # what could not be stored while the database was away
                 await self._begin()
             except (AlreadyServed, SettingError):
                 raise  # another try would find the same

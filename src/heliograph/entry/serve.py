@@ -14,6 +14,7 @@ from heliograph.entry.app import App
 from heliograph.entry.draining import Server
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import AddressInUse, WhenReady, address_of, answer, listening
+from heliograph.entry.logs import unexpected
 from heliograph.entry.only_server import AlreadyServed, only_server_in, tune_collector
 from heliograph.entry.roles import SERVE
 from heliograph.entry.sending import Sending
@@ -38,6 +39,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     db = Database(settings.database_url)
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
+    asyncio.get_running_loop().set_exception_handler(unexpected)
     server = Server(app, settings.drain_s or 0.0)  # 0: there is one a database, so nobody else would answer
     try:
         await sending.hold()
@@ -49,7 +51,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         await answer(server, listener, sending.keeping, when_ready)
         await asyncio.gather(sending_stopped, app.stop())
     finally:
-        sending.release()
+        await sending.release()
         await db.close_hot()
         db.close()
 

@@ -56,7 +56,7 @@ class Sweeps:
         """Until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_S)
-            await self.once()
+            await _alone("all", self.once())
 
     async def once(self) -> None:
         """All checks that are due."""
@@ -83,6 +83,7 @@ class Sweeps:
         await _alone("routing", self._fail_over())
         for carrier in carriers:
             await _alone(carrier.name, self._settle(carrier))
+        metrics.SWEEPS.inc()
 
     def _carriers(self) -> list[Carrier]:
         with self._db.read() as tx:

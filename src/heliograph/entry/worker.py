@@ -10,9 +10,10 @@ from prometheus_client import start_http_server
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
-from heliograph.carriers import carrier_named
+from heliograph.carriers import carrier_named, connection_settings
 from heliograph.entry.app import account_ends_of
 from heliograph.entry.ending import gone_in_time
+from heliograph.entry.logs import unexpected
 from heliograph.entry.only_server import AlreadyServed, require_schema
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
@@ -24,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 def run(settings: Settings, kind: str, carrier: str | None, metrics_port: int | None) -> None:
     """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one that it is for, if only one.
-    `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, SettingError, NotFound for the carrier."""
+    `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, SettingError,
+    NotFound for the carrier, SecretUnreadable for its password."""
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     if metrics_port is not None:
@@ -39,17 +41,23 @@ def _show_metrics(port: int) -> None:
         raise SettingError("--metrics-port", f"{port} ({error.strerror})", "a free port of this machine") from error
 
 
-def _id_of(db: Database, carrier: str) -> int:
+def _id_of(db: Database, name: str, secret_key: str) -> int:
+    """Of a carrier that this process could bind to: once it has begun, others leave the carrier to it."""
     require_schema(db)
     with db.read() as tx:
-        return carrier_named(tx, carrier).id
+        carrier = carrier_named(tx, name)
+        if carrier.type == "smpp":
+            connection_settings(tx, carrier, secret_key)
+        return carrier.id
 
 
 async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     db = Database(settings.database_url)
     cache = ConfigCache(db)
     queue = FairQueue()
-    sending = Sending(db, cache, settings, queue, kind, await asyncio.to_thread(_id_of, db, carrier) if carrier is not None else None)
+    carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings.secret_key) if carrier is not None else None
+    sending = Sending(db, cache, settings, queue, kind, carrier_id)
+    asyncio.get_running_loop().set_exception_handler(unexpected)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -67,6 +75,6 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         polling.cancel()
         await asyncio.gather(polling, return_exceptions=True)
     finally:
-        sending.release()
+        await sending.release()
         await db.close_hot()
         db.close()

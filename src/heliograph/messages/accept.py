@@ -24,7 +24,8 @@ from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, Walle
 from heliograph.messages.request import SendRequest
 from heliograph.requests import KEPT_MS
 from heliograph.senders import approved_senders
-from heliograph.wallet import SALES_ID
+from heliograph.wallet import SALES_ID, Figures, Thresholds, low_balance
+from heliograph.webhooks import Event, Listeners, emit, listeners
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
 BATCH_MESSAGES_MAX: Final = 20_000  # keeps one transaction around 200 ms
@@ -92,6 +93,7 @@ class Acceptor:
                 outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
                 if batch.accepted:
                     await accept_sql.store(tx, batch.columns(), SALES_ID)
+                    await batch.tell(tx)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
@@ -163,6 +165,24 @@ class Batch:
                                   accepted.credits_remaining, f"SMS to {send.message_count} recipient{'s' * (send.message_count > 1)}",
                                   ids.text_of_raw("snd", send.id), self.now_ms))
 
+    async def tell(self, tx: HotTx) -> None:
+        """Of the accounts whose credits have just become low."""
+        low = [account_id for account_id, wallet in self._wallets.items()
+               if wallet.charged and self._is_armed(account_id) and not self._stays_armed(account_id)]
+        if low and (heard_by := await listeners(tx, low)):
+            await emit(tx, heard_by, [self._low_balance(heard_by, account_id) for account_id in low if heard_by.knows(account_id)])
+
+    def _low_balance(self, heard_by: Listeners, account_id: str) -> Event:
+        row, credits = self._rows[account_id], self._wallets[account_id].sms_credits
+        return low_balance(heard_by, account_id, "credits", Figures(row[4], credits), row[5], Thresholds(row[6], None), self.now_ms)
+
+    def _is_armed(self, account_id: str) -> bool:
+        return bool(self._rows[account_id][7])
+
+    def _stays_armed(self, account_id: str) -> bool:
+        threshold = self._rows[account_id][6]
+        return self._is_armed(account_id) and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
+
     def count(self) -> None:
         """What was stored, for /metrics."""
         for send in self._sends:
@@ -198,10 +218,8 @@ class Batch:
         return columns
 
     def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
-        wallet, row = self._wallets[account_id], self._rows[account_id]
-        threshold, armed = row[6], bool(row[7])
-        still_armed = armed and (threshold is None or wallet.sms_credits >= threshold)
-        return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, still_armed
+        wallet = self._wallets[account_id]
+        return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, self._stays_armed(account_id)
 
 
 def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:

@@ -9,7 +9,7 @@ from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Link, Outcome, Outgoing, Submission
 from heliograph.messages import turn_sql
-from heliograph.messages.fair import FAIR_SPACING_US
+from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US
 from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.states import all_parts
 
@@ -36,20 +36,27 @@ async def claim(tx: HotTx, link: Link, carrier: CarrierFacts, worker: int, room:
     claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
         (s.message_id, s.part, s.parts, carrier.id, worker, s.attempt, state, attempts[s.message_id][6], attempts[s.message_id][9], now_ms)
         for s, state in zip(rows, states, strict=True)])}
-    several = [row for row in rows if attempts[row.message_id][5] > 1 and (row.message_id, row.part) in claimed]
-    if several and tx.postgresql:
-        claimed -= await _accepted_meanwhile(tx, several, worker)
+    if tx.postgresql:
+        claimed -= await _others_say(tx, [row for row in rows if (row.message_id, row.part) in claimed], attempts, worker)
     return Claim([s for s in fresh[:room] if (s.message_id, s.part) in claimed], [s for s in fresh[room:] if (s.message_id, s.part) in claimed],
                  [answer for answer in refused if (answer.message_id, answer.part) in claimed])
 
 
-async def _accepted_meanwhile(tx: HotTx, rows: list[Submission | Answer], worker: int) -> set[tuple[str, int]]:
-    """Parts whose answers another process stored after this one had looked and before it claimed them; their claim is given up. A message of
-    several parts can be with two processes at once. Now that its claim stands, what is read is the last word."""
-    accepted = {row[0]: row[2] for row in await turn_sql.outgoing(tx, list({row.message_id for row in rows}))}
-    meanwhile = [row for row in rows if row.message_id not in accepted or row.parts & accepted[row.message_id]]
-    await turn_sql.END_INFLIGHT.rows(tx, sorted((row.message_id, row.part, row.attempt, worker) for row in meanwhile))
-    return {(row.message_id, row.part) for row in meanwhile}
+async def _others_say(tx: HotTx, rows: list[Submission | Answer], attempts: dict[str, Any], worker: int) -> set[tuple[str, int]]:
+    """Parts whose claim is given up, of messages that came back: parts of one can be with two processes at once.
+
+    The message is locked, so that nobody settles it before this claim stands, and read again, for an answer may have been stored since the first
+    look. Whom somebody settles just now is not waited for: it goes back to where it was in the queue."""
+    back = [row for row in rows if attempts[row.message_id][5] > 1 and attempts[row.message_id][1] < BULK_FROM_US]
+    if not back:
+        return set()
+    accepted = {row[0]: row[2] for row in await turn_sql.outgoing_locked(tx, sorted({row.message_id for row in back}))}
+    given_up = [row for row in back if row.message_id not in accepted or row.parts & accepted[row.message_id]]
+    await turn_sql.END_INFLIGHT.rows(tx, sorted((row.message_id, row.part, row.attempt, worker) for row in given_up))
+    await turn_sql.QUEUE_AGAIN.rows(tx, [
+        (run[0], run[1], message_id, 1, *run[4:]) for message_id, run in attempts.items()
+        if message_id in {row.message_id for row in given_up} - accepted.keys()])
+    return {(row.message_id, row.part) for row in given_up}
 
 
 async def _take_runs(tx: HotTx, carrier_id: int, worker: int, room: int, now_ms: int) -> dict[str, Any]:

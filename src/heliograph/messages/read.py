@@ -201,7 +201,7 @@ def as_record(message: Message) -> dict[str, Any]:
         "type": message.type, "sender": message.sender, "recipient": None if message.recipient is None else str(message.recipient),
         "country_code": message.country_code, "message": None if message.type == OTP else message.text, "encoding": message.encoding,
         "segments": message.segments, "credits": message.credits, "credits_refunded": message.refunded, "status": message.status,
-        "error": _error(message), "reference": message.reference, "sandbox": message.sandbox, "created_at": rfc3339(message.created_at_ms),
+        "error": _error(message), "reference": message.reference, "sandbox": bool(message.sandbox), "created_at": rfc3339(message.created_at_ms),
         "sent_at": rfc3339_or_none(message.sent_at_ms), "delivered_at": rfc3339_or_none(message.delivered_at_ms),
         "failed_at": rfc3339_or_none(message.failed_at_ms),
     }  # fmt: skip

@@ -32,6 +32,7 @@ class MessageRow:
     parts_delivered: int
     error_code: str | None = None
     error_message: str | None = None
+    may_be_heard: bool = False  # there are endpoints for events, if perhaps not this account's
     sent_at_ms: int | None = None  # these three: reached in this turn
     delivered_at_ms: int | None = None
     failed_at_ms: int | None = None

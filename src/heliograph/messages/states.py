@@ -38,7 +38,7 @@ ERROR_MESSAGES: Final[dict[str, str]] = {
     "expired": "The message was not delivered within its validity.",
     "rejected": "The network rejected the message.",
     "unknown": "What became of the message is not known.",
-    "canceled": "The message was canceled before it was sent.",
+    "canceled": "The message was canceled.",
     "blocked": "The message was blocked.",
     "no_route": "No carrier serves this destination any more.",
 }

@@ -5,6 +5,7 @@ from collections import defaultdict
 from heliograph.base import ids
 from heliograph.base.hot import HotTx
 from heliograph.messages import accept_sql, turn_sql
+from heliograph.messages.events import emit_changes
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED
 from heliograph.wallet import SALES_ID
@@ -27,7 +28,7 @@ _REFUND_ENTRIES_SQLITE = """
 
 
 async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
-    """Writes all changes. Refunds are decided here: once nothing of a failed message is on the wire any more."""
+    """Writes all changes, and the events that tell of them. Refunds are decided here: once nothing of a failed message is on the wire any more."""
     failed = [row for row in changes.messages.values() if row.status == FAILED and refund_due(row) > 0]
     refunds = await _refunds(tx, failed)
     for row, credits in refunds:
@@ -38,6 +39,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
                                     back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
+    await emit_changes(tx, changes)
 
 
 async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from heliograph.base.hot import HotTx
+from heliograph.base.hot import HotTx, Statement
 
 # --- what came in ---
 
@@ -112,11 +112,18 @@ _HANDSETS_SQLITE: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = ? AND r.ref = ?"""
 
 _MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,
-    error_code, error_message"""
+    error_code, error_message, EXISTS (SELECT 1 FROM webhook_endpoints)"""
 # The bounds tell PostgreSQL which partitions to look into; the list alone would not.
 _LOCK_MESSAGES: Final = f"""
     SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE"""
 _LOCK_MESSAGES_SQLITE: Final = f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ?"
+
+# As read.Message shows it.
+_RECORDS: Final = """
+    SELECT m.id, m.send_id, s.type, s.sender, m.recipient, m.country_code, s.text, s.encoding, m.segments, m.credits, m.refunded, m.status,
+           m.error_code, m.error_message, s.reference, m.sandbox, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms
+    FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.id = ANY($1::uuid[]) AND m.id >= $2::uuid AND m.id <= $3::uuid"""
+_RECORDS_SQLITE: Final = _RECORDS.replace("m.id = ANY($1::uuid[]) AND m.id >= $2::uuid AND m.id <= $3::uuid", "m.id = ?")
 
 _OUTSTANDING: Final = """
     SELECT message_id, count(*), min(expires_at_ms) FROM inflight WHERE message_id = ANY($1::uuid[]) GROUP BY message_id"""
@@ -180,10 +187,15 @@ _OUTGOING: Final = f"""
 _OUTGOING_SQLITE: Final = f"""
     SELECT {_OUTGOING_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.id = ? AND m.status = 'queued'"""
 
+_OUTGOING_LOCKED: Final = f"{_OUTGOING} ORDER BY m.id FOR SHARE OF m SKIP LOCKED"
+
+# A part that another process is just ending is in flight still: to insert it would wait for that one's commit, which may wait for a message that
+# is held here.
 _CLAIM: Final = """
     INSERT INTO inflight (message_id, part, parts, carrier_id, worker, attempt, state, prefix, expires_at_ms, since_ms)
     SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::text[], $8::text[],
-                         $9::bigint[], $10::bigint[])
+                         $9::bigint[], $10::bigint[]) AS c (message_id, part)
+    WHERE NOT EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = c.message_id AND i.part = c.part)
     ON CONFLICT DO NOTHING RETURNING message_id, part"""
 _CLAIM_SQLITE: Final = """
     INSERT INTO inflight (message_id, part, parts, carrier_id, worker, attempt, state, prefix, expires_at_ms, since_ms)
@@ -204,37 +216,23 @@ _SUBMITTING_SQLITE: Final = """
 
 NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, whoever submitted it
 
-
-class _Statement:
-    """One statement in its two texts, over columns of values."""
-
-    def __init__(self, postgresql: str, sqlite: str) -> None:
-        self._postgresql, self._sqlite = postgresql, sqlite
-
-    async def over(self, tx: HotTx, *columns: list[Any]) -> list[Any]:
-        return await tx.over(self._postgresql if tx.postgresql else self._sqlite, *columns)
-
-    async def rows(self, tx: HotTx, rows: list[tuple[Any, ...]]) -> list[Any]:
-        return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
-
-
-END_INFLIGHT: Final = _Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt, worker) → rows of InFlight
-DOUBT: Final = _Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, attempt, worker, since_ms)
-REF_OF_ANSWER: Final = _Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
-REF_OF_RECEIPT: Final = _Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
-ECHO: Final = _Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, printed, sender, user_message_reference)
-PARK: Final = _Statement(_PARK, _PARK_SQLITE)  # (carrier_id, ref, id of the new row, now_ms)
-CLEAR_REF: Final = _Statement(_CLEAR_REF, _CLEAR_REF_SQLITE)  # (carrier_id, ref) whose receipt goes
-FORGET_REF: Final = _Statement(_FORGET_REF, _FORGET_REF_SQLITE)  # (carrier_id, ref) without a message
-FORGET_RECEIPT: Final = _Statement(_FORGET_RECEIPT, _FORGET_RECEIPT_SQLITE)  # id of unmatched_receipts
-HANDSETS: Final = _Statement(_HANDSETS, _HANDSETS_SQLITE)  # (carrier_id, ref) → (ref, its message's recipient) of those that have one
-OUTSTANDING: Final = _Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
-RESENT: Final = _Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
-QUEUE: Final = _Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
-QUEUE_AGAIN: Final = _Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already takes it in
-TAKE_RUNS: Final = _Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
-CLAIM: Final = _Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
-SUBMITTING: Final = _Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, worker, since_ms) → (message_id, part) still to be sent
+END_INFLIGHT: Final = Statement(_END_INFLIGHT, _END_INFLIGHT_SQLITE)  # (message_id, part, attempt, worker) → rows of InFlight
+DOUBT: Final = Statement(_DOUBT, _DOUBT_SQLITE)  # (message_id, part, attempt, worker, since_ms)
+REF_OF_ANSWER: Final = Statement(_REF_OF_ANSWER, _REF_OF_ANSWER_SQLITE)  # (carrier_id, ref, message_id, parts, now_ms) → the ref's row
+REF_OF_RECEIPT: Final = Statement(_REF_OF_RECEIPT, _REF_OF_RECEIPT_SQLITE)  # (carrier_id, ref, recipient, state, error, now_ms) → the same
+ECHO: Final = Statement(_ECHO, _ECHO_SQLITE)  # (carrier_id, ref, printed, sender, user_message_reference)
+PARK: Final = Statement(_PARK, _PARK_SQLITE)  # (carrier_id, ref, id of the new row, now_ms)
+CLEAR_REF: Final = Statement(_CLEAR_REF, _CLEAR_REF_SQLITE)  # (carrier_id, ref) whose receipt goes
+FORGET_REF: Final = Statement(_FORGET_REF, _FORGET_REF_SQLITE)  # (carrier_id, ref) without a message
+FORGET_RECEIPT: Final = Statement(_FORGET_RECEIPT, _FORGET_RECEIPT_SQLITE)  # id of unmatched_receipts
+HANDSETS: Final = Statement(_HANDSETS, _HANDSETS_SQLITE)  # (carrier_id, ref) → (ref, its message's recipient) of those that have one
+OUTSTANDING: Final = Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
+RESENT: Final = Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
+QUEUE: Final = Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
+QUEUE_AGAIN: Final = Statement(_QUEUE_AGAIN, _QUEUE_AGAIN_SQLITE)  # the same; what stands there already takes it in
+TAKE_RUNS: Final = Statement(_TAKE_RUNS, _TAKE_RUNS_SQLITE)  # (carrier_id, rank_us, first_id)
+CLAIM: Final = Statement(_CLAIM, _CLAIM_SQLITE)  # the table's ten columns → (message_id, part) that are not in flight already
+SUBMITTING: Final = Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, part, worker, since_ms) → (message_id, part) still to be sent
 
 
 async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:
@@ -245,6 +243,13 @@ async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:
     if tx.postgresql:
         return await tx.fetch(_LOCK_MESSAGES, ordered, ordered[0], ordered[-1])
     return await tx.over(_LOCK_MESSAGES_SQLITE, ordered)
+
+
+async def records(tx: HotTx, message_ids: list[str]) -> list[Any]:
+    """Rows of read.Message, of ids in order."""
+    if tx.postgresql:
+        return await tx.fetch(_RECORDS, message_ids, message_ids[0], message_ids[-1])
+    return await tx.over(_RECORDS_SQLITE, message_ids)
 
 
 async def store_messages(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:
@@ -267,3 +272,8 @@ async def outgoing(tx: HotTx, message_ids: list[str]) -> list[Any]:
     if tx.postgresql:
         return await tx.fetch(_OUTGOING, message_ids, min(message_ids), max(message_ids)) if message_ids else []
     return await tx.over(_OUTGOING_SQLITE, message_ids)
+
+
+async def outgoing_locked(tx: HotTx, message_ids: list[str]) -> list[Any]:
+    """The same on PostgreSQL, kept from others' changes until the transaction ends; without those that somebody else has locked."""
+    return await tx.fetch(_OUTGOING_LOCKED, message_ids, message_ids[0], message_ids[-1])

@@ -1,6 +1,7 @@
 """Wallets, money, SMS credits, and the ledger that proves them."""
 
 from heliograph.wallet.api import endpoints
+from heliograph.wallet.events import low_balance
 from heliograph.wallet.history import history
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
 from heliograph.wallet.money import currency, exponent, to_minor, to_number, to_text
@@ -21,6 +22,6 @@ from heliograph.wallet.wallet import (
 __all__ = [
     "BANK_ID", "DISCREPANCIES_MAX", "ISSUANCE_ID", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted", "Thresholds", "Wallet",
     "adjust_credits", "adjust_money", "alarms", "as_record", "currency", "endpoints", "exponent", "grant", "history", "hold_still",
-    "locked", "open_wallet", "post", "raw_id", "set_low_balance", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "verify",
-    "wallet_of", "wallets_of",
+    "locked", "low_balance", "open_wallet", "post", "raw_id", "set_low_balance", "size", "streamed", "to_minor", "to_number", "to_text", "topup",
+    "verify", "wallet_of", "wallets_of",
 ]  # fmt: skip

@@ -15,9 +15,11 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
+from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked
+from heliograph.webhooks import emit_now, listeners_now
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
 ISSUANCE_ID: Final = f"{1:032x}"  # SMS credits come into being here, and go back here when taken away
@@ -107,6 +109,8 @@ def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, 
     tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(
         balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
     tx.execute(ledger_entries.insert().values(entry._asdict()))
+    if fired and (heard_by := listeners_now(tx, account_id)):
+        emit_now(tx, heard_by, [low_balance(heard_by, account_id, figure, after, wallet.currency, wallet.thresholds, now_ms) for figure in fired])
     return Posted(entry, applied=True, alarms=fired)
 
 

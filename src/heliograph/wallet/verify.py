@@ -137,7 +137,7 @@ def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
         yield Discrepancy(account_id, f"the entry {ids.text_of_raw(ID_PREFIX, entry_id)} does not say what it did to its counterpart")
 
 
-def raw_id(column: sa.Column[Any]) -> sa.Function[str]:
+def raw_id(column: sa.ColumnElement[Any]) -> sa.Function[str]:
     """An id made raw by the database: six times as fast as a driver's UUID objects, of which there would be millions."""
     return sa.func.replace(sa.cast(column, sa.Text), "-", "")
 

@@ -30,6 +30,8 @@ COMMANDS: Final = {
     "route": "Which carriers take which numbers: set, list, remove.",
     "rate": "SMS credits per segment: set, list, remove.",
     "tier": "Rate tiers of keys: set, list.",
+    "webhook": "Webhook endpoints: add, list, rotate, disable, enable, test, events, attempts, replay.",
+    "listen": "An account's events in the terminal, forwarded to an address of yours.",
     "ledger": "The ledger: verify.",
 }
 

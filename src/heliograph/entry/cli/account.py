@@ -7,7 +7,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import Money, OrWord, Whole, given, page_options
+from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, given, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -143,3 +143,19 @@ def set_(session: Session, acc: str, **options: Any) -> None:
             wallet.set_low_balance(tx, account.id, wallet.Thresholds(changes.pop("low_balance", known.low_balance_credits), amount))
         record = _found(tx, accounts.change(tx, account.id, **changes))
     show(session, record)
+
+
+@command.command("notices", epilog=examples("account notices 'Amina Foods'", "account notices 'Amina Foods' --limit 10 --json"))
+@click.argument("acc")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")
+def notices(session: Session, acc: str, limit: int) -> None:
+    """Show what an account's users are told of, newest first: such as a webhook endpoint that was disabled."""
+    from heliograph import accounts
+    from heliograph.base.clock import rfc3339
+
+    with session.read() as tx:
+        account = accounts.find(tx, acc)
+        found = accounts.notices_of(tx, account.id, limit)
+    records = [{"account_id": accounts.text_id(account), "kind": notice.kind, "text": notice.text, "created_at": rfc3339(notice.created_at_ms)}
+               for notice in found]
+    show_list(session, records, ("created_at", "kind", "text"))

@@ -87,6 +87,25 @@ class Moment(click.ParamType[int]):
             self.fail(f"{value!r} is not a time such as 2027-01-31, 2027-01-31T09:30:00Z, 90d or 12h.", param, ctx)
 
 
+class Past(click.ParamType[int]):
+    """A time in the past, as milliseconds since 1970: RFC 3339, a date (its first moment in UTC), or so many days, hours or minutes ago."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from heliograph.base import clock
+        from heliograph.base.forms import read_moment_ms
+
+        if isinstance(value, int):
+            return value
+        if ago := re.fullmatch(r"([0-9]{1,6})([dhm])", value, re.ASCII):
+            return clock.now_ms() - int(ago[1]) * {"d": 86_400_000, "h": 3_600_000, "m": 60_000}[ago[2]]
+        try:
+            return read_moment_ms(f"{value}T00:00:00Z" if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII) else value)
+        except ValueError:
+            self.fail(f"{value!r} is not a time such as 2027-01-31, 2027-01-31T09:30:00Z, 7d, 2h or 30m ago.", param, ctx)
+
+
 class Span(click.ParamType[int]):
     """A length of time, in milliseconds."""
 

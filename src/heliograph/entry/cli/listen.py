@@ -1,0 +1,36 @@
+"""`heliograph listen`."""
+
+import click
+
+from heliograph.entry.cli.command import Command, Session, examples
+from heliograph.entry.cli.values import account_option
+
+
+@click.command("listen", cls=Command, prints_record=False,
+               epilog=examples("listen --account 'Amina Foods' --forward http://127.0.0.1:3000/hook",
+                               "listen --account acc_01k5… --forward http://127.0.0.1:3000/hook --mode sandbox"))
+@account_option
+@click.option("--forward", "url", required=True, metavar="URL", help="Such as http://127.0.0.1:3000/hook: loopback is open for this command.")
+@click.option("--events", default="all", show_default=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
+@click.option("--mode", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help="Events of which mode.")
+def command(session: Session, account: str, url: str, events: str, mode: str) -> None:
+    """Show an account's events as they happen, and forward each to an address of yours: for development without a public URL.
+
+    They are signed like all others, with a secret that holds for this run. Works beside a running server, until Ctrl-C."""
+    from heliograph import accounts
+    from heliograph.base.clock import rfc3339
+    from heliograph.base.ids import text_of_raw
+    from heliograph.entry import listen
+    from heliograph.webhooks.record import Tried
+
+    def show(kind: str, body: str, tried: Tried) -> None:
+        answered = f"{tried.status}" if tried.status is not None else f"{tried.reason}: {tried.answer}"
+        click.echo(f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  → {answered} in {tried.took_ms} ms\n  {body}")
+
+    def ready(secret: str) -> None:
+        click.echo(f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of this run: {secret}")
+
+    with session.read() as tx:
+        account_id = accounts.find(tx, account).id
+    listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=mode == "sandbox",
+               on_ready=ready, on_attempt=show)

@@ -1,0 +1,26 @@
+"""How one attempt ended. Beside `post.py`, for whoever must not load an HTTP client to know it."""
+
+from typing import Literal, NamedTuple
+
+Reason = Literal["refused_address", "dns", "connect", "tls", "timeout", "closed", "bad_answer", "not_posted"]
+
+
+class Answered(NamedTuple):
+    """An answer came whole, or its first 64 KiB did. A redirect is an answer like any other; it is not followed."""
+
+    status: int
+    seconds: float
+    text: str  # of its first KiB; without U+0000, and what is no UTF-8 replaced
+    retry_after: str | None  # as it was sent
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Failed(NamedTuple):
+    """No answer, or not the whole of it."""
+
+    reason: Reason
+    detail: str  # one line, for people
+    seconds: float

@@ -1,0 +1,166 @@
+"""Delivering: each endpoint is held by one process, which reads what is due for it, posts it and records what came of it.
+
+There is no order over all endpoints: each has its own place in the queue and its own POSTs, so a dead one delays nobody. A process that dies
+loses what it holds to the others when its row in `workers` is gone; what it had posted and not recorded goes out again, with the same id.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.base.faults import told
+from heliograph.base.leases import Lease
+from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.guard import Openings
+from heliograph.webhooks.receiver import WINDOW_MIN, Receiver, Target, targets_of
+from heliograph.webhooks.record import BATCH_MAX, Recorder, Tried
+from heliograph.webhooks.tables import MISSED
+
+if TYPE_CHECKING:
+    from heliograph.webhooks.post import Poster
+
+POLL_S: Final = 0.25  # how often the queue is looked at
+IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
+RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
+POSTS_MAX: Final = RECEIVERS_MAX * WINDOW_MIN  # connections at once
+STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
+READS_AT_ONCE: Final = 2  # of queues: carriers and sends have the same few connections
+RECORD_S: Final = 5.0  # and for their outcomes
+
+log = structlog.get_logger(__name__)
+
+
+class Deliveries:
+    """The deliveries of one process. `only`: the raw id of the one endpoint that it is for (`heliograph listen`); `on_attempt` is told of each
+    attempt, with the kind and the body of its event."""
+
+    def __init__(self, db: Database, lease: Lease, secret_key: str, allow: Openings, only: str | None = None,
+                 on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
+        self._db = db
+        self._lease = lease
+        self._secret_key = secret_key
+        self._allow = allow
+        self._only = only
+        self._on_attempt = on_attempt
+        self._recorder = Recorder(db)
+        self._reads = asyncio.Semaphore(READS_AT_ONCE)
+        self._receivers: dict[str, Receiver] = {}
+        self._poster: Poster | None = None  # made when there is something to deliver: an HTTP client takes half a second to load
+        self._tasks: list[asyncio.Task[None]] = []
+        self._wake = asyncio.Event()
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._recorder.run(self._recorded))]
+
+    def wake(self) -> None:
+        """Events were written."""
+        self._wake.set()
+
+    async def stop(self, within_s: float = STOP_S) -> None:
+        """Posts nothing more, waits so long for what is under way, records it, and lets the endpoints go."""
+        watching, recording = self._tasks
+        watching.cancel()
+        await asyncio.wait({watching})
+        for receiver in self._receivers.values():
+            receiver.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await asyncio.gather(*(receiver.ended() for receiver in self._receivers.values()))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RECORD_S):
+                await self._recorder.emptied()
+        recording.cancel()
+        await asyncio.wait({recording})
+        with suppress(Unavailable):
+            async with self._db.hot() as tx:
+                await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in self._receivers))
+        if self._poster is not None:
+            await self._poster.close()
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                await self._look()
+            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                log.error("webhooks_not_looked_at", **told(error))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S):
+                    await self._wake.wait()
+            self._wake.clear()
+
+    async def _look(self) -> None:
+        if not self._lease.may_write():
+            return
+        async with self._db.hot() as tx:
+            due = targets_of(await deliver_sql.due(tx, clock.now_ms(), self._lease.epoch, self._only))
+        fresh: list[Target] = []
+        for target in due:
+            receiver = self._receivers.get(target.id)
+            if target.disabled_at_ms is not None:
+                await self._miss(target.id, receiver)
+            elif receiver is not None:
+                receiver.target = target
+                receiver.due()
+            else:
+                fresh.append(target)
+        await self._hold(fresh[: RECEIVERS_MAX - len(self._receivers)])
+        await self._let_go_idle()
+
+    async def _hold(self, targets: list[Target]) -> None:
+        if not targets:
+            return
+        poster = self._poster = self._poster or await self._make_poster()
+        async with self._db.hot() as tx:
+            ours = {row[0] for row in await deliver_sql.HOLD.rows(tx, sorted((target.id, self._lease.epoch) for target in targets))}
+        for target in targets:
+            if target.id in ours:
+                self._recorder.failing_since[target.id] = target.failing_since_ms
+                receiver = Receiver(self._db, target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads,
+                                    self._on_attempt)
+                self._receivers[target.id] = receiver
+                receiver.due()
+
+    async def _make_poster(self) -> "Poster":
+        post = await asyncio.to_thread(import_module, "heliograph.webhooks.post")
+        made: Poster = post.Poster(self._allow, connections=POSTS_MAX)
+        return made
+
+    async def _miss(self, endpoint_id: str, receiver: Receiver | None) -> None:
+        """What waits for a disabled endpoint is kept as missed, a batch at a look, once nothing of it is under way."""
+        if receiver is not None:
+            receiver.stop()
+            if not receiver.is_idle:
+                return
+            await self._let_go([endpoint_id])
+        async with self._db.hot() as tx:
+            rows = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
+            await deliver_sql.OUTCOMES.rows(tx, sorted((endpoint_id, row[0], MISSED, row[1], None, None, None, clock.now_ms()) for row in rows))
+
+    async def _let_go_idle(self) -> None:
+        now_s = clock.monotonic_s()
+        await self._let_go([endpoint_id for endpoint_id, receiver in self._receivers.items()
+                            if receiver.is_idle and now_s - receiver.idle_since_s >= IDLE_S])
+
+    async def _let_go(self, endpoint_ids: list[str]) -> None:
+        if not endpoint_ids:
+            return
+        for endpoint_id in endpoint_ids:
+            del self._receivers[endpoint_id]
+            self._recorder.failing_since.pop(endpoint_id, None)
+        async with self._db.hot() as tx:
+            await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in endpoint_ids))
+
+    def _recorded(self, batch: Sequence[Tried]) -> None:
+        for tried in batch:
+            receiver = self._receivers.get(tried.waiting.endpoint_id)
+            if receiver is not None:
+                receiver.recorded(tried.waiting)
+        for receiver in self._receivers.values():
+            receiver.pump()

@@ -1,0 +1,153 @@
+"""One POST to a stranger's server, which may answer anything, for ever, or not at all: one deadline, one judged connection, little read."""
+
+import asyncio
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.webhooks.attempt import Answered, Failed, Reason
+from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judged_socket
+from heliograph.webhooks.resolve import LookUp, Resolver, system_look_up
+
+TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
+READ_MAX: Final = 64 * 1_024  # octets of an answer
+RECEIVED_MAX: Final = 512 * 1_024  # octets off the connection for one answer: what may stand around those, and what was read ahead
+KEPT_MAX: Final = 1_024  # octets of it that are kept, to be shown
+HEADER_MAX: Final = 8_190  # octets of a line of the answer's head; aiohttp's own limit of lines is HEADERS_MAX
+HEADERS_MAX: Final = 128
+RETRY_AFTER_MAX: Final = 64  # characters; a date has 29
+DETAIL_MAX: Final = 200
+IDLE_S: Final = 4.0  # a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a failure for nothing
+DNS_TTL_S: Final = 10
+_BUFFER: Final = 16 * 1_024  # twice that is read ahead, then the sender waits
+_URLS_KEPT: Final = 4_096
+_NEVER_ROUNDED: Final = float("inf")  # aiohttp ends what takes longer than its threshold at whole seconds, up to 1 s late
+
+
+class _Connection(ResponseHandler):
+    """A connection on which no more is received when an answer brings too much beside what is read of it: sizes of chunks, `100 Continue`, without
+    end. What came is still read; when that was not the whole answer, time runs out."""
+
+    _received = 0
+
+    def set_response_params(self, **options: Any) -> None:
+        self._received = 0
+        super().set_response_params(**options)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        super().data_received(data)
+        self._hold()
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        super().resume_reading(resume_parser)
+        self._hold()
+
+    def _hold(self) -> None:
+        if self._received > RECEIVED_MAX and self.transport is not None:
+            self.force_close()  # once it is done with
+            self.transport.pause_reading()
+
+
+class Poster:
+    """Posts through one pool of connections. To be made in the event loop that it is used in, and closed there; made before there is work, for it
+    reads all the system's authorities, which takes from a tenth of a second to a whole one.
+
+    `connections`: at most so many at once, in all; `per_host`: to one host and port, 0: no limit of its own. A POST that has to wait for one does so
+    within its own time, so whoever posts keeps below both. Nothing is sent twice: a POST that fails has failed, on a connection that was kept too."""
+
+    def __init__(self, allow: Openings, *, connections: int, per_host: int = 0, timeout_s: float = TIMEOUT_S, dns_ttl_s: int = DNS_TTL_S,
+                 look_up: LookUp = system_look_up) -> None:
+        timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=None, ceil_threshold=_NEVER_ROUNDED)
+        self._target = lru_cache(_URLS_KEPT)(partial(_target, allow=allow))
+        connector = aiohttp.TCPConnector(
+            limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=_tls(allow.ca_file), resolver=Resolver(look_up),
+            ttl_dns_cache=dns_ttl_s, socket_factory=partial(judged_socket, allow=allow))  # fmt: skip
+        # There is no public way in; that it still leads there is tested by answers without end.
+        connector._factory = partial(_Connection, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+        self._session = aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=timeout, trust_env=False, auto_decompress=False,
+            skip_auto_headers=("Accept-Encoding",), read_bufsize=_BUFFER, max_line_size=HEADER_MAX, max_field_size=HEADER_MAX,
+            max_headers=HEADERS_MAX)  # fmt: skip
+
+    async def close(self) -> None:
+        """Cuts all connections."""
+        await self._session.close()
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered | Failed:
+        """Never raises for what the other side does."""
+        began = time.perf_counter()
+        try:
+            target = self._target(url)
+            async with self._session.post(target, headers=headers, data=body, allow_redirects=False) as answer:
+                text = await _beginning(answer)
+                return Answered(answer.status, time.perf_counter() - began, text, _retry_after(answer))
+        except (TimeoutError, InvalidRequest, aiohttp.ClientError, OSError) as error:
+            reason, detail = _told(error)
+            return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
+
+
+def _target(url: str, allow: Openings) -> URL:
+    check_url(url, allow)
+    return URL(url, encoded=True)  # as it was given and judged
+
+
+def _tls(ca_file: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+async def _beginning(answer: aiohttp.ClientResponse) -> str:
+    """The text of its first octets. What is not read to its end loses its connection."""
+    kept, read = bytearray(), 0
+    while read <= READ_MAX:
+        chunk = await answer.content.readany()
+        if not chunk:
+            break
+        read += len(chunk)
+        kept += chunk[: KEPT_MAX - len(kept)]
+    else:
+        answer.close()
+    return kept.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _retry_after(answer: aiohttp.ClientResponse) -> str | None:
+    sent = answer.headers.get("Retry-After")
+    return None if sent is None else _line(sent, RETRY_AFTER_MAX)
+
+
+def _line(text: str, most: int) -> str:
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:most])
+
+
+def _told(error: Exception) -> tuple[Reason, str]:
+    """In the order in which one class of error is a part of another."""
+    match error:
+        case TimeoutError():
+            return "timeout", "no whole answer in time"
+        case InvalidRequest():
+            return "refused_address", error.message
+        case aiohttp.ClientConnectorCertificateError():
+            return "tls", getattr(error.certificate_error, "verify_message", "") or "the certificate is not valid"
+        case aiohttp.ClientConnectorDNSError():
+            return "dns", error.os_error.strerror or "the name has no address"
+        case aiohttp.ClientConnectorError(os_error=AddressRefused()):
+            return "refused_address", str(error.os_error)
+        case aiohttp.ClientConnectorSSLError():
+            return "tls", getattr(error.os_error, "reason", None) or "no secure connection"
+        case aiohttp.ClientConnectorError():
+            return "connect", os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"  # its own text names the address
+        case aiohttp.ClientResponseError():
+            return "bad_answer", "what came is no answer of HTTP"
+        case _:
+            return "closed", "the connection ended before the answer did"

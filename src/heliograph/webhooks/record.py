@@ -1,0 +1,149 @@
+"""What became of attempts, stored in batches: a success on the delivery's row alone, a failure with a row of its own and its next time.
+
+Only what is stored counts: whoever takes over delivers the rest again, with the same id.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+import structlog
+
+from heliograph.accounts import notify
+from heliograph.base import clock, ids, metrics
+from heliograph.base.db import Database
+from heliograph.base.faults import told
+from heliograph.base.hot import HotTx
+from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, FAILING, GONE
+
+RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)  # after each failure (specification section 6); then it is exhausted
+TRIES_MAX: Final = len(RETRY_DELAYS_MS) + 1
+FAILING_MAX_MS: Final = 5 * 86_400_000  # nothing but failures for so long disables an endpoint (contract section 7)
+STATUS_GONE: Final = 410
+BATCH_MAX: Final = 1_000  # outcomes in one transaction
+UNSTORED_MAX: Final = 10_000  # outcomes in memory; past it nothing more is posted
+AGAIN_S: Final = 0.25
+
+log = structlog.get_logger(__name__)
+
+
+class Waiting(NamedTuple):
+    """An event that waits for an endpoint: a row of the queue."""
+
+    endpoint_id: str
+    due_at_ms: int
+    event_id: str
+    tries: int
+
+
+class Tried(NamedTuple):
+    """One attempt, as it ended at `at_ms`. `reason` None: a success."""
+
+    waiting: Waiting
+    at_ms: int
+    took_ms: int
+    status: int | None
+    reason: str | None
+    answer: str | None
+    retry_after: str | None
+
+
+class Recorder:
+    """The outcomes of one process. `failing_since` holds what is stored of each endpoint at work: null while it does not fail."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._tried: list[Tried] = []
+        self._news = asyncio.Event()
+        self._stored_all = asyncio.Event()
+        self.failing_since: dict[str, int | None] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._tried) >= UNSTORED_MAX
+
+    def add(self, tried: Tried) -> None:
+        self._tried.append(tried)
+        self._stored_all.clear()
+        self._news.set()
+
+    async def emptied(self) -> None:
+        """Returns when all is stored."""
+        if self._tried:
+            await self._stored_all.wait()
+
+    async def run(self, stored: Callable[[Sequence[Tried]], None]) -> None:
+        """Until cancelled. `stored(batch)` is told of each batch that is committed."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._tried:
+                batch = self._tried[:BATCH_MAX]
+                started_s = clock.monotonic_s()
+                try:
+                    async with self._db.hot() as tx:
+                        failing = await self._store(tx, batch)
+                except Exception as error:  # noqa: BLE001  whatever it was, these are stored when it is over
+                    log.error("webhook_outcomes_not_stored", outcomes=len(batch), **told(error))
+                    await asyncio.sleep(AGAIN_S)
+                    continue
+                del self._tried[: len(batch)]
+                self.failing_since |= failing
+                metrics.transaction("webhooks", len(batch), clock.monotonic_s() - started_s)
+                stored(batch)
+            self._stored_all.set()
+
+    async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:
+        """Those whose row is gone were recorded by another process, or the endpoint was disabled meanwhile."""
+        here = {(row[0], row[1]) for row in await deliver_sql.DONE.rows(tx, sorted(tried.waiting[:3] for tried in batch))}
+        batch = [tried for tried in batch if (tried.waiting.endpoint_id, tried.waiting.event_id) in here]
+        failed = [tried for tried in batch if tried.reason is not None]
+        over = [tried for tried in batch if tried.reason is None or tried.waiting.tries + 1 >= TRIES_MAX]
+        await deliver_sql.AGAIN.rows(tx, sorted(
+            (t.waiting.endpoint_id, t.at_ms + RETRY_DELAYS_MS[t.waiting.tries], t.waiting.event_id, t.waiting.tries + 1)
+            for t in failed if t.waiting.tries + 1 < TRIES_MAX))
+        await deliver_sql.OUTCOMES.rows(tx, sorted(
+            (t.waiting.endpoint_id, t.waiting.event_id, DELIVERED if t.reason is None else EXHAUSTED, t.waiting.tries + 1, t.status, t.took_ms,
+             t.answer, t.at_ms) for t in over))
+        first = ids.new_number()
+        await deliver_sql.ATTEMPTS.rows(tx, [
+            (ids.raw_of_number(first + place), t.waiting.endpoint_id, t.waiting.event_id, t.waiting.tries + 1, t.status, t.reason, t.took_ms,
+             t.answer, t.retry_after) for place, t in enumerate(failed)])
+        changed = self._now_failing(batch)
+        await deliver_sql.FAILING.rows(tx, sorted(changed.items()))
+        for endpoint_id, reason in sorted(_to_disable(batch, self.failing_since | changed)):
+            await _disable(tx, endpoint_id, reason)
+        return changed
+
+    def _now_failing(self, batch: Iterable[Tried]) -> dict[str, int | None]:
+        """Since when each endpoint has met nothing but failures, where that is news."""
+        now: dict[str, int | None] = {}
+        for tried in batch:
+            endpoint_id = tried.waiting.endpoint_id
+            since_ms = now.get(endpoint_id, self.failing_since.get(endpoint_id))
+            if tried.reason is None:
+                now[endpoint_id] = None
+            else:
+                now[endpoint_id] = tried.at_ms if since_ms is None else since_ms
+        return {endpoint_id: since_ms for endpoint_id, since_ms in now.items() if since_ms != self.failing_since.get(endpoint_id)}
+
+
+def _to_disable(batch: Iterable[Tried], failing_since: dict[str, int | None]) -> set[tuple[str, str]]:
+    """(endpoint, reason)."""
+    found: dict[str, str] = {}
+    for tried in batch:
+        endpoint_id, since_ms = tried.waiting.endpoint_id, failing_since.get(tried.waiting.endpoint_id)
+        if tried.status == STATUS_GONE:
+            found[endpoint_id] = GONE
+        elif since_ms is not None and tried.reason is not None and tried.at_ms - since_ms >= FAILING_MAX_MS:
+            found.setdefault(endpoint_id, FAILING)
+    return set(found.items())
+
+
+async def _disable(tx: HotTx, endpoint_id: str, reason: str) -> None:
+    for account_id, url in await deliver_sql.disable(tx, endpoint_id, clock.now_ms(), reason):
+        why = "answered 410 Gone" if reason == GONE else "has met nothing but failures for 5 days"
+        await notify(tx, account_id, "webhook_disabled", f"The webhook endpoint {ids.text_of_raw('whe', endpoint_id)} ({url}) {why}: it is disabled."
+                     " Its events are kept for 30 days; enable it, then replay them.", clock.now_ms())
+        log.warning("webhook_endpoint_disabled", endpoint=ids.text_of_raw("whe", endpoint_id), reason=reason)

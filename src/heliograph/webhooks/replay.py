@@ -1,0 +1,59 @@
+"""Delivering again what was not delivered, or what the receiver lost: an event goes back to the queue, with the same id and a schedule of its own."""
+
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.lines import refused
+from heliograph.base.paging import first_id_of
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.tables import DELIVERED, KEPT_MS, webhook_deliveries, webhook_events, webhook_queue
+
+REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
+
+
+def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int) -> None:
+    """One event, whatever became of it; one that waits for its next try has it now. Raises NotFound, InvalidRequest for a disabled endpoint."""
+    _must_be_enabled(endpoint)
+    raw, delivery, waiting = ids.raw_of_text(EVENT_PREFIX, event_id), webhook_deliveries.c, webhook_queue.c
+    if raw is None or tx.execute(sa.select(webhook_events.c.id).where(webhook_events.c.id == raw)).one_or_none() is None:
+        raise _unknown(event_id)
+    was = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)).rowcount
+    row = tx.execute(webhook_queue.delete().where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw).returning(waiting.tries)).first()
+    if not was and row is None:
+        raise _unknown(event_id)
+    tx.execute(webhook_queue.insert().values(endpoint_id=endpoint.id, due_at_ms=now_ms, event_id=raw, tries=row[0] if row is not None else 0))
+
+
+def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: int) -> int:
+    """Events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most; how many. Raises InvalidRequest."""
+    _must_be_enabled(endpoint)
+    if since_ms < now_ms - KEPT_MS:
+        raise refused("since", "must be within the last 30 days: events are kept no longer")
+    if since_ms > now_ms:
+        raise refused("since", "must not be in the future")
+    delivery = webhook_deliveries.c
+    missing = tx.execute(
+        sa.select(delivery.event_id)
+        .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED, delivery.event_id >= first_id_of(since_ms))
+        .order_by(delivery.event_id).limit(REPLAYED_AT_ONCE).with_for_update()).scalars().all()
+    if missing:
+        tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED,
+                                                     delivery.event_id.between(missing[0], missing[-1])))
+        tx.execute(webhook_queue.insert(), [{"endpoint_id": endpoint.id, "due_at_ms": now_ms, "event_id": event_id, "tries": 0}
+                                            for event_id in missing])
+    return len(missing)
+
+
+def _must_be_enabled(endpoint: Endpoint) -> None:
+    if endpoint.disabled_at_ms is not None:
+        raise refused("endpoint", "is disabled; enable it first")
+
+
+def _unknown(event_id: str) -> NotFound:
+    return NotFound(f"There is no event {shown(event_id)} for this endpoint; events are kept for 30 days.")

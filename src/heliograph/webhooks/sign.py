@@ -1,0 +1,54 @@
+"""An endpoint's secret, and the headers by which its receiver knows that a callback is ours (contract section 7)."""
+
+import hmac
+import re
+import secrets
+from base64 import b64decode, b64encode
+from functools import lru_cache
+from typing import Final
+
+PREFIX: Final = "whsec_"
+SECRET_BYTES: Final = 32
+USER_AGENT: Final = "Heliograph-Webhooks"
+_SECRET: Final = re.compile(PREFIX + r"[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=", re.ASCII)  # the one spelling that 32 bytes have
+_KEYS_KEPT: Final = 4_096  # endpoints whose keys stay decoded
+
+
+def new_secret() -> str:
+    """`whsec_` and the base64 of 32 bytes from the system's random source."""
+    return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def is_secret(text: str) -> bool:
+    """Whether it has the form that `new_secret` makes."""
+    return _SECRET.fullmatch(text) is not None
+
+
+def headers(event_id: str, kind: str, body: bytes, timestamp_s: int, secret: str, former: str | None = None) -> dict[str, str]:
+    """The headers of one attempt, made at `timestamp_s` (Unix seconds), to deliver `body`.
+
+    `former`: the secret before this one, for as long as both hold (24 h, or until the rotation is finished); None: there is none any more.
+    X-Service-Signature has room for one signature, so the former secret still makes it; Standard Webhooks 1.0 lists one of each."""
+    text, key = _keys(secret)
+    signed = b"%b.%d.%b" % (event_id.encode(), timestamp_s, body)
+    signature = "v1," + b64encode(hmac.digest(key, signed, "sha256")).decode()
+    if former is not None:
+        text, key = _keys(former)
+        signature += " v1," + b64encode(hmac.digest(key, signed, "sha256")).decode()
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "X-Service-Event": kind,
+        "X-Service-Signature": hmac.digest(text, body, "sha256").hex(),
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": signature,
+    }
+
+
+@lru_cache(_KEYS_KEPT)
+def _keys(secret: str) -> tuple[bytes, bytes]:
+    """Of X-Service-Signature: the secret as it is shown; of Standard Webhooks: what is encoded in it. Raises ValueError, without the secret."""
+    if not is_secret(secret):
+        raise ValueError(f"no webhook secret: {PREFIX} and the base64 of {SECRET_BYTES} bytes")
+    return secret.encode(), b64decode(secret.removeprefix(PREFIX))

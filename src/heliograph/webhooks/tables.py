@@ -1,0 +1,104 @@
+"""Webhooks: who wants to know (endpoints), what happened (events), and what has been told to whom.
+
+An event that is to be delivered waits in `webhook_queue`, one row an endpoint; its outcome moves it to `webhook_deliveries`. So the queue holds
+only what is still to be done, and a dead endpoint's backlog lies in a range of its own.
+"""
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+from heliograph.base.pruning import Kept
+
+MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = "message.sent", "message.delivered", "message.failed"
+LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
+KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)  # specification section 6
+
+DELIVERED, EXHAUSTED, MISSED = "delivered", "exhausted", "missed"  # missed: the endpoint was disabled
+OPERATOR, GONE, FAILING = "operator", "gone", "failing"  # why an endpoint is disabled: gone is status 410, failing nothing else for five days
+REASONS: Final = (OPERATOR, GONE, FAILING)
+
+webhook_endpoints = sa.Table(
+    "webhook_endpoints",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("kinds", sa.String(255), nullable=False, comment="of events, comma-separated"),
+    sa.Column("include_customers", sa.Boolean, nullable=False),
+    sa.Column("secret", sa.Text, nullable=False, comment="encrypted"),
+    sa.Column("former_secret", sa.Text, nullable=True, comment="encrypted; while it is being rotated"),
+    sa.Column("former_until_ms", sa.BigInteger, nullable=True),
+    sa.Column("disabled_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("disabled_reason", sa.String(16), nullable=True),
+    sa.Column("failing_since_ms", sa.BigInteger, nullable=True,
+              comment="of the first failure after the last success; null: the last one was a success"),
+    sa.Column("listens_until_ms", sa.BigInteger, nullable=True, comment="of `heliograph listen`, which delivers its own; null: an ordinary endpoint"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint(f"disabled_reason IN ({', '.join(map(repr, REASONS))})", name="webhook_endpoints_disabled_reason"),
+    sa.CheckConstraint("(disabled_at_ms IS NULL) = (disabled_reason IS NULL)", name="webhook_endpoints_disabled"),
+    sa.Index("webhook_endpoints_by_account", "account_id"),
+)
+
+webhook_events = sa.Table(
+    "webhook_events",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False, comment="whose change it tells of"),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("body", sa.Text, nullable=False, comment="JSON, sent as it stands here"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+)
+
+webhook_queue = sa.Table(
+    "webhook_queue",
+    metadata,
+    sa.Column("endpoint_id", RawId, primary_key=True),
+    sa.Column("due_at_ms", sa.BigInteger, primary_key=True),
+    sa.Column("event_id", RawId, primary_key=True),
+    sa.Column("tries", sa.SmallInteger, nullable=False, comment="that have failed"),
+)
+
+webhook_deliveries = sa.Table(
+    "webhook_deliveries",
+    metadata,
+    sa.Column("endpoint_id", RawId, primary_key=True),
+    sa.Column("event_id", RawId, primary_key=True),
+    sa.Column("outcome", sa.String(9), nullable=False),
+    sa.Column("tries", sa.SmallInteger, nullable=False, comment="of all, also the successful one"),
+    sa.Column("status", sa.SmallInteger, nullable=True, comment="HTTP, of the successful try"),
+    sa.Column("took_ms", sa.Integer, nullable=True),
+    sa.Column("answer", sa.Text, nullable=True, comment="the first 1 KiB"),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint(f"outcome IN ('{DELIVERED}', '{EXHAUSTED}', '{MISSED}')", name="webhook_deliveries_outcome"),
+    sa.Index("webhook_deliveries_by_age", "at_ms"),
+)
+
+webhook_attempts = sa.Table(
+    "webhook_attempts",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("endpoint_id", RawId, nullable=False),
+    sa.Column("event_id", RawId, nullable=False),
+    sa.Column("try", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=True, comment="HTTP; null: there was no answer"),
+    sa.Column("reason", sa.String(32), nullable=False, comment="why it counts as a failure"),
+    sa.Column("took_ms", sa.Integer, nullable=False),
+    sa.Column("answer", sa.Text, nullable=True, comment="the first 1 KiB"),
+    sa.Column("retry_after", sa.String(64), nullable=True, comment="as the receiver said it; recorded, not obeyed"),
+    sa.Index("webhook_attempts_by_event", "endpoint_id", "event_id"),
+)
+
+webhook_holders = sa.Table(
+    "webhook_holders",
+    metadata,
+    sa.Column("endpoint_id", RawId, primary_key=True),
+    sa.Column("worker", sa.BigInteger, nullable=False, comment="epoch of the process that delivers to it"),
+)
+
+_DAY_MS: Final = 86_400_000
+KEPT_MS: Final = 30 * _DAY_MS  # replayable for so long (contract section 7)
+KEPT: Final = (Kept("webhook_deliveries", "at_ms", KEPT_MS), Kept("webhook_attempts", "id", KEPT_MS), Kept("webhook_events", "id", KEPT_MS))

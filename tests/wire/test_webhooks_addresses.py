@@ -1,0 +1,162 @@
+"""Where a POST ends up: the address of the connection is judged, whatever was said before; names that do not answer; TLS."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Sequence
+from ipaddress import IPv4Address, ip_network
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from heliograph.webhooks.attempt import Answered, Failed
+from heliograph.webhooks.guard import Openings
+from heliograph.webhooks.resolve import LOOK_UPS_AT_ONCE, SLOW_AT_ONCE, AddressInfo
+from tests.certificates import Authority
+from tests.property.test_webhooks_guard_properties import spelled
+from tests.wire.name_server import name_server
+from tests.wire.test_webhooks_post import BODY, SIGNED, posting
+from tests.wire.webhook_receiver import OK, receiving, says
+
+OUTSIDE = "198.51.100.7"  # of documentation: it is routed nowhere, and the operator of these tests has opened it
+CUSTOMERS = Openings(networks=(ip_network("198.51.100.0/24"),))
+
+
+def reasons(outcomes: list[Answered | Failed]) -> list[str]:
+    return [outcome.reason if isinstance(outcome, Failed) else str(outcome.status) for outcome in outcomes]
+
+
+@pytest.mark.parametrize("inside", [
+    ["127.0.0.1"], ["::1"], ["0.0.0.0"], ["::ffff:127.0.0.1"], ["127.0.0.1", "::1"], ["10.0.0.1"], ["169.254.169.254"],
+], ids=",".join)  # fmt: skip
+async def test_a_name_that_leads_outside_and_then_inside_is_refused_when_it_does(inside: list[str], tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    turns = chain([[OUTSIDE]], repeat(inside))
+    async with receiving(says(OK), authority.server("hooks.example.com")) as receiver, name_server(lambda _: next(turns)) as names:
+        url = receiver.url("hooks.example.com", "https")
+        allow = Openings(CUSTOMERS.networks, ca_file=str(authority.file))
+        async with posting(allow, look_up=names.look_up, dns_ttl_s=0, timeout_s=0.5) as poster:
+            outcomes = [await poster.post(url, SIGNED, BODY) for _ in range(3)]
+        assert receiver.connections == 0
+        assert len(names.asked) >= 2
+        assert reasons(outcomes)[0] in ("timeout", "connect")  # it was let out, to nobody
+        assert reasons(outcomes)[1:] == ["refused_address"] * 2
+        assert not any(address in outcome.detail for outcome in outcomes if isinstance(outcome, Failed) for address in (OUTSIDE, *inside))
+
+
+async def test_the_same_name_is_reached_once_loopback_is_open(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    async with receiving(says(OK), authority.server("hooks.example.com")) as receiver, name_server(lambda _: ["127.0.0.1"]) as names:
+        allow = Openings(loopback=True, ca_file=str(authority.file))
+        async with posting(allow, look_up=names.look_up) as poster:
+            outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
+    assert reasons([outcome]) == ["200"]
+    assert receiver.bodies == [BODY]
+
+
+async def test_of_a_name_with_addresses_inside_and_outside_only_those_outside_are_tried() -> None:
+    async with (receiving(says(OK)) as receiver, name_server(lambda _: ["127.0.0.1", OUTSIDE, "::1"]) as names,
+                posting(CUSTOMERS, look_up=names.look_up, timeout_s=0.5) as poster):  # fmt: skip
+        outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
+    assert reasons([outcome])[0] in ("timeout", "connect")
+    assert receiver.connections == 0
+
+
+async def test_no_spelling_of_loopback_in_a_url_reaches_it() -> None:
+    async with receiving(says(OK)) as receiver, posting(Openings()) as poster:
+        names = ["localhost", "LOCALHOST", "localhost.", "a.localhost", "ⓛocalhost"]
+        for host in [*spelled(IPv4Address("127.0.0.1")), "[::1]", "[::]", "0.0.0.0", "0", *names]:
+            for scheme in ("https", "http"):
+                outcome = await poster.post(receiver.url(host, scheme), SIGNED, BODY)
+                assert reasons([outcome]) == ["refused_address"], host
+    assert receiver.connections == 0
+
+
+async def test_the_systems_own_names_of_loopback_are_judged_when_connecting() -> None:
+    """`/etc/hosts` may give this machine any name."""
+    async with receiving(says(OK)) as receiver, posting(Openings(), look_up=lambda _, port: socket.getaddrinfo("localhost", port)) as poster:
+        outcome = await poster.post(receiver.url("this-machine", "https"), SIGNED, BODY)
+    assert reasons([outcome]) == ["refused_address"]
+    assert receiver.connections == 0
+
+
+async def test_of_a_names_many_addresses_four_are_tried() -> None:
+    tried = set[str]()
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        async with name_server(lambda _: [f"127.9.9.{number}" for number in range(1, 100)]) as names, posting(look_up=names.look_up) as poster:
+            outcome = await poster.post(f"https://hooks.example.com:{port}/", SIGNED, BODY)
+            connector = poster._session.connector
+            tried.update(found["host"] for found in connector._cached_hosts.next_addrs(("hooks.example.com", port)))  # type: ignore[union-attr]
+    assert reasons([outcome]) == ["connect"]
+    assert tried == {f"127.9.9.{number}" for number in range(1, 5)}
+
+
+async def test_a_name_that_nobody_has_is_a_failure_of_names() -> None:
+    async with name_server(lambda _: []) as names, posting(look_up=names.look_up) as poster:
+        outcome = await poster.post("https://hooks.example.com/", SIGNED, BODY)
+    assert reasons([outcome]) == ["dns"]
+
+
+async def test_names_whose_name_server_is_dead_do_not_hold_up_others(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+
+    def look_up(host: str, port: int) -> Sequence[AddressInfo]:
+        if host.startswith("dead"):
+            time.sleep(1.2)  # longer than what counts as slow
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
+
+    dead = [f"https://dead{number}.example.com:8443/" for number in range(LOOK_UPS_AT_ONCE - SLOW_AT_ONCE)]
+    allow = Openings(loopback=True, ca_file=str(authority.file))
+    async with (receiving(says(OK), authority.server("hooks.example.com")) as receiver,
+                posting(allow, connections=1_000, look_up=look_up, dns_ttl_s=0, timeout_s=20.0) as poster):  # fmt: skip
+        await asyncio.gather(*(poster.post(url, SIGNED, BODY) for url in dead))  # now they are known
+        waiting = [asyncio.create_task(poster.post(url, SIGNED, BODY)) for url in dead]
+        await asyncio.sleep(0.1)
+        outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
+        assert reasons([outcome]) == ["200"]
+        assert outcome.seconds < 0.5
+        assert not any(task.done() for task in waiting)
+        assert set(reasons(await asyncio.gather(*waiting))) == {"dns"}
+
+
+@pytest.mark.parametrize(("hosts", "valid_days", "trusted", "outcome"), [
+    (("hooks.example.com",), 1, True, "200"),
+    (("hooks.example.com",), 1, False, "unable to get local issuer certificate"),
+    (("hooks.example.com",), -1, True, "certificate has expired"),
+    (("other.example.com", "127.0.0.1"), 1, True, "Hostname mismatch, certificate is not valid for 'hooks.example.com'."),
+], ids=["good", "an authority of nobody's", "expired", "another name"])  # fmt: skip
+async def test_the_receiver_proves_its_name(hosts: tuple[str, ...], valid_days: int, trusted: bool, outcome: str, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    allow = Openings(loopback=True, ca_file=str(authority.file) if trusted else None)
+    async with (receiving(says(OK), authority.server(*hosts, valid_days=valid_days)) as receiver, name_server(lambda _: ["127.0.0.1"]) as names,
+                posting(allow, look_up=names.look_up) as poster):  # fmt: skip
+        got = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
+    assert (str(got.status) if isinstance(got, Answered) else got.detail) == outcome
+    assert isinstance(got, Answered) or got.reason == "tls"
+    assert receiver.bodies == ([BODY] if outcome == "200" else [])  # the events are not told to whoever cannot prove it
+
+
+async def test_a_certificate_that_a_receiver_signed_itself_is_none(tmp_path: Path) -> None:
+    own = Authority(tmp_path, "127.0.0.1").server("127.0.0.1")
+    async with receiving(says(OK), own) as receiver, posting(Openings(loopback=True, ca_file=str(Authority(tmp_path).file))) as poster:
+        outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
+    assert reasons([outcome]) == ["tls"]
+    assert receiver.bodies == []
+
+
+async def test_a_server_that_does_not_speak_tls_hears_nothing_of_the_event() -> None:
+    heard = bytearray()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(OK)
+        heard.extend(await reader.read(65_536))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, posting() as poster:
+        outcome = await poster.post(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SIGNED, BODY)
+    assert reasons([outcome]) == ["tls"], outcome
+    assert BODY not in heard

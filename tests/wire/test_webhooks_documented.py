@@ -1,0 +1,191 @@
+"""The receivers of docs/webhooks.md, run as a reader runs them: they act on real webhooks once each, and refuse what is not ours, or not new."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.replay import replay_one
+from heliograph.webhooks.sign import headers, new_secret
+from heliograph.webhooks.tables import webhook_deliveries
+from tests.architecture.documents import files
+from tests.architecture.sources import ROOT
+from tests.capability.webhooks import endpoint, events
+from tests.crash.processes import ServerProcess
+from tests.factories import issue_key, open_account, open_route, phones
+from tests.services import free_port
+
+PAGE = ROOT / "docs" / "webhooks.md"
+WITHIN_S = 60.0
+HEARD = ("message.sent", "message.delivered", "message.failed", "wallet.low_balance")
+RUN = {"receiver.py": sys.executable, "receiver.js": "node"}
+
+
+class Receiver(NamedTuple):
+    """One of the page's, running. `printed`: what it has said, a list of lines."""
+
+    address: str
+    output: Path
+
+    @property
+    def printed(self) -> list[str]:
+        return self.output.read_text().splitlines()
+
+    def answers(self, body: bytes, sent: dict[str, str]) -> int:
+        return httpx.post(self.address, content=body, headers=sent, timeout=30).status_code
+
+
+@contextmanager
+def running(program: str, secret: str, port: int, directory: Path) -> Iterator[Receiver]:
+    directory.mkdir(exist_ok=True)
+    (directory / program).write_text(files(PAGE)[program])
+    output = directory / "printed.txt"
+    with output.open("ab") as log:
+        process = subprocess.Popen([RUN[program], program, str(port)], cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                   env={"PATH": os.environ["PATH"], "WEBHOOK_SECRET": secret})
+    receiver = Receiver(f"http://127.0.0.1:{port}/hook", output)
+    try:
+        until(lambda: _listens(receiver, process), f"{program} listens: {receiver.printed}")
+        yield receiver
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _listens(receiver: Receiver, process: "subprocess.Popen[bytes]") -> bool:
+    assert process.poll() is None, receiver.printed
+    try:
+        return receiver.answers(b"{}", {}) == 401
+    except httpx.TransportError:
+        return False
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    until_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < until_s, f"not within {WITHIN_S} s: {what}"
+        time.sleep(0.02)
+
+
+def send(server: ServerProcess, key: str, **body: Any) -> list[str]:
+    """The messages' ids."""
+    answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {key}"}, timeout=30,
+                        json={"message": "hello", **body})
+    return list(answer.raise_for_status().json()["data"]["message_ids"])
+
+
+def delivered(db: Database, to: Endpoint) -> int:
+    """How many times events were, replays included."""
+    columns = webhook_deliveries.c
+    with db.read() as tx:
+        return int(tx.execute(sa.select(sa.func.count()).where(columns.endpoint_id == to.id, columns.outcome == "delivered")).scalar_one())
+
+
+@pytest.mark.parametrize("program", list(RUN))
+def test_a_receiver_acts_on_each_event_once(program: str, sqlite_url: str, tmp_path: Path) -> None:
+    db, port = Database(sqlite_url), free_port()
+    amina = open_account(db)
+    hears, secret = endpoint(db, amina, f"http://127.0.0.1:{port}/hook", sandbox=True)
+    server = ServerProcess(sqlite_url, tmp_path / "data", HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="1")
+    try:
+        with running(program, secret, port, tmp_path / "receiver") as receiver:
+            server.wait_until_ready()
+            to = [*phones(3, first=100), "233201230000"]  # the last one is not delivered
+            *well, ill = send(server, issue_key(db, amina, sandbox=True), sender="SANDBOX", recipients=to, reference="order-1")
+            expected = [f"{kind} {message_id} order-1" for message_ids, kinds in ((well, ("sent", "delivered")), ([ill], ("sent", "failed")))
+                        for message_id in message_ids for kind in (f"message.{kind}" for kind in kinds)]
+            until(lambda: delivered(db, hears) == len(expected), f"all delivered: {receiver.printed}")
+            assert sorted(receiver.printed) == sorted(expected)
+        with running(program, secret, port, tmp_path / "receiver") as receiver:  # what it has acted on it knows after a restart too
+            again = events(db)[0]["id"]
+            with db.write() as tx:
+                replay_one(tx, hears, again, now_ms=clock.now_ms())
+            until(lambda: delivered(db, hears) == len(expected), f"delivered again: {receiver.printed}")
+            assert receiver.printed[len(expected):] == [f"repeated {again}"]
+    finally:
+        assert server.end() == 0
+        db.close()
+
+
+@pytest.mark.parametrize("program", list(RUN))
+def test_a_receiver_refuses_what_is_not_from_us_or_not_from_now(program: str, tmp_path: Path) -> None:
+    new, old, now_s = new_secret(), new_secret(), int(time.time())
+    body = json.dumps({"id": "evt_1", "event": "message.sent", "data": {"id": "msg_1", "status": "sent", "reference": None}}).encode()
+
+    def signed(secret: str = new, at_s: int = now_s, former: str | None = None) -> dict[str, str]:
+        return headers("evt_1", "message.sent", body, at_s, secret, former)
+
+    with running(program, f"{new} {old}", free_port(), tmp_path / "receiver") as receiver:
+        refused = {
+            "nobody's": {}, "another secret's": signed(new_secret()), "another id": signed() | {"webhook-id": "evt_2"},
+            "an old one": signed(at_s=now_s - 400), "one from the future": signed(at_s=now_s + 400),
+            "an old one with another time": signed(at_s=now_s - 400) | {"webhook-timestamp": str(now_s)},
+            "no time": signed() | {"webhook-timestamp": "now"}, "a time beyond all": signed() | {"webhook-timestamp": "9" * 400},
+            "only the other header": {name: value for name, value in signed().items() if name.startswith("X-")},
+            "another version": signed() | {"webhook-signature": signed()["webhook-signature"].replace("v1,", "v2,")},
+        }
+        assert {what: receiver.answers(body, sent) for what, sent in refused.items()} == dict.fromkeys(refused, 401)
+        assert receiver.answers(body.replace(b"sent", b"lost"), signed()) == 401
+        assert receiver.answers(b"x" * 70_000, signed()) == 413
+        assert receiver.printed == []
+        assert receiver.answers(body, signed()) == 204
+        assert receiver.answers(body, signed(at_s=now_s - 1)) == 204
+        assert receiver.answers(body, signed(old)) == 204
+        assert receiver.answers(body, signed(new_secret(), former=old)) == 204
+        assert [line.split()[0] for line in receiver.printed] == ["message.sent", "repeated", "repeated", "repeated"]
+
+
+def test_the_short_checks_know_x_service_signature() -> None:
+    secret, body = new_secret(), '{"a": "€"}'.encode()
+    signature = headers("evt_1", "message.sent", body, 1, secret)["X-Service-Signature"]
+    cases = [(body, signature, secret), (body + b" ", signature, secret), (body, signature[:-1], secret), (body, "é" * 64, secret),
+             (body, signature, new_secret())]
+    there: dict[str, Any] = {}
+    exec(files(PAGE)["is_signed.py"], there)
+    assert [there["is_signed"](*case) for case in cases] == [True, False, False, False, False]
+    asked = json.dumps([[body.hex(), signature, secret] for body, signature, secret in cases])
+    ask = f"console.log(JSON.stringify({asked}.map(([body, ...more]) => isSigned(Buffer.from(body, 'hex'), ...more))))"
+    done = subprocess.run(["node", "-e", files(PAGE)["is_signed.js"] + ask], stdout=subprocess.PIPE, check=True, timeout=WITHIN_S)
+    assert json.loads(done.stdout) == [True, False, False, False, False]
+
+
+def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> None:
+    """Field by field, in their order, with values of the same form."""
+    examples = {example["event"]: example for example in map(json.loads, re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))}
+    db = Database(sqlite_url)
+    amina = open_account(db, credits=100, sender="DEMO")
+    endpoint(db, amina)
+    server = ServerProcess(sqlite_url, tmp_path / "data")
+    try:
+        server.wait_until_ready()
+        open_route(db)
+        send(server, issue_key(db, amina), sender="DEMO", message="Your order is on its way", recipients=["233201234567", "233201234000"],
+             reference="order-1001")
+        until(lambda: {event["event"] for event in events(db)} == set(HEARD), "one of each")
+        real = {event["event"]: event for event in events(db)}
+        assert {kind: _form(example) for kind, example in examples.items()} == {kind: _form(real[kind]) for kind in HEARD if kind != "message.sent"}
+    finally:
+        assert server.end() == 0
+        db.close()
+
+
+def _form(value: Any) -> Any:
+    """What stays of a value when its digits and ids are taken away: `evt_…`, times, and the types of numbers."""
+    if isinstance(value, dict):
+        return [(name, _form(inner)) for name, inner in value.items()]
+    if isinstance(value, str):
+        return re.sub(r"_[0-9a-z]{26}$|\d", "#", value)
+    return value if isinstance(value, bool) or value is None else type(value)

@@ -48,6 +48,8 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a doubt that nobody settled": (_update("queued", {"parts_accepted": 1}), "lost", "it is queued, and all of it is accepted"),
     "one that has failed by itself": (_update("sent", {"status": "failed", "error_code": "unknown", "failed_at_ms": 1}), "unexplained",
                                       "no receipt of the SMSC has said so"),
+    "one called undeliverable": (_update("sent", {"status": "failed", "error_code": "undeliverable", "failed_at_ms": 1}), "unexplained",
+                                 "no receipt of the SMSC has said so"),
     "one delivered by itself": (_update("sent", {"status": "delivered", "parts_delivered": 1, "delivered_at_ms": 1}), "unexplained",
                                 "the SMSC has not said so"),
     "one delivered in part": (sa.update(messages).where(messages.c.id == LONG).values(parts_delivered=5), "unexplained", "not all of its segments"),
@@ -85,14 +87,14 @@ def test_whatever_is_changed_in_the_database_is_found(lived: Lived, tmp_path: Pa
     assert found.figures[kind] >= sum(finding.kind == kind for finding in found.findings)
 
 
-def _decides(message: sa.ScalarSelect[Any], decision: str) -> sa.Insert:
+def _decides(message: sa.ScalarSelect[Any], decision: str, at_ms: int = 0) -> sa.Insert:
     return sa.insert(operator_decisions).values(id=NOWHERE, message_id=message, carrier_id=1, parts=1, decision=decision, decided_by="amina",
-                                                reason="asked the carrier", decided_at_ms=0)
+                                                reason="asked the carrier", decided_at_ms=at_ms)
 
 
 @pytest.mark.parametrize(("what", "message", "decision"), [
     ("one delivered by itself", _one("sent"), "delivered"),
-    ("one that has failed by itself", _one("sent"), "undeliverable"),
+    ("one called undeliverable", _one("sent"), "undeliverable"),
     ("one that nobody took", _one("failed", error_code="carrier_rejected"), "sent"),
 ])
 def test_what_the_operator_has_decided_is_explained_by_that(lived: Lived, tmp_path: Path, what: str, message: Any, decision: str) -> None:
@@ -103,11 +105,12 @@ def test_what_the_operator_has_decided_is_explained_by_that(lived: Lived, tmp_pa
 def test_what_the_operator_sends_again_is_sent_again(lived: Lived, tmp_path: Path) -> None:
     resent = next(row for row in rows(lived, messages.c.parts_resent == 1) if len(_places(lived, row)) == 2)
     place = _places(lived, resent)[-1]
-    again = {**lived.events[place], "session": 9, "message_id": "feed"}
+    again = {**lived.events[place], "session": 9, "message_id": "feed", "at_ms": lived.events[place]["at_ms"] + 1}
     events = [*lived.events[: place + 1], again, *lived.events[place + 1 :]]
     assert not audited(lived, tmp_path, events=events).is_clean
-    decision = _decides(sa.select(sa.literal(resent.id, messages.c.id.type)).scalar_subquery(), "resent")
-    assert audited(lived, tmp_path, events=events, change=decision).is_clean
+    its_id = sa.select(sa.literal(resent.id, messages.c.id.type)).scalar_subquery()
+    for at_ms, is_explained in ((again["at_ms"], True), (again["at_ms"] + 1, False)):  # said before it was sent, or after
+        assert audited(lived, tmp_path, events=events, change=_decides(its_id, "resent", at_ms)).is_clean == is_explained
 
 
 def _places(lived: Lived, row: Any) -> list[int]:
@@ -151,7 +154,9 @@ def test_the_command_proves_messages_beside_the_ledger(lived: Lived, tmp_path: P
     told = json.loads(said.stdout)
     assert told.items() >= {"proven": True, "wallets": 1, "messages": len(lived.accepted), "lost": 0, "unexplained": 0, "findings": []}.items()
     assert {"submitted", "repeated", "duplicates"} <= set(told)
+    assert told["promised"] == len(lived.accepted)
     assert run(lived, "--accepted", accepted).exit_code == 0
+    assert "promised" not in run(lived).stdout
     assert "messages" not in json.loads(run(lived, "--json").stdout)
 
 
@@ -178,11 +183,14 @@ def test_the_command_tells_which_message_and_why(lived: Lived, tmp_path: Path) -
 def test_the_command_names_a_file_that_it_cannot_use(lived: Lived, tmp_path: Path) -> None:
     log, accepted = written(lived.events, tmp_path / "smsc.jsonl"), tmp_path / "accepted.txt"
     accepted.write_text("msg_1\n")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
     for args, told in (
             (["--smsc-log", tmp_path / "none"], "none cannot be read: No such file or directory."),
             (["--smsc-log", accepted], "accepted.txt line 1: found no event (allowed: what `heliograph smsc --log` writes)."),
             (["--smsc-log", log, "--smsc-log", log], "is named twice"),
             (["--accepted", tmp_path / "none"], "none cannot be read: No such file or directory."),
+            (["--accepted", empty], "empty.txt is empty: found no id of a message (allowed: msg_…, one a line, at least one)."),
             (["--accepted", accepted], "accepted.txt line 1: found no id of a message (allowed: msg_…, one a line).")):
         said = run(lived, *args)
         assert said.exit_code == 2

@@ -91,7 +91,7 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     assert run("credits", "adjust", "--account", amina, "--credits", -100, "--reason", "twice", "--json").json["credits_after"] == 1400
     assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
     assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
-    assert run("ledger", "verify", "--json").json == {"proven": True, "wallets": 1, "ledger_entries": 6, "discrepancies": []}
+    assert run("ledger", "verify", "--json").json == {"proven": True, "wallets": 1, "ledger_entries": 6, "webhook_events": 0, "discrepancies": []}
 
 
 def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:

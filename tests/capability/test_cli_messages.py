@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import pytest
+import sqlalchemy as sa
 import uvloop
 
 from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
 from heliograph.messages import read, trace
+from heliograph.messages.tables import inflight
 from tests.capability.commands import Run
 from tests.capability.sending import House
 from tests.capability.test_decide import in_doubt, unanswered
@@ -19,6 +21,8 @@ from tests.factories import phones
 T = TypeVar("T")
 TEXT = "nobody's business"
 SETTLE = ("message", "settle", "--reason", "ticket 4711", "--by", "kofi", "--as")
+WHY = {"undeliverable": "The message could not be delivered to the handset. (UNDELIV)",
+       "canceled": "The message was canceled. (it was in doubt whether it was sent; the operator decided so)"}
 RESEND = ("message", "resend", "--reason", "ticket 4711", "--by", "kofi")
 
 
@@ -88,6 +92,25 @@ def test_what_is_in_doubt_is_listed_with_what_comes_next_and_without_its_text(ru
     assert printed.err == f"There may be more: --before {long}\n"
     assert [each["id"] for each in run("message", "list", "--in-doubt", "--before", long, "--json").json] == [one]
     assert [each["id"] for each in run("message", "list", "--json").json] == [sent, otp, long, one]
+
+
+def test_a_list_shows_one_moment_though_a_doubt_is_settled_while_it_is_read(run: Run, doubtful: list[str], beside: Beside) -> None:
+    settled: list[str] = []
+
+    def settle(_connection: object, _cursor: object, statement: str, *_others: object) -> None:
+        if not settled and "FROM inflight" in statement:
+            settled.append(statement)
+            with beside.house.db.write() as tx:
+                tx.execute(sa.delete(inflight).where(inflight.c.message_id == ids.raw_of_text("msg", doubtful[0])))
+
+    sa.event.listen(sa.Engine, "after_cursor_execute", settle)
+    try:
+        listed = run("message", "list", "--in-doubt", "--json").json
+    finally:
+        sa.event.remove(sa.Engine, "after_cursor_execute", settle)
+    assert settled
+    assert [(each["id"], each["segments_in_doubt"]) for each in listed] == [(doubtful[2], [1]), (doubtful[1], [2, 3]), (doubtful[0], [1])]
+    assert [each["id"] for each in run("message", "list", "--in-doubt", "--json").json] == [doubtful[2], doubtful[1]]
 
 
 @pytest.mark.parametrize(("options", "places"), [
@@ -160,6 +183,8 @@ def test_one_is_settled(run: Run, doubtful: list[str], as_: str, status: str, er
     assert run(*SETTLE, as_, doubtful[0], "--json").json == [
         {"id": doubtful[0], "status": status, "error": error, "credits_refunded": refunded, "refused": None}]
     assert run("ledger", "verify", "--json").json["proven"]
+    told = run("message", "show", doubtful[0], "--json").json["error"]
+    assert told == (None if error is None else {"code": error, "message": WHY[error]})
     again = run(*SETTLE, as_, doubtful[0])
     assert (again.status, again.out, again.err) == (1, "", f"heliograph: The message {doubtful[0]} is not in doubt: it is {status}.\n")
 
@@ -242,7 +267,7 @@ def test_receipts_without_a_message_are_listed_with_what_they_may_be(run: Run, d
     listed = run("receipt", "list", "--unmatched", "--carrier", "carrier", "--json").json
     assert sorted((each["state"] or "", each["recipient"], each["why"], each["may_be"]) for each in listed) == [
         ("", phones(1)[0], "it cannot be read", []),
-        ("DELIVRD", phones(1)[0], f"no message has its id; {doubtful[0]} may be meant", [doubtful[0]]),
+        ("DELIVRD", phones(1)[0], "no message has its id; 1 message in doubt may be meant", [doubtful[0]]),
         ("DELIVRD", phones(2)[1], "it has no id; no messages in doubt may be meant", []),
     ]
     assert run("receipt", "list", "--unmatched", "--carrier", "simulator", "--json").json == []
@@ -250,7 +275,10 @@ def test_receipts_without_a_message_are_listed_with_what_they_may_be(run: Run, d
     assert some.err == "There are more, older ones: --limit shows up to 1000, --carrier one carrier's.\n"
     assert len(some.out.splitlines()) == 3
     assert run("receipt", "list", "--unmatched", "--limit", 3).err == ""
-    assert "\u202e" not in run("receipt", "list", "--unmatched").out
+    printed = run("receipt", "list", "--unmatched").out
+    assert "\u202e" not in printed
+    assert re.split("  +", printed.splitlines()[0])[-1] == "MAY BE"
+    assert sorted(re.split("  +", line)[-1] for line in printed.splitlines() if "may be meant" in line) == ["-", doubtful[0]]
 
 
 def test_a_receipt_is_given_to_its_message(run: Run, doubtful: list[str]) -> None:

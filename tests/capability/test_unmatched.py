@@ -188,3 +188,37 @@ async def test_a_doubt_with_another_carrier_is_not_settled(house: House) -> None
     with pytest.raises(InvalidRequest, match="is not in doubt with second, nor sent: it is queued"):
         await match_to(house.db, CarrierFacts(other, "second"), "second/aa1", house.messages()[0].id, "kofi", clock.now_ms(), as_one=False)
     assert house.count(unmatched_receipts) + house.count(carrier_refs) == 1
+
+
+@awaited
+async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refused(house: House) -> None:
+    """Whether its answer told who took it, or the operator."""
+    link = await in_doubt(house)
+    await decided(house, Decision.SENT)
+    await house.send(PHONE, "another")
+    await link.turn.once()
+    link.answer(*link.open.values())
+    await link.turn.once()
+    other = open_carrier(house.db, "second", prefix=None)
+    await received(house.turn(carrier_id=other), "aa1")
+    for place in (0, 1):
+        with pytest.raises(InvalidRequest, match=r"The receipt second/aa1 is of second, but the message msg_\w+ waits for one of carrier\."):
+            await match_to(house.db, CarrierFacts(other, "second"), "second/aa1", house.messages()[place].id, "kofi", clock.now_ms(), as_one=False)
+    assert house.statuses() == ["sent", "sent"]
+    await received(link, "aa2")
+    await match(house, "carrier/aa2", 1)
+    assert house.statuses() == ["sent", "delivered"]
+
+
+@awaited
+async def test_of_a_message_that_two_carriers_have_a_receipt_is_of_its_carriers_part(house: House) -> None:
+    link = await in_doubt(house, text=THREE_SEGMENTS)
+    await decided(house, Decision.SENT)
+    other = open_carrier(house.db, "second", prefix=None)
+    with house.db.write() as tx:  # as after a fail-over: the first part is the second carrier's
+        tx.execute(sa.update(operator_decisions).values(parts=0b110))
+        tx.execute(sa.insert(carrier_refs).values(carrier_id=other, ref="bb1", message_id=house.messages()[0].id, parts=1,
+                                                  created_at_ms=clock.now_ms()))
+    await received(link, "aa1")
+    await match(house, "carrier/aa1")
+    assert house.messages()[0].parts_delivered == 0b010

@@ -64,6 +64,8 @@ def test_of_two_that_exclude_each_other_the_first_counts_and_the_script_comes_fi
     ("duplicate:1=1", "duplicate: '1' is no number"),
     ("contradict:LOST=1", "contradict: 'LOST' is none of DELIVRD"),
     ("malformed:odd=1", "malformed: 'odd' is none of length-0"),
+    ("throttle=0.5,throttle=0.5", "'throttle' is named twice"),
+    ("refuse=0.1,drop=0.1,refuse:0x45=0.2", "'refuse:0x45' is named twice"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_chance_is_told(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):

@@ -1,7 +1,6 @@
 """The SMSC of tests/wire/smsc (npm `smpp`, run by node) as the tests hold it: started once, told how to behave, asked what it heard."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +14,6 @@ from tests.services import node
 
 # Loopback without TLS; `verify=False` below only spares the reading of all the system's authorities at each call.
 FOLDER = Path(__file__).parent / "smsc"
-INSTALLED = FOLDER / "node_modules" / ".installed"  # `make test` makes it too
-LOCK = FOLDER / "package-lock.json"
 
 STANDARD_RECEIPT = {
     "text": "id:{id} sub:001 dlvrd:001 submit date:2601010930 done date:2601010931 stat:DELIVRD err:000 text:",
@@ -71,22 +68,10 @@ class Smsc:
             return log
 
 
-def ensure_node_modules() -> None:
-    """Installs what package-lock.json names, once. Raises when Node is missing or the installation fails: no wire test is ever skipped."""
-    if INSTALLED.exists() and INSTALLED.stat().st_mtime >= LOCK.stat().st_mtime:
-        return
-    if node.find_node() is None:
-        raise RuntimeError(node.ADVICE)
-    npm = shutil.which("npm")
-    assert npm is not None
-    subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd=FOLDER, check=True, stdin=subprocess.DEVNULL, timeout=300)
-    INSTALLED.touch()
-
-
 @contextmanager
 def running_smsc(*arguments: str) -> Iterator[Smsc]:
     """A server on free ports; it ends with this context, and with this process however that ends."""
-    ensure_node_modules()
+    node.ensure_modules(FOLDER)
     process = subprocess.Popen(["node", str(FOLDER / "server.js"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -111,7 +111,22 @@ def test_a_log_that_cannot_be_written_ends_it_with_one_line(tmp_path: Path) -> N
     assert (missing.returncode, missing.stderr) == (1, f"heliograph: {tmp_path}/no/log cannot be written: No such file or directory.\n")
 
 
+def test_two_do_not_write_into_one_log(tmp_path: Path) -> None:
+    with running(tmp_path) as smsc:
+        before = smsc.log.read_bytes()
+        second = subprocess.run([PROGRAM, "smsc", "--port", "0", "--log", smsc.log], capture_output=True, text=True, timeout=WITHIN_S, check=False)
+        assert (second.returncode, second.stdout) == (1, "")
+        assert second.stderr == f"heliograph: {smsc.log} is being written by another process. Name another file with --log.\n"
+        assert smsc.log.read_bytes() == before
+        with running(tmp_path, log="other.jsonl"), running(tmp_path, log=""):
+            smsc.process.kill()
+            smsc.process.wait(WITHIN_S)
+            with running(tmp_path) as successor:  # a killed one keeps nobody from going on with its log
+                assert len(successor.events("listening")) == 2
+
+
 @pytest.mark.parametrize(("options", "status", "said"), [
+    (("--chaos", "throttle=0.5", "--chaos", "drop=0.1,throttle=0.2"), 2, "Invalid value for --chaos: 'throttle' is named twice"),
     (("--chaos", "throttle=2"), 2, "Invalid value for --chaos: 'throttle=2' is not KIND=PROBABILITY"),
     (("--script", "{script}"), 2, "Invalid value for --script: line 2: 'nonsense' is not 'after N submits"),
     (("--script", "missing"), 2, "Invalid value for --script: missing cannot be read: No such file"),

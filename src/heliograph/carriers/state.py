@@ -38,6 +38,16 @@ def record_state(tx: Connection, epoch: int, carrier_id: int, state: LinkState, 
         sa.select(links.c.state, links.c.state_detail).where(links.c.carrier_id == carrier_id))]), now_ms)
 
 
+def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
+    """Of carriers that some processes are bound to and others are not: how many processes serve it, and the states of those others, as text."""
+    found: dict[int, list[_State]] = {}
+    for carrier_id, state, detail in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)):
+        found.setdefault(carrier_id, []).append(_State(state, detail))
+    unbound = {carrier_id: [f"{link.state}: {link.detail}" for link in of_carrier if link.state != LinkState.BOUND.value]
+               for carrier_id, of_carrier in found.items()}
+    return {carrier_id: (len(found[carrier_id]), others) for carrier_id, others in unbound.items() if 0 < len(others) < len(found[carrier_id])}
+
+
 def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
     """Of which carriers another state is stored than their links make: after a process has died, or two have recorded at once."""
     of_carrier: dict[int, list[_State]] = {}

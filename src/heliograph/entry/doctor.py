@@ -11,18 +11,36 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from heliograph.base import clock, migrate
+from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.leases import workers
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
-from heliograph.carriers import SIMULATOR_ID, Carrier, Link, LinkState, SmppLink, SmppSettings, all_carriers, all_routes, connection_settings
-from heliograph.entry.roles import CARRIER, SCHEDULER, SERVE, WORKER
+from heliograph.carriers import (
+    SIMULATOR_ID,
+    Carrier,
+    Link,
+    LinkState,
+    SmppLink,
+    SmppSettings,
+    all_carriers,
+    all_routes,
+    connection_settings,
+    unbound_links,
+)
+from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.tables import GONE
 
 CLOCK_MS_MAX: Final = 2_000  # apart from the database's: receipts and validity are told in it
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
 BIND_TIMEOUT_S: Final = 15.0
+FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
+DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
+ENDPOINTS_SHOWN_MAX: Final = 10
 
 Verdict = Literal["ok", "warning", "failure"]
 
@@ -80,10 +98,18 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
             found = f"{apart_ms} ms apart from the database's"
             yield Finding("clock", "ok", found) if apart_ms <= CLOCK_MS_MAX else Finding("clock", "failure", found, "synchronise both with NTP")
-            yield _processes(Counter(tx.execute(sa.select(workers.c.kind)).scalars()))
+        kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
+        if db.postgresql:
+            yield _processes(kinds)
         carriers = all_carriers(tx)
-        yield from _carriers(carriers, lambda carrier: connection_settings(tx, carrier, settings.secret_key))
+        yield from _carriers(carriers, unbound_links(tx), lambda carrier: connection_settings(tx, carrier, settings.secret_key))
         yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
+        now_ms = clock.now_ms()
+        there = endpoints.enabled(tx)
+        if there:
+            yield _deliveries(there, kinds)
+        yield from _endpoints(endpoints.troubled(tx, failing_before_ms=now_ms - FAILING_MS, disabled_after_ms=now_ms - DISABLED_MS,
+                                                 limit=ENDPOINTS_SHOWN_MAX))
 
 
 def _processes(kinds: Counter[str]) -> Finding:
@@ -97,7 +123,7 @@ def _processes(kinds: Counter[str]) -> Finding:
     return Finding("processes", "ok", found)
 
 
-def _carriers(carriers: list[Carrier], connect: Callable[[Carrier], object]) -> Iterator[Finding]:
+def _carriers(carriers: list[Carrier], unbound: dict[int, tuple[int, list[str]]], connect: Callable[[Carrier], object]) -> Iterator[Finding]:
     for carrier in carriers:
         check = f"carrier {carrier.name}"
         if carrier.type == "smpp":
@@ -106,7 +132,11 @@ def _carriers(carriers: list[Carrier], connect: Callable[[Carrier], object]) -> 
             except SecretUnreadable as error:
                 yield Finding(check, "failure", str(error), f"set it again: heliograph carrier set {carrier.name} --password-file FILE")
                 continue
-        if carrier.state == LinkState.BOUND.value:
+        if carrier.id in unbound:
+            count, others = unbound[carrier.id]
+            yield Finding(check, "warning", f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
+                          "see whether the carrier allows so many binds, and what that process logs; it leaves its part of the rate to the others")
+        elif carrier.state == LinkState.BOUND.value:
             yield Finding(check, "ok", "bound")
         else:
             detail = f": {carrier.state_detail}" if carrier.state_detail else ""
@@ -126,6 +156,27 @@ def _routes(carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...
             yield Finding(check, "warning", f"{names}: all of them drain", "set a carrier that takes messages")
         else:
             yield Finding(check, "ok", names)
+
+
+def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
+    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
+    if any(kinds[kind] for kind in DELIVERING):
+        return Finding("webhooks", "ok", found)
+    return Finding("webhooks", "warning", f"{found}, and no process that delivers to them", "start heliograph serve, or heliograph worker")
+
+
+def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
+    """Those that need somebody: events that they miss can be replayed for 30 days."""
+    for endpoint in troubled:
+        shown = endpoints.text_id(endpoint.id)
+        check = f"webhook {shown}"
+        if endpoint.disabled_at_ms is not None:
+            why = "it answered 410 Gone" if endpoint.disabled_reason == GONE else "it met nothing but failures for 5 days"
+            yield Finding(check, "warning", f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
+                          f"once it is there again: heliograph webhook enable {shown}, then heliograph webhook replay {shown} --since 7d")
+        else:
+            yield Finding(check, "warning", f"{endpoint.url}: nothing but failures since {rfc3339(endpoint.failing_since_ms or 0)}",
+                          f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled")
 
 
 class _Watch:

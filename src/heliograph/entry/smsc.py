@@ -36,6 +36,8 @@ def run(told: Run, say: Say) -> None:
     """Serves until SIGTERM or SIGINT. `say` gets the address first, then counts. Raises NotRun."""
     try:
         journal = Journal(told.log)
+    except BlockingIOError as error:
+        raise NotRun(f"{told.log} is being written by another process. Name another file with --log.") from error
     except OSError as error:
         raise NotRun(f"{told.log} cannot be written: {error.strerror}.") from error
     with journal:

@@ -30,7 +30,7 @@ T = TypeVar("T")
 SEGMENTS_MAX: Final = 500  # in doubt, decided about in one transaction: sends must not wait for it
 BY_MAX: Final = 64  # these two: as wide as their columns
 REASON_MAX: Final = 255
-BY_OPERATOR: Final = "(the operator decided so)"
+BY_OPERATOR: Final = "(it was in doubt whether it was sent; the operator decided so)"
 
 _LOCK_DOUBTS: Final = """
     SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type

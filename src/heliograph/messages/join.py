@@ -5,7 +5,6 @@ A submission is a message's if recipient and reference say so, and sender, text 
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
@@ -19,7 +18,8 @@ from heliograph.carriers.tables import carriers
 from heliograph.messages.smsc_log import STATE_BITS, SmscLog, Submit, plain
 from heliograph.messages.standing import Standing
 from heliograph.messages.states import DELIVERED, FAILED
-from heliograph.messages.tables import carrier_refs, operator_decisions, unmatched_receipts
+from heliograph.messages.tables import carrier_refs, unmatched_receipts
+from heliograph.messages.word import Word, words
 from heliograph.text import split_segments
 from heliograph.wallet import raw_id, streamed
 
@@ -54,7 +54,7 @@ class Join:
         self._simulators = {row[0] for row in tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator"))}
         self._simulated: dict[str, int] = {}  # segments that the simulator accepted, by message: they are in nobody's log
         self._parked = _parked(tx)
-        self._decided = _decided(tx)
+        self._words = words(tx)
         self.early = list(self._own(tx))
         self.figures = {"submitted": len(log.submits), "taken": sum(submit.is_taken for submit in log.submits), "repeated": 0, "duplicates": 0,
                         "receipts": sum(submit.acknowledged != 0 for submit in log.submits), "parked": len(self._parked)}
@@ -84,13 +84,10 @@ class Join:
             return  # it has never gone to an SMSC, or is so old that nothing is left of it to compare
         submits = self._claimed(message)
         simulated = self._simulated.get(message.id, 0) or (message.all_parts if message.carrier_id in self._simulators and not submits else 0)
-        decided = self._decided.get(message.id, [])
-        by_word = 0  # segments of which the operator has said what became of them: that needs no carrier to have said so
-        for _, parts in decided:
-            by_word |= parts
-        found = [*_accepted_parts(message, submits, simulated | by_word), *self._submissions(message, submits, by_word),
-                 *self._receipts(message, submits)]
-        found += [] if simulated or decided else _causes(message, submits)
+        word = self._words.get(message.id) or Word()
+        found = [*_accepted_parts(message, submits, simulated, word), *self._submissions(message, submits, word),
+                 *self._receipts(message, submits, word)]
+        found += [] if simulated else self._causes(message, submits, word)
         for kind, what in found:
             yield Finding(kind, message.text_id, what)
 
@@ -114,45 +111,88 @@ class Join:
                 own.append(submit)
         return own
 
-    def _submissions(self, message: Standing, submits: list[Submit], by_word: int) -> Iterator[tuple[str, str]]:
+    def _submissions(self, message: Standing, submits: list[Submit], word: Word) -> Iterator[tuple[str, str]]:
         """Each that was taken is known to us, or in doubt; each repetition has a reason."""
-        on_the_wire = by_word
+        on_the_wire = 0
         for segment in message.in_flight:
             on_the_wire |= segment.parts if segment.state != "claimed" else 0
         for submit in submits:
             unknown = _parts(message, submit) & ~message.parts_accepted & ~on_the_wire if submit.is_taken else 0
-            if unknown and submit.at_ms <= self._log.asked_ms and not _may_be_unknown(message, submit, unknown):
+            if unknown and submit.at_ms <= self._log.asked_ms and not (_may_be_unknown(message, submit, unknown) or word.explains_unknown(unknown)):
                 yield UNEXPLAINED, f"the SMSC has taken {_named(submit)} ({submit.where}), and it is neither accepted here nor in doubt"
         if len(submits) > 1:
             repeated: set[Submit] = set()
             for part in range(message.segments):
-                yield from self._repetitions(message, [submit for submit in submits if _parts(message, submit) >> part & 1], repeated)
+                of_part = [submit for submit in submits if _parts(message, submit) >> part & 1]
+                yield from self._repetitions(message, part, of_part, word.resent_ms(part), repeated)
+                self.figures["duplicates"] += max(0, sum(submit.is_taken for submit in of_part) - 1)
             self.figures["repeated"] += len(repeated)
 
-    def _repetitions(self, message: Standing, submits: list[Submit], repeated: set[Submit]) -> Iterator[tuple[str, str]]:
-        """Of one segment. Once it was taken it is sent again at most once, because nobody knew: that is marked here, and never an OTP. And as often
-        as the operator has said so."""
-        taken: list[Submit] = []
-        again_max = 1 + sum(decision == "resent" for decision, _ in self._decided.get(message.id, []))
+    def _repetitions(self, message: Standing, part: int, submits: list[Submit], resent_ms: list[int],
+                     repeated: set[Submit]) -> Iterator[tuple[str, str]]:
+        """Of one segment. What was taken is sent again because nobody knew: once by itself, and once each time that the operator has said so, after
+        which it is not sent again by itself. Both are marked, and neither ever happens to an OTP."""
+        may_by_itself, is_marked = True, bool(message.parts_resent >> part & 1) and message.type != "otp"
+        read_late: Submit | None = None
         for before, submit in zip([None, *submits], submits, strict=False):
-            if before is not None and submit not in repeated:
+            said = [at_ms for at_ms in resent_ms if at_ms <= submit.at_ms]
+            resent_ms = resent_ms[len(said) :]  # what was said several times before one submission: those between never came to the SMSC
+            if before is None:
+                read_late = submit if said else None  # or it is of before that, and was read when it was sent again already: on another connection
+            elif submit not in repeated:
                 repeated.add(submit)
-                is_marked = _parts(message, submit) & message.parts_resent and message.type != "otp" and len(taken) <= again_max
-                if before.is_taken and not (is_marked and (before.may_be_unheard or again_max > 1)) and submit.at_ms <= self._log.asked_ms:
+                by_itself = may_by_itself and before.may_be_unheard and not (before is read_late and before.connection is submit.connection)
+                if before.is_taken and not (is_marked and (said or by_itself)) and submit.at_ms <= self._log.asked_ms:
                     yield UNEXPLAINED, f"{_named(submit)} was sent again ({submit.where}), though the SMSC had taken it ({before.where})"
-            if submit.is_taken:
-                taken.append(submit)
-        self.figures["duplicates"] += max(0, len(taken) - 1)
+                may_by_itself &= not before.is_taken and not said
 
-    def _receipts(self, message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
+    def _receipts(self, message: Standing, submits: list[Submit], word: Word) -> Iterator[tuple[str, str]]:
         """What was acknowledged has had its effect, or waits for its message."""
         if message.status in (DELIVERED, FAILED):
             return  # the first final receipt counts, the others change nothing
+        spare = message.parts_delivered & word.matched  # segments that were given a receipt: it may be of another one of the message
+        for submit in submits:
+            spare &= ~_parts(message, submit) if submit.acknowledged & _DELIVRD else spare
         for submit in submits:
             failed = submit.acknowledged & ~_DELIVRD
             delivered = submit.acknowledged & _DELIVRD and _parts(message, submit) & ~message.parts_delivered
-            if (failed or delivered) and not _forms(submit.message_id or "") & self._parked:
+            if (failed or delivered) and not self._is_parked(submit):
+                if spare and not failed:
+                    spare &= spare - 1
+                    continue
                 yield LOST, f"the receipt of {_named(submit)} ({submit.where}) was acknowledged, and nothing is known of it"
+
+    def _is_parked(self, submit: Submit) -> bool:
+        return bool(_forms(submit.message_id or "") & self._parked)
+
+    def _causes(self, message: Standing, submits: list[Submit], word: Word) -> Iterator[tuple[str, str]]:
+        """What a terminal message came to is what the SMSC has said, or the operator."""
+        said = delivered = owned = 0
+        for submit in submits:
+            owned |= _parts(message, submit) if submit.owner == message.id else 0
+        for submit in submits:
+            parts = _parts(message, submit)
+            is_heard = submit.owner == message.id or not parts & owned or not self._is_parked(submit)  # of two tries the one that has counted
+            receipts = submit.receipts if is_heard else 0
+            said |= receipts
+            delivered |= parts if submit.is_taken and (receipts & _DELIVRD or not submit.wants_receipt) else 0
+        if message.status == DELIVERED and not said & _DELIVRD:
+            delivered = 0  # where one segment asks for a receipt, it decides for the others
+        said |= self._log.said_to(str(message.recipient)) if word.matched else 0
+        delivered |= word.delivered([(submit.at_ms, _parts(message, submit)) for submit in submits if submit.is_taken], bool(said & _DELIVRD),
+                                    message.segments)
+        if message.status == DELIVERED and (missing := message.all_parts & ~delivered):
+            yield UNEXPLAINED, f"it is delivered, and the SMSC has not said so of {_which(missing, message.segments)}"
+        if message.status != FAILED:
+            return
+        status = _STATUS.search(message.error_message or "")
+        if status and int(status[1], 16) not in {submit.status for submit in submits}:
+            yield UNEXPLAINED, f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so"
+        by = _FAILED_BY.get(message.error_code or "", 0)
+        by_receipt = message.error_code in ("undeliverable", "rejected") or (message.error_code in ("expired", "unknown")
+                                                                           and message.parts_accepted == message.all_parts)
+        if by_receipt and not said & by and not word.fails(message.error_code):
+            yield UNEXPLAINED, f"it has failed ({message.error_code}), and no receipt of the SMSC has said so"
 
 
 def _parked(tx: Connection) -> set[str]:
@@ -167,49 +207,18 @@ def _parked(tx: Connection) -> set[str]:
     return found
 
 
-def _decided(tx: Connection) -> dict[str, list[tuple[str, int]]]:
-    """What the operator has decided of messages that were in doubt, by their raw ids."""
-    columns = operator_decisions.c
-    found: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for message_id, decision, parts in streamed(tx, sa.select(raw_id(columns.message_id), columns.decision, columns.parts)):
-        found[message_id].append((decision, parts))
-    return found
-
-
-def _accepted_parts(message: Standing, submits: list[Submit], simulated: int) -> Iterator[tuple[str, str]]:
+def _accepted_parts(message: Standing, submits: list[Submit], simulated: int, word: Word) -> Iterator[tuple[str, str]]:
     """Every segment that counts as accepted was taken by the SMSC, under the id that we have."""
     taken = 0
     for submit in submits:
         if submit.is_taken:
             parts = _parts(message, submit)
             taken |= parts
-            if submit.owner is not None and not submit.owner_parts & parts:
+            if submit.owner is not None and not submit.owner_parts & parts and submit.owner_parts & ~word.matched:
                 yield UNEXPLAINED, f"its carrier's id {submit.message_id} is not that of the same part at the SMSC ({submit.where})"
-    missing = message.parts_accepted & ~taken & ~simulated
+    missing = message.parts_accepted & ~taken & ~simulated & ~word.accepted
     if missing:
         yield LOST, f"{_which(missing, message.segments)} counts as accepted, and the SMSC has not taken it"
-
-
-def _causes(message: Standing, submits: list[Submit]) -> Iterator[tuple[str, str]]:
-    """What a terminal message came to is what the SMSC has said."""
-    said = delivered = 0
-    for submit in submits:
-        said |= submit.receipts
-        delivered |= _parts(message, submit) if submit.is_taken and (submit.receipts & _DELIVRD or not submit.wants_receipt) else 0
-    if message.status == DELIVERED and not said & _DELIVRD:
-        delivered = 0  # where one segment asks for a receipt, it decides for the others
-    if message.status == DELIVERED and (missing := message.all_parts & ~delivered):
-        yield UNEXPLAINED, f"it is delivered, and the SMSC has not said so of {_which(missing, message.segments)}"
-    if message.status != FAILED:
-        return
-    status = _STATUS.search(message.error_message or "")
-    if status and int(status[1], 16) not in {submit.status for submit in submits}:
-        yield UNEXPLAINED, f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so"
-    by = _FAILED_BY.get(message.error_code or "", 0)
-    by_receipt = message.error_code in ("undeliverable", "rejected") or (message.error_code in ("expired", "unknown")
-                                                                       and message.parts_accepted == message.all_parts)
-    if by_receipt and not said & by:
-        yield UNEXPLAINED, f"it has failed ({message.error_code}), and no receipt of the SMSC has said so"
 
 
 def _may_be_unknown(message: Standing, submit: Submit, parts: int) -> bool:

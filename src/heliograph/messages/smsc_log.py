@@ -6,6 +6,7 @@ It reads JSON and nothing of the wire, and shares no code with what wrote the on
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -116,6 +117,17 @@ class SmscLog:
     def with_id(self, ref: str) -> list[Submit]:
         """Submissions that were given this id; several when two SMSCs happen to have used the same."""
         return self._by_id.get(plain(ref), [])
+
+    def said_to(self, recipient: str) -> int:
+        """STATE_BITS of all receipts to a handset, of whichever message."""
+        return self._said_to.get(recipient, 0)
+
+    @cached_property
+    def _said_to(self) -> dict[str, int]:
+        bits: defaultdict[str, int] = defaultdict(int)
+        for submit in self.submits:
+            bits[submit.recipient] |= submit.receipts
+        return bits
 
     def read(self, path: Path) -> None:
         """One file; the pieces of a log that was rotated come one after the other, oldest first. Raises OSError, NotALog."""

@@ -15,6 +15,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import ReceiptState, user_message_reference
 from heliograph.messages import decide, turn_sql
 from heliograph.messages.doubts import LAST_DIGITS, ON_THE_WIRE, OnTheWire, Parked, adopt, may_be
+from heliograph.messages.read import CLOCK_SLACK_MS
 from heliograph.messages.receipts import AUTO, CarrierFacts
 from heliograph.messages.settle import Changes, MessageRow, agrees, settle_receipt
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
@@ -30,6 +31,14 @@ _PARKED_REF: Final = """
 _PARKED_ROW: Final = """
     SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
     WHERE carrier_id = $1 AND id = $2"""
+_SENT_BY: Final = """
+    SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions WHERE message_id = m.id), 0) FROM messages m WHERE m.id = $1"""
+_HOLDERS: Final = """
+    SELECT held.carrier_id, c.name, held.parts FROM (
+        SELECT carrier_id, parts FROM carrier_refs WHERE message_id = $1 AND created_at_ms >= $2 AND created_at_ms <= $3
+        UNION ALL SELECT carrier_id, parts FROM operator_decisions
+        WHERE message_id = $1 AND decision IN ('sent', 'delivered', 'undeliverable', 'receipt')
+    ) held LEFT JOIN carriers c ON c.id = held.carrier_id"""
 
 
 class Unmatched(NamedTuple):
@@ -139,7 +148,12 @@ async def match_to(db: Database, carrier: CarrierFacts, receipt_id: str, message
             parts = segment.parts
             await adopt(tx, carrier, [(receipt, segment)], now_ms)
         else:
-            parts = _undelivered(receipt, row, as_one=as_one)
+            elsewhere, names = await _elsewhere(tx, row, carrier)
+            left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
+            if not left:
+                message = f"the message {ids.text_of_raw('msg', row.id)}"
+                raise InvalidRequest(f"The receipt {receipt_id} is of {carrier.name}, but {message} waits for one of {names}.")
+            parts = left if as_one else _undelivered(receipt, row, left)
             await _end_sent(tx, carrier, receipt, row, parts, now_ms)
         word = decide.signed(by, f"receipt {receipt_id} ({receipt.state})")
         await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, word, now_ms)
@@ -171,17 +185,32 @@ def _check(receipt: Parked, receipt_id: str, row: MessageRow, doubts: Sequence[O
         raise InvalidRequest(f"The receipt {receipt_id} says {receipt.state}, which changes nothing of a message that is sent.")
 
 
+async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
+    """Bits of a sent message's segments that only other carriers have, and their names. That is told by their ids of it, which are looked for by
+    their age, for there is no index of their messages; and by what was decided about it. What nobody is known to have may be anybody's."""
+    [(sent_ms, decided_ms)] = await tx.fetch(_SENT_BY, row.id)
+    span = (ids.made_at_ms(int(row.id, 16)) - CLOCK_SLACK_MS, max(sent_ms, decided_ms) + CLOCK_SLACK_MS)
+    own = others = 0
+    names = set()
+    for carrier_id, name, parts in await tx.fetch(_HOLDERS, row.id, *span):
+        if carrier_id == carrier.id:
+            own |= parts
+        else:
+            others |= parts
+            names.add(name or "a carrier that was removed")
+    return others & ~own, " and ".join(sorted(names))
+
+
 def _names(receipt: Parked, message_id: str, part: int) -> bool:
     """Whether it brings our reference of this segment back."""
     return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
 
 
-def _undelivered(receipt: Parked, row: MessageRow, *, as_one: bool) -> int:
-    """Bits of the segment of a sent message that a receipt is of: the one whose reference it brings back, else the first that has none yet."""
-    left = row.parts_accepted & ~row.parts_delivered
+def _undelivered(receipt: Parked, row: MessageRow, left: int) -> int:
+    """The bit of that one of the segments `left` that a receipt is of: the one whose reference it brings back, else the first."""
     numbers = [number for number in range(1, row.segments + 1) if left >> (number - 1) & 1]
     number = next((number for number in numbers if _names(receipt, row.id, number)), numbers[0])
-    return left if as_one else 1 << (number - 1)
+    return 1 << (number - 1)
 
 
 async def _end_sent(tx: HotTx, carrier: CarrierFacts, receipt: Parked, row: MessageRow, parts: int, now_ms: int) -> None:

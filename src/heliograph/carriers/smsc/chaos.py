@@ -136,13 +136,16 @@ def read_act(text: str) -> Act:
 
 
 def read_chances(text: str) -> list[Chance]:
-    """`throttle=0.5,refuse:0x0a=0.01`. Raises ValueError."""
-    chances = []
+    """`throttle=0.5,refuse:0x0a=0.01`. Raises ValueError; also for a fault that is named twice, for one probability would add to the other."""
+    chances: list[Chance] = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, number = item.partition("=")
         if not equals or not re.fullmatch(r"\d*\.?\d+", number.strip(), re.ASCII) or not 0 <= float(number) <= 1:
             raise ValueError(f"{item!r} is not KIND=PROBABILITY, with a probability from 0 to 1")
-        chances.append(Chance(float(number), read_act(name)))
+        act = read_act(name)
+        if any(act == chance.act for chance in chances):
+            raise ValueError(f"{name.strip()!r} is named twice (allowed: each KIND once, or with another ARGUMENT)")
+        chances.append(Chance(float(number), act))
     return chances
 
 

@@ -3,7 +3,9 @@
 It holds phone numbers in full, which nothing else of the service writes anywhere: it is the log of a test. Texts stand in it as hashes.
 """
 
+import fcntl
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -24,13 +26,19 @@ class Journal:
     Lines are written as a whole and appended, so a killed process loses those of one round of its event loop at most."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises OSError when the file cannot be opened for appending."""
+        """Raises OSError when the file cannot be opened for appending; BlockingIOError when another process writes to it."""
         self.counts: Counter[str] = Counter()
         self.failure: OSError | None = None  # the file could not be written; nothing more is
         self.on_failure: Callable[[], None] = lambda: None
         self.is_kept = path is not None
         self._file = -1 if path is None else os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._lines: list[bytes] = []
+        if path is not None and stat.S_ISREG(os.fstat(self._file).st_mode):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ids and sessions of two runs side by side would be taken for one's
+            except OSError:
+                os.close(self._file)
+                raise
 
     def count(self, kind: str) -> None:
         self.counts[kind] += 1

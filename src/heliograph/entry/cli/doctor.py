@@ -24,4 +24,5 @@ def _doctor(session: Session) -> None:
 
 
 command = Command("doctor", callback=_doctor, epilog=examples("doctor"),
-                  help="Check settings, disk, Redis, database, clock, carriers and routes; say what to do. Exit status 1 if something has failed.")
+                  help="Check settings, disk, Redis, database, clock, carriers, routes and webhooks; say what to do. "
+                       "Exit status 1 if something has failed.")

@@ -27,6 +27,7 @@ command = Noun("ledger", help="The ledger: every change of money and credits, in
               help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.")
 def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
     """Prove the ledger. Wallets are the sum of their entries, charges and refunds those of the messages, nothing is below zero.
+    Each state that a message came to is one webhook event, for each endpoint that was made a minute or longer before; none is made up.
 
     With one of the options it proves the messages too: each that was accepted is terminal, sent, or queued with a row that brings it on. With logs
     of SMSCs, for tests: what they took is what was sent, what they refused or left open was sent again at most, what they reported is known.
@@ -35,19 +36,21 @@ def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None)
     from heliograph.base import clock
     from heliograph.messages.audit import audit
     from heliograph.messages.verify import verify_charges
+    from heliograph.messages.verify_events import events_size, verify_events
     from heliograph.wallet import hold_still, size, verify
 
-    promised = _read_accepted(accepted)
+    promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()
     with session.read() as tx:
         hold_still(tx)
-        found = [*verify(tx), *verify_charges(tx)]
-        counts = size(tx)
+        found = [*verify(tx), *verify_charges(tx), *verify_events(tx, asked_ms)]
+        counts = size(tx) | {"webhook_events": events_size(tx)}
         told = _told(tx, found)
         log = _read_logs(smsc_logs, asked_ms)
         audited = audit(tx, log, promised) if smsc_logs or accepted else None
     proven = not found and (audited is None or audited.is_clean)
-    record: dict[str, object] = {"proven": proven, **counts, **(audited.figures if audited else {})}
+    record: dict[str, object] = {"proven": proven, **counts, **({"promised": len(promised)} if accepted else {}),
+                                 **(audited.figures if audited else {})}
     if session.as_json:
         record["discrepancies"] = [{"account_id": account_id, "what": what} for account_id, what in told]
         record |= {"findings": [finding._asdict() for finding in audited.findings]} if audited else {}
@@ -87,13 +90,11 @@ def _read_logs(paths: "Sequence[Path]", asked_ms: int) -> "SmscLog | None":
         raise click.BadParameter(f"{error}.", param_hint="--smsc-log") from error
 
 
-def _read_accepted(path: Path | None) -> set[str]:
-    """Raw ids."""
+def _read_accepted(path: Path) -> set[str]:
+    """Raw ids; a file without any proves nothing, and is more often one that nobody wrote."""
     from heliograph.base import ids
 
     promised: set[str] = set()
-    if path is None:
-        return promised
     try:
         with path.open(encoding="ascii", errors="replace") as file:
             for number, line in enumerate(file, 1):
@@ -103,6 +104,8 @@ def _read_accepted(path: Path | None) -> set[str]:
                 promised.add(raw)
     except OSError as error:
         raise click.BadParameter(f"{path} cannot be read: {error.strerror}.", param_hint="--accepted") from error
+    if not promised:
+        raise click.BadParameter(f"{path} is empty: found no id of a message (allowed: msg_…, one a line, at least one).", param_hint="--accepted")
     return promised
 
 

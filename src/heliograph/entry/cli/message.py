@@ -33,14 +33,16 @@ _DOUBTFUL_COLUMNS: Final = ("id", "carrier", "type", "recipient", "status", "seg
 @page_options
 def list_(session: Session, doubtful: bool, carrier: str | None, account: str | None, status: str | None, older_than: int | None, limit: int,
           before: str | None) -> None:
-    """List messages of all accounts, newest first."""
+    """List messages of all accounts, newest first, as they stand at one moment."""
     from heliograph.base.ids import text_of_raw
     from heliograph.messages import trace
     from heliograph.messages.read import LOOKED_AT_MAX
+    from heliograph.wallet import hold_still
 
     if older_than is not None and not doubtful:
         raise click.UsageError("--older-than is how long a message has been in doubt: say --in-doubt too.")
     with session.read() as tx:
+        hold_still(tx)
         wanted = _wanted(tx, carrier, account, older_than)._replace(status=status, before=trace.raw_of(before) if before is not None else None)
         found, go_on_at = (trace.in_doubt(tx, wanted, limit), None) if doubtful else trace.newest(tx, wanted, limit)
         records = _records(tx, found)
@@ -56,8 +58,10 @@ def show_(session: Session, message_id: str) -> None:
     from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.messages import trace
     from heliograph.messages.read import timeline
+    from heliograph.wallet import hold_still
 
     with session.read() as tx:
+        hold_still(tx)
         found = trace.one(tx, message_id)
         names = _carrier_names(tx)
         record = _records(tx, [found])[0]

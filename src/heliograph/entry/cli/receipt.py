@@ -21,7 +21,7 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
     from heliograph.messages.unmatched import CANDIDATES_MAX, text_id, why
 
     may_be = [text_of_raw("msg", message_id) for message_id in candidates]
-    meant = f"{may_be[0]} may be meant" if len(may_be) == 1 else f"{len(may_be) or 'no'} messages in doubt may be meant"
+    meant = f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
     return {
         "id": text_id(receipt, carrier), "carrier": carrier, "ref": receipt.printed, "state": receipt.state, "error": receipt.error,
         "recipient": None if receipt.recipient is None else str(receipt.recipient), "sender": receipt.sender,
@@ -38,16 +38,18 @@ def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) ->
     """List receipts that found no message, newest first: why, and which messages in doubt they may be of."""
     from heliograph.carriers import all_carriers, carrier_named
     from heliograph.messages import unmatched as receipts
+    from heliograph.wallet import hold_still
 
     if not unmatched:
         raise click.UsageError("Say --unmatched: receipts that found their message stand there, `heliograph message show`.")
     with session.read() as tx:
+        hold_still(tx)
         found = receipts.unmatched(tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1)
         shown = found[:limit]
         names = {each.id: each.name for each in all_carriers(tx)}
         records = [_record(receipt, names.get(receipt.carrier_id, f"removed ({receipt.carrier_id})"), candidates)
                    for receipt, candidates in zip(shown, receipts.candidates(tx, shown), strict=True)]
-    show_list(session, records, ("id", "state", "recipient", "received_at", "kept_until", "why"))
+    show_list(session, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be"))
     if len(found) > limit:
         click.echo(f"There are more, older ones: --limit shows up to {LISTED_MAX}, --carrier one carrier's.", err=True)
 
@@ -59,7 +61,7 @@ def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) ->
 def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
     """Say that a receipt is a certain message's: it settles what is in doubt of it, or says what became of it if it is sent.
 
-    A receipt that names another handset is refused. Works beside a running server."""
+    A receipt that names another handset is refused, and one of a carrier that has nothing of the message. Works beside a running server."""
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
     from heliograph.entry.running import facts_of

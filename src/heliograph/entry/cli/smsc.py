@@ -27,7 +27,7 @@ def _smsc(session: Session, host: str, port: int, system_id: str | None, passwor
     password = None if password_file is None else read_password(password_file, of="the clients")
     settings = SmscSettings(system_id=system_id, password=password, window=window, over_window=over_window, answer_delay_s=answer_delay_ms / 1_000,
                             receipt_delay_s=receipt_delay_ms / 1_000, id_format=id_format)
-    chances = [chance for text in chaos for chance in _read(read_chances, text, "--chaos")]
+    chances = _read(read_chances, ",".join(chaos), "--chaos")
     seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
     told = smsc.Run(host, port, settings, Chaos(chances, _rules(script), seed), seed, log, stats)
     try:

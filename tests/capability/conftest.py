@@ -1,5 +1,5 @@
 """`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one. `run`: the commands.
-`lived`: what an eventful hour has left behind, on each; who changes it takes the change back."""
+`lived`, `decided`: what an eventful hour, or an operator's decisions, have left behind, on each; who changes it takes the change back."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 from heliograph.base.db import Database
 from tests.capability.commands import Run, runner
+from tests.capability.decided import Decided, decide
 from tests.capability.lived import Lived, live
 from tests.capability.sending import House
 
@@ -38,4 +39,11 @@ def run(database_url: str, tmp_path: Path) -> Run:
 def lived(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     database = Database(new_database(request.param))
     yield live(database, tmp_path_factory.mktemp("lived"))
+    database.close()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def decided(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Decided]:
+    database = Database(new_database(request.param))
+    yield decide(database, tmp_path_factory.mktemp("decided"))
     database.close()

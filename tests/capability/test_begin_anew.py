@@ -1,36 +1,43 @@
 """A process that others have taken for dead begins anew, whatever it meets on the way, and keeps nobody else out."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from heliograph import messages
+from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.leases import Lease, workers
 from heliograph.base.settings import Settings
+from heliograph.carriers import remove_carrier
 from heliograph.entry import sending as sends
+from heliograph.entry.only_server import DATABASE_LOCK, AlreadyServed, DatabaseHeld
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
-from tests.factories import SECRET_KEY, awaited
+from tests.factories import SECRET_KEY, awaited, open_carrier
 
 WITHIN_S = 30.0
 
 
-async def begun(db: Database, kind: str = "worker") -> Sending:
+async def begun(db: Database, kind: str = "worker", carrier_id: int | None = None) -> Sending:
     cache = ConfigCache(db)
-    sending = Sending(db, cache, Settings(Path(), db.url, SECRET_KEY), FairQueue(), kind)
+    sending = Sending(db, cache, Settings(Path(), db.url, SECRET_KEY), FairQueue(), kind, carrier_id)
     await sending.hold()
     await cache.refresh()
     await sending.start()
+    polling = asyncio.create_task(cache.poll())
+    sending.keeping.add_done_callback(lambda _: polling.cancel())
     return sending
 
 
 async def ended(sending: Sending, db: Database) -> None:
     await sending.stop()
-    sending.release()
+    await sending.release()
     await db.close_hot()
     db.close()
 
@@ -49,6 +56,26 @@ async def until_another_epoch(db: Database, former: list[int]) -> None:
     async with asyncio.timeout(WITHIN_S):
         while not (now := epochs(db)) or now == former:
             await asyncio.sleep(0.05)
+
+
+@awaited
+async def test_a_process_whose_start_fails_is_gone_at_once(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the others leave its carrier to it until its beat has stood still for 30 s."""
+
+    async def fail(*_: object) -> int:
+        raise Unavailable("The connection is gone.")
+
+    monkeypatch.setattr(messages, "take_over", fail)
+    db = Database(postgresql_url)
+    sending = Sending(db, ConfigCache(db), Settings(Path(), db.url, SECRET_KEY), FairQueue(), "carrier", 1)
+    await sending.hold()
+    registered = epochs(db)
+    with pytest.raises(Unavailable):
+        await sending.start()
+    await sending.release()
+    assert (len(registered), epochs(db)) == (1, [])
+    await db.close_hot()
+    db.close()
 
 
 @awaited
@@ -85,3 +112,47 @@ async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(postgres
     await until_another_epoch(db, former)
     assert not sending.keeping.done()
     await ended(sending, db)
+
+
+@awaited
+async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(postgresql_url: str) -> None:
+    """It has the lock to itself then; the time limit of idle transactions ends that, and the others are there."""
+    db = Database(postgresql_url)
+    stopped, other = AdvisoryLock(postgresql_url, DATABASE_LOCK, shared=True), DatabaseHeld(db, shared=True)
+    assert await stopped.take()
+    assert await stopped.alone()
+    began_s = time.monotonic()
+    assert await other.take()
+    assert 2 < time.monotonic() - began_s < WITHIN_S
+    await other.let_others_in()
+    other.end()
+    db.close()
+
+
+@awaited
+async def test_a_server_keeps_others_out_and_says_so(postgresql_url: str) -> None:
+    db = Database(postgresql_url)
+    serving, other = DatabaseHeld(db, shared=False), DatabaseHeld(db, shared=True)
+    assert await serving.take()
+    lease = Lease(db, "serve")
+    await asyncio.to_thread(lease.begin)
+    with pytest.raises(AlreadyServed, match="heliograph serve"):
+        await other.take()
+    serving.end()
+    db.close()
+
+
+@awaited
+async def test_a_process_whose_carrier_is_removed_ends_and_says_so(postgresql_url: str) -> None:
+    db = Database(postgresql_url)
+    carrier_id = open_carrier(db, "short-lived", prefix=None)
+    sending = await begun(db, "carrier", carrier_id)
+    await asyncio.to_thread(db.transact, lambda tx: remove_carrier(tx, "short-lived", messages_waiting=0))
+    async with asyncio.timeout(WITHIN_S):
+        await asyncio.wait({sending.keeping})
+    with pytest.raises(NotFound, match="was removed"):
+        await ended(sending, db)
+    await sending.release()
+    assert epochs(db) == []
+    await db.close_hot()
+    db.close()

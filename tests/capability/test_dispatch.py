@@ -10,12 +10,14 @@ import sqlalchemy as sa
 
 from heliograph import carriers
 from heliograph.base import clock, config, migrate
+from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.entry import dispatch as dispatching
+from heliograph.entry import sweeps as sweeping
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.sweeps import Sweeps
 from heliograph.messages.sweep import RESEND_AFTER_MS
@@ -209,3 +211,24 @@ async def test_a_process_stops_in_time_though_its_database_is_away(private_postg
     await house.succeeded()
     assert house.count(inflight, inflight.c.state == "in_doubt") == 5
     await house.close()
+
+
+@awaited
+async def test_a_look_at_the_carriers_that_fails_ends_no_sweeping(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "SWEEP_S", 0.01)
+    sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, house.woken.append)
+    looks = 0
+
+    def look_in_vain() -> list[carriers.Carrier]:
+        nonlocal looks
+        looks += 1
+        raise Unavailable("The database is not reachable.")
+
+    monkeypatch.setattr(sweeps, "_carriers", look_in_vain)
+    running = asyncio.create_task(sweeps.run())
+    async with asyncio.timeout(5):
+        while looks < 3 and not running.done():
+            await asyncio.sleep(0.01)
+    assert not running.done()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

@@ -1,10 +1,18 @@
 """Processes show each other that they live; who does not is retired."""
 
+import asyncio
+
+import psycopg
 import pytest
 
 from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.base.leases import Lease, Retired
+from heliograph.base.errors import Unavailable
+from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.entry import api
+from heliograph.entry.roles import senders
+from tests.capability.sending import LossyDatabase
+from tests.factories import awaited
 
 
 def begun(db: Database, kind: str = "api") -> Lease:
@@ -77,6 +85,21 @@ def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
         server.look()
 
 
+def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> None:
+    first, second = begun(db, "worker"), begun(db, "worker")
+    for waived_by_first, waived_by_second, having in [({7}, set(), [second]), ({7}, {7, 8}, [first, second]), (set(), {7}, [first]),
+                                                      ({8}, set(), [first, second])]:
+        first.waived, second.waived = frozenset(waived_by_first), frozenset(waived_by_second)
+        first.look()
+        second.look()
+        first.look()
+        assert senders(first.peers, 7) == senders(second.peers, 7) == sorted(lease.epoch for lease in having)
+    first.waived = frozenset({7})
+    first.look()
+    first.begin()  # as a new process: it has not looked for the carrier yet
+    assert first.peers[first.epoch].waived == frozenset()
+
+
 def test_an_epoch_is_never_given_twice(db: Database) -> None:
     seen = set()
     for _ in range(5):
@@ -84,3 +107,39 @@ def test_an_epoch_is_never_given_twice(db: Database) -> None:
         seen.add(lease.epoch)
         lease.end()
     assert len(seen) == 5
+
+
+def test_a_registration_that_failed_leaves_no_row_behind(database_url: str) -> None:
+    """It would be taken for another process, which shares this one's carriers."""
+    db = LossyDatabase(database_url)
+    lease = begun(db, "worker")
+    for lost in (1, 2):
+        db.writes_lost = lost
+        for _ in range(lost):
+            with pytest.raises(Unavailable):
+                lease.begin()
+        lease.begin()
+        assert sorted(lease.peers) == [lease.epoch]
+    db.close()
+
+
+@awaited
+async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url: str) -> None:
+    """It was retired, and the table of the processes is locked for longer than a statement waits."""
+    db = Database(postgresql_url)
+    lease = begun(db)
+    told: list[int] = []
+    with psycopg.connect(postgresql_url) as other:
+        other.execute("DELETE FROM workers")
+        other.commit()
+        other.execute("LOCK TABLE workers IN SHARE MODE")
+        keeping = asyncio.create_task(api._keep(lease, told.append))
+        await asyncio.sleep(3 * LOOK_S)
+        other.rollback()
+        async with asyncio.timeout(10):
+            while not (rows := other.execute("SELECT epoch FROM workers").fetchall()):
+                await asyncio.sleep(0.1)
+                other.rollback()
+    assert (keeping.done(), rows) == (False, [(lease.epoch,)])
+    keeping.cancel()
+    db.close()

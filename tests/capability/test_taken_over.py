@@ -11,7 +11,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
-from heliograph.messages import take_over, turn_sql
+from heliograph.messages import claims, take_over, turn_sql
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import SUCCESSOR, House, ScriptedLink
 from tests.factories import awaited, phones
@@ -135,9 +135,9 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(house: Hou
 
 
 @awaited
-async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the other one's look at the message and its claim."""
-    house = House(postgresql_url)
+    house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
     throttled, *others = first.submitted
     first.answer(throttled, outcome=Outcome.THROTTLED)
@@ -162,4 +162,107 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     second.answer(*second.submitted)
     await second.turn.once()
     assert (house.count(inflight), house.statuses()) == (0, ["sent"])
-    await house.close()
+
+
+@awaited
+async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose turn ends parts of a message and then waits for the message, which the other one may hold while it claims: neither would go on."""
+    house = postgresql_house
+    first = await house.submitted(phones(1), TEN_SEGMENTS)
+    throttled, *others = first.submitted
+    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.turn.claiming = False
+    await first.turn.once()
+    clock.move(by_ms=1_000)
+    lease = Lease(house.db, "worker")
+    await asyncio.to_thread(lease.begin)
+    second = house.turn(worker=lease.epoch)
+    lock, has_ended_parts, has_claimed = turn_sql.lock_messages, asyncio.Event(), asyncio.Event()
+
+    async def lock_later(tx: HotTx, message_ids: set[str]) -> list[Any]:
+        monkeypatch.setattr(turn_sql, "lock_messages", lock)
+        has_ended_parts.set()
+        await has_claimed.wait()
+        return await lock(tx, message_ids)
+
+    monkeypatch.setattr(turn_sql, "lock_messages", lock_later)
+    first.answer(*others)
+    storing = asyncio.create_task(first.turn.once())
+    await has_ended_parts.wait()
+    try:
+        await second.turn.once()
+    finally:
+        has_claimed.set()
+        await storing
+    assert [submission.part for submission in second.submitted] == [throttled.part]
+    second.answer(*second.submitted)
+    await second.turn.once()
+    assert (house.count(inflight), house.statuses()) == (0, ["sent"])
+
+
+@awaited
+async def test_what_is_paid_back_is_not_sent_after_all(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The carrier refuses one part, whose process finds nothing of the message on the wire, just before another process's claim of the other part
+    is committed."""
+    house = postgresql_house
+    first = await house.submitted(phones(1), "x" * 300)
+    refused, throttled = first.submitted
+    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.turn.claiming = False
+    await first.turn.once()
+    clock.move(by_ms=1_000)
+    lease = Lease(house.db, "worker")
+    await asyncio.to_thread(lease.begin)
+    second, claim, storing = house.turn(worker=lease.epoch), claims.claim, list[asyncio.Task[float]]()
+
+    async def claim_and_lose_time(*args: Any) -> claims.Claim:
+        claimed = await claim(*args)
+        first.answer(refused, outcome=Outcome.REFUSED)
+        storing.append(asyncio.create_task(first.turn.once()))
+        await asyncio.wait(storing, timeout=0.3)
+        return claimed
+
+    monkeypatch.setattr(claims, "claim", claim_and_lose_time)
+    await second.turn.once()
+    await asyncio.gather(*storing)
+    second.answer(*second.submitted)
+    await second.turn.once()
+    [message] = house.messages()
+    assert (len(second.submitted), message.status, message.parts_accepted.bit_count() + message.refunded) == (1, "failed", 2)
+    house.assert_sound()
+
+
+@awaited
+async def test_a_message_that_somebody_settles_just_now_is_claimed_later(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = postgresql_house
+    first = await house.submitted(phones(1), "x" * 300)
+    accepted, throttled = first.submitted
+    first.answer(throttled, outcome=Outcome.THROTTLED)
+    first.turn.claiming = False
+    await first.turn.once()
+    clock.move(by_ms=1_000)
+    lease = Lease(house.db, "worker")
+    await asyncio.to_thread(lease.begin)
+    second = house.turn(worker=lease.epoch)
+    store, has_locked, may_go_on = turn_sql.store_messages, asyncio.Event(), asyncio.Event()
+
+    async def store_later(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:
+        monkeypatch.setattr(turn_sql, "store_messages", store)
+        has_locked.set()
+        await may_go_on.wait()
+        await store(tx, rows)
+
+    monkeypatch.setattr(turn_sql, "store_messages", store_later)
+    first.answer(accepted)
+    storing = asyncio.create_task(first.turn.once())
+    await has_locked.wait()
+    try:
+        await second.turn.once()
+        assert (second.submitted, house.count(queue)) == ([], 1)
+    finally:
+        may_go_on.set()
+        await storing
+    await second.turn.once()
+    second.answer(*second.submitted)
+    await second.turn.once()
+    assert (len(second.submitted), house.statuses()) == (1, ["sent"])

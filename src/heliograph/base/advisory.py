@@ -44,19 +44,28 @@ class AdvisoryLock:
         return taken
 
     async def alone(self) -> bool:
-        """Whether nobody shares it. If so, nobody else can until `together`. Raises Unavailable."""
-        return bool(await self._fetch("SELECT pg_try_advisory_lock($1)"))
+        """Whether nobody shares it. If so, nobody else can until `together`; a process that is stopped meanwhile loses the lock within seconds,
+        by the time limit of idle transactions. Raises Unavailable."""
+        await self._ask("BEGIN")
+        if await self._ask("SELECT pg_try_advisory_xact_lock($1)", self._number):
+            return True
+        await self.together()
+        return False
 
     async def together(self) -> None:
         """Lets others share it, after `alone`. Raises Unavailable."""
-        await self._fetch("SELECT pg_advisory_unlock($1)")
+        await self._ask("COMMIT")
 
-    async def _fetch(self, sql: str) -> object:
+    async def _ask(self, sql: str, *values: int) -> object:
         if self._connection is None or self._connection.is_closed():
             raise Unavailable("The connection that holds the lock is gone.")
         async with self._asking:
-            with reachable():
-                return await self._connection.fetchval(sql, self._number, timeout=ANSWER_WITHIN_S)
+            try:
+                with reachable():
+                    return await self._connection.fetchval(sql, *values, timeout=ANSWER_WITHIN_S)
+            except Unavailable:
+                self._connection.terminate()  # what it holds now, nobody knows
+                raise
 
     async def lost(self) -> None:
         """Returns when the connection that holds the lock is gone, or does not answer."""

@@ -31,6 +31,7 @@ workers = sa.Table(
     sa.Column("carrier_id", sa.SmallInteger, nullable=True, comment="the one that a process of the kind carrier serves"),
     sa.Column("started_at_ms", sa.BigInteger, nullable=False),
     sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("waived", sa.Text, nullable=False, server_default="", comment="comma-separated ids of carriers that it leaves its part of the rate of"),
     sqlite_autoincrement=True,
 )
 
@@ -46,6 +47,7 @@ class Peer(NamedTuple):
     carrier_id: int | None
     beat: int
     moved_s: float  # monotonic: when its beat was first seen to be this one
+    waived: frozenset[int]  # carriers of whose rate it takes no part now
 
 
 class Lease:
@@ -60,8 +62,11 @@ class Lease:
         self._looking: asyncio.Task[None] | None = None
         self._looking_as = 0
         self.epoch = 0
+        self._tried: set[int] = set()  # epochs of registrations whose end is not known: each may be a row of ours
         self.peers: dict[int, Peer] = {}  # by epoch, itself among them; a new dictionary at each look
         self.looked_s = float("-inf")  # monotonic
+        self.waived: frozenset[int] = frozenset()  # carriers of whose rate this process is to take no part: the next look tells the others
+        self._told_waived: frozenset[int] = frozenset()
 
     def begin(self, instead_of: Collection[str] = ()) -> None:
         """Registers this process, with a new epoch if it had one; all others of the kinds that it stands in for are retired. Raises Unavailable."""
@@ -71,9 +76,12 @@ class Lease:
     def _begin(self, instead_of: Collection[str]) -> None:
         began_s = clock.monotonic_s()
         with self._db.write() as tx:
-            tx.execute(workers.delete().where(workers.c.kind.in_(instead_of) | (workers.c.epoch == self.epoch)))
+            tx.execute(workers.delete().where(workers.c.kind.in_(instead_of) | workers.c.epoch.in_({self.epoch, *self._tried})))
             row = {"kind": self.kind, "carrier_id": self.carrier_id, "started_at_ms": clock.now_ms()}
-            self.epoch = int(tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one())
+            epoch = int(tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one())
+            self._tried.add(epoch)
+        self.epoch, self._tried = epoch, set()
+        self._told_waived = frozenset()  # a new row waives nothing
         self._beaten_s = began_s
         self._read()
 
@@ -98,7 +106,7 @@ class Lease:
             raise error
 
     def _look(self) -> None:
-        if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2:
+        if clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2 or self.waived != self._told_waived:
             self._beat()
         self._read()
         now_s = clock.monotonic_s()
@@ -121,22 +129,25 @@ class Lease:
 
     def _beat(self) -> None:
         began_s = clock.monotonic_s()  # a commit that takes long, or a process that is stopped meanwhile, must not count as a late beat
+        waived = self.waived
         with self._db.write() as tx:
-            beaten = tx.execute(workers.update().where(workers.c.epoch == self.epoch).values(beat=workers.c.beat + 1))
+            beaten = tx.execute(workers.update().where(workers.c.epoch == self.epoch)
+                                .values(beat=workers.c.beat + 1, waived=",".join(map(str, sorted(waived)))))
         if not beaten.rowcount:
             raise Retired
-        self._beaten_s = began_s
+        self._beaten_s, self._told_waived = began_s, waived
 
     def _read(self) -> None:
         began_s = clock.monotonic_s()
         with self._db.read() as tx:
-            rows = tx.execute(sa.select(workers.c.epoch, workers.c.kind, workers.c.carrier_id, workers.c.beat)).all()
+            rows = tx.execute(sa.select(workers.c.epoch, workers.c.kind, workers.c.carrier_id, workers.c.beat, workers.c.waived)).all()
         now_s = clock.monotonic_s()
         known = self.peers if now_s - self.looked_s < BLIND_S else {}
         peers = {}
-        for epoch, kind, carrier_id, beat in rows:
+        for epoch, kind, carrier_id, beat, waived in rows:
             before = known.get(epoch)
-            peers[epoch] = before if before is not None and before.beat == beat else Peer(kind, carrier_id, beat, now_s)
+            peers[epoch] = before if before is not None and before.beat == beat else Peer(
+                kind, carrier_id, beat, now_s, frozenset(map(int, waived.split(","))) if waived else frozenset())
         self.peers, self.looked_s = peers, began_s
         if self.epoch not in peers:
             raise Retired

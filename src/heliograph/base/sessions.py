@@ -69,7 +69,7 @@ def connect_sqlite(path: Path) -> sqlite3.Connection:
 
 def sqlite_engine(path: Path) -> sa.Engine:
     return sa.create_engine("sqlite://", creator=lambda: connect_sqlite(path), poolclass=sa.QueuePool, pool_size=SYNC_CONNECTIONS_MAX,
-                            max_overflow=0, pool_timeout=5)
+                            max_overflow=0, pool_timeout=5, hide_parameters=True)
 
 
 class _Impatient(psycopg.Connection[Any]):
@@ -99,6 +99,7 @@ def postgres_engine(url: str) -> sa.Engine:
     options = " ".join(f"-c {name}={value}" for name, value in _session_settings().items() if name != "application_name")
     engine = sa.create_engine(
         "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
     sa.event.listen(engine, "do_connect", lambda dialect, record, args, values: _Impatient.connect(*args, **values))
     sa.event.listen(engine, "checkin", _be_impatient)

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -78,6 +79,7 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 
 
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
+    asyncio.get_running_loop().set_exception_handler(logs.unexpected)
     db = Database(settings.database_url)
     lock, lease = AdvisoryLock(db.url, API_LOCK, shared=settings.redis_url is not None), Lease(db, KIND)
     teller = Teller(settings.redis_url) if settings.redis_url else None
@@ -87,7 +89,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         await asyncio.to_thread(lease.begin)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
-        keeping, holding = asyncio.create_task(_keep(lease, app)), asyncio.create_task(_hold(lock, settings))
+        keeping, holding = asyncio.create_task(_keep(lease, app.limiter.share_with)), asyncio.create_task(_hold(lock, settings))
         tune_collector()
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
@@ -158,15 +160,20 @@ def _obey(server: Server, signals: Connection) -> None:
     loop.add_signal_handler(signal.SIGTERM, server.leave)
 
 
-async def _keep(lease: Lease, app: App) -> None:
-    """Shows that this process lives, and tells its limiter how many do: they share what a key may use while Redis is away."""
+async def _shown(lease: Lease) -> None:
+    """A retired process holds no work here: it only begins anew."""
+    try:
+        await lease.looked()
+    except Retired:
+        await asyncio.to_thread(lease.begin)
+
+
+async def _keep(lease: Lease, tell: Callable[[int], None]) -> None:
+    """Shows that this process lives, and tells how many do: its limiter, for they share what a key may use while Redis is away."""
     while True:
-        app.limiter.share_with(lease.count(KIND))
+        tell(lease.count(KIND))
         await asyncio.sleep(LOOK_S)
         try:
-            await lease.looked()
-        except Retired:
-            with suppress(Unavailable):  # it holds no work: it only begins anew
-                await asyncio.to_thread(lease.begin)
+            await _shown(lease)
         except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
             log.warning("lease_not_kept", **told(error))

@@ -1,11 +1,18 @@
 """Logs: readable on a terminal, JSON otherwise. Never a text, a number in full, a key or a code."""
 
+import asyncio
 import logging
 import sys
+from typing import Any, Final
 
 import structlog
 
+from heliograph.base.faults import told
 from heliograph.base.settings import Settings
+
+_WHAT_MAX: Final = 200  # characters
+
+log = structlog.get_logger(__name__)
 
 
 def set_up(settings: Settings) -> None:
@@ -22,9 +29,27 @@ def set_up(settings: Settings) -> None:
                         logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.make_filtering_bound_logger(level))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()], processors=[
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.format_exc_info, final]))
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta, _tell_kind_and_place, final]))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     for noisy in ("uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "asyncio"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
+
+
+def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """An event loop's exception handler: the loop's own would print the texts of errors, with their statements."""
+    error = context.get("exception")
+    log.error("unexpected_error", what=str(context.get("message", ""))[:_WHAT_MAX], **(told(error) if error is not None else {}))
+
+
+def _tell_kind_and_place(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Of an error that a library logs, in place of its text and trace."""
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()
+    if isinstance(error, tuple):
+        error = error[1]
+    if isinstance(error, BaseException):
+        event.update(told(error))
+    return event

@@ -14,18 +14,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import sqlalchemy as sa
 import structlog
 
 from heliograph.base import migrate
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
+from heliograph.base.leases import workers
 from heliograph.base.settings import SettingError
+from heliograph.entry.roles import SERVE
 
 COLLECT_AFTER: Final = (10_000, 20, 50)  # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 LOCK_FILE: Final = "serve.lock"
 DATABASE_LOCK: Final = 0x48454C53
 TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a killed server is gone
+TRIES_WHILE_OTHERS_BEGIN: Final = 150  # who begins has the lock to itself for a moment, and for 5 s if it is stopped then (advisory.alone)
 RETRY_S: Final = 0.1
 
 log = structlog.get_logger(__name__)
@@ -64,16 +68,20 @@ class DatabaseHeld:
     async def take(self) -> bool:
         """Answers whether nobody else sends from this database; if so, nobody can until `let_others_in`.
 
-        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached; Unavailable when it went away meanwhile."""
+        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached; Unavailable when it went away meanwhile, or
+        when another process is long about beginning."""
         if self._lock is None:
             return True
         await asyncio.to_thread(self._reach)
-        for _ in range(TRIES):
+        for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
             if await self._is_held(self._lock):
                 return not self._shared or await self._lock.alone()
+            if number >= TRIES and not self._shared:
+                raise AlreadyServed("Another server or worker uses this database.")
+            if number % TRIES == 0 and await asyncio.to_thread(self._has_server):
+                raise AlreadyServed("A server (heliograph serve) has this database to itself.")
             await asyncio.sleep(RETRY_S)
-        raise AlreadyServed("A server (heliograph serve) has this database to itself." if self._shared
-                            else "Another server or worker uses this database.")
+        raise Unavailable("Another process that begins keeps this one out of the database.")
 
     async def let_others_in(self) -> None:
         """Those that share the database. Raises Unavailable."""
@@ -102,6 +110,10 @@ class DatabaseHeld:
     async def _is_held(self, lock: AdvisoryLock) -> bool:
         async with self._taking:
             return lock.held or await lock.take()
+
+    def _has_server(self) -> bool:
+        with self._db.read() as tx:
+            return tx.execute(sa.select(workers.c.epoch).where(workers.c.kind == SERVE).limit(1)).first() is not None
 
     def _reach(self) -> None:
         with self._db.engine.connect():

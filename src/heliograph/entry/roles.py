@@ -1,14 +1,16 @@
 """Which processes send, for which carriers, and which of them looks after what is everybody's: as their leases show it."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from heliograph.base.leases import Lease
+from heliograph.base.leases import Lease, Peer
 
 SERVE: Final = "serve"  # everything in one process, which has the database's queue to itself
 WORKER: Final = "worker"  # all carriers that have no process of their own, and what is everybody's while no scheduler lives
 CARRIER: Final = "carrier"  # one carrier
 SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
 SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
+DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
 
 
 def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
@@ -16,10 +18,11 @@ def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
     return frozenset(peer.carrier_id for peer in lease.peers.values() if peer.kind == CARRIER and peer.carrier_id is not None)
 
 
-def senders(lease: Lease, carrier_id: int) -> list[int]:
-    """The epochs of those who share a carrier, in one order for all of them."""
-    own = [epoch for epoch, peer in lease.peers.items() if peer.kind == CARRIER and peer.carrier_id == carrier_id]
-    return sorted(own or [epoch for epoch, peer in lease.peers.items() if peer.kind in (SERVE, WORKER)])
+def senders(peers: Mapping[int, Peer], carrier_id: int) -> list[int]:
+    """The epochs of those who share a carrier's rate, in one order for all of them. Who waives it has no part; if all do, each has."""
+    own = [epoch for epoch, peer in peers.items() if peer.kind == CARRIER and peer.carrier_id == carrier_id]
+    serving = sorted(own or [epoch for epoch, peer in peers.items() if peer.kind in (SERVE, WORKER)])
+    return [epoch for epoch in serving if carrier_id not in peers[epoch].waived] or serving
 
 
 def others_may_send(lease: Lease, carrier_id: int) -> bool:

@@ -1,9 +1,11 @@
 """How the processes that serve one carrier share its agreed rate, as they come and go: in no second they submit more than it, all together.
 
 Each takes its part of the whole by its place among them. A part that becomes smaller counts at once, a larger one only when all others must
-have heard of it, and what they sent before is a second old. Who has not seen the others for a while submits nothing.
+have heard of it, and what they sent before is a second old: so the least part of the last seconds counts. Who has not seen the others for a while
+submits nothing.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from math import floor
 from typing import Final
@@ -27,17 +29,16 @@ class Share:
 
     def __init__(self, tps: float, *, alone: bool) -> None:
         self._tps = tps
-        self._counts = tps if alone else 0.0
-        self._due = self._counts
-        self._due_from_s = 0.0
+        self._dues = deque([(float("-inf"), tps if alone else 0.0)])  # (since when, part) as they followed one another
 
     def now(self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float) -> float:
         """submit_sm a second that this process may send now. `senders`: who shares the carrier, `others`: whether anybody else may send to it;
         both as of `looked_s`. All times are of one monotonic clock."""
         sees = now_s - looked_s <= BLIND_S
         due = part_of(self._tps, senders.index(me), len(senders)) if sees and me in senders else 0.0
-        if due != self._due:
-            self._due, self._due_from_s = due, now_s + (JOINED_S if others else LEFT_S)
-        if due < self._counts or now_s >= self._due_from_s:
-            self._counts = due
-        return self._counts
+        if due != self._dues[-1][1]:
+            self._dues.append((now_s, due))
+        since_s = now_s - (JOINED_S if others else LEFT_S)
+        while len(self._dues) > 1 and self._dues[1][0] <= since_s:
+            self._dues.popleft()
+        return min(part for _, part in self._dues)

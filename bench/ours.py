@@ -70,33 +70,27 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
     """A queue of one-recipient sends made while the carrier is away, then let go: queued, sent, delivered by receipts. From the first submit_sm."""
     kind = databases.kind
     with set_up(conditions, databases) as place:
-        with serving(place) as server:
-            sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
-            warm = _warm(conditions, sends)
-            filled = load.run(sends, conditions.connections, conditions.fill_s)
+        answered, wrong = _fill(conditions, place)
         with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with serving(place) as server:
                 used = server.cpu_seconds()
                 done = _until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
-                errors = together(warm.errors, filled.errors, done.errors_of(warm.answered + filled.answered))
+                errors = together(wrong, done.errors_of(answered))
                 return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
 
 
 def drain_in_processes(conditions: Conditions, databases: Databases, processes: int) -> list[Reading]:
     """The same queue, let go to so many processes of the carrier's own, which do nothing else."""
     with set_up(conditions, databases) as place:
-        with serving(place) as server:
-            sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
-            warm = _warm(conditions, sends)
-            filled = load.run(sends, conditions.connections, conditions.fill_s)
+        answered, wrong = _fill(conditions, place)
         with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with sending(place, processes) as pids:
                 done = _until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": sum(map(cpu_seconds, pids)), **asdict(done)}
-                errors = together(warm.errors, filled.errors, done.errors_of(warm.answered + filled.answered))
+                errors = together(wrong, done.errors_of(answered))
                 return [Reading(f"ours.drain_{processes}.{databases.kind}", done.per_s, errors, detail)]
 
 
@@ -127,6 +121,15 @@ class Warm:
     answered: int
     errors: dict[str, int]
     first_s_answered: int
+
+
+def _fill(conditions: Conditions, place: Place) -> tuple[int, dict[str, int]]:
+    """A queue of one-recipient sends, made while the carrier is away: how many were answered, and what went wrong."""
+    with serving(place) as server:
+        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        warm = _warm(conditions, sends)
+        filled = load.run(sends, conditions.connections, conditions.fill_s)
+        return warm.answered + filled.answered, together(warm.errors, filled.errors)
 
 
 def _warm(conditions: Conditions, sends: traffic.Traffic) -> Warm:

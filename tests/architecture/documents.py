@@ -4,9 +4,11 @@ A document becomes one bash script in an empty directory, so a variable that one
 blocks are run as they are, `python` blocks by the project's Python. A comment on the line before a block changes that:
 
 - `<!-- not run: REASON -->`: it is left out;
-- `<!-- background -->`: it goes on running (a server); the next block waits until the address of the server answers /readyz.
+- `<!-- background -->`: it goes on running (a server); the next block waits until the address of the server answers /readyz;
+- `<!-- file: NAME -->`: it is no command, but a file that the reader saves: it is there before the first block is run. `js` blocks are files only.
 
-The documents say 127.0.0.1:8080, and port 2775 for SMPP, as a reader will see them; a run uses free ports in their place.
+The documents say 127.0.0.1:8080, port 2775 for SMPP, and port 3000 for a receiver of webhooks, as a reader will see them; a run uses free ports in
+their place.
 """
 
 import os
@@ -28,6 +30,7 @@ OUTPUT_TAIL_CHARACTERS = 4_000
 
 _BLOCK = re.compile(r"(?:^[ \t]*<!--(?P<comment>.*?)-->[ \t]*\n\s*?)?^(?P<indent>[ \t]*)```(?P<language>\w*).*\n(?P<code>(?:.*\n)*?)[ \t]*```[ \t]*$",
                     re.MULTILINE)
+_FILE = re.compile(r"file: (?P<name>[\w.-]+)")
 _PRELUDE = f"""\
 set -euo pipefail
 wait_until_ready() {{
@@ -53,6 +56,7 @@ class Ports(NamedTuple):
 
     http: int
     smpp: int
+    receiver: int
 
 
 class DocumentFailed(AssertionError):
@@ -60,16 +64,24 @@ class DocumentFailed(AssertionError):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a document that are to be run, and those that say why they are not."""
+    """The blocks of a document that are to be run or saved, and those that say why they are not."""
     for found in _BLOCK.finditer(text):
-        if found["language"] in ("sh", "bash", "python"):
+        if found["language"] in ("sh", "bash", "python", "js"):
             line = text.count("\n", 0, found.start("language")) + 1
             yield Block(line, found["language"], (found["comment"] or "").strip(), dedent(found["code"]))
 
 
+def files(document: Path) -> dict[str, str]:
+    """What a reader is to save: the contents by name."""
+    found = [(_FILE.fullmatch(block.comment), block.code) for block in blocks(document.read_text("utf-8"))]
+    return {match["name"]: code for match, code in found if match is not None}
+
+
 def run(document: Path, directory: Path) -> None:
     """Runs a document in that directory, which is empty. Raises DocumentFailed, with the line of the block that failed."""
-    ports = Ports(free_port(), free_port())
+    ports = Ports(free_port(), free_port(), free_port())
+    for name, code in files(document).items():
+        (directory / name).write_text(code, "utf-8")
     script = directory / ".document.sh"
     script.write_text(_script(document, ports), "utf-8")
     output = directory / ".output"
@@ -93,6 +105,10 @@ def _script(document: Path, ports: Ports) -> str:
     parts = [_PRELUDE]
     for block in blocks(document.read_text("utf-8")):
         place = f"{document.name}:{block.line}"
+        if _FILE.fullmatch(block.comment):
+            continue
+        if block.language == "js":
+            raise DocumentFailed(f"{place}: which file is it? <!-- file: NAME -->")
         if block.comment.startswith("not run"):
             if not re.fullmatch(r"not run: \S.*", block.comment):
                 raise DocumentFailed(f"{place}: why is it not run? <!-- not run: REASON -->")
@@ -109,6 +125,7 @@ def _at_ports(code: str, ports: Ports) -> str:
     """The same code with free ports where the document says 8080 or 2775, said or unsaid."""
     code = re.sub(r"\b(127\.0\.0\.1|localhost):8080\b", rf"\1:{ports.http}", code)
     code = re.sub(r"--port[ =]8080\b", f"--port {ports.http}", code)
+    code = re.sub(r"\b3000\b", str(ports.receiver), code)
     code = re.sub(r"--port[ =]2775\b", f"--port {ports.smpp}", code)
     code = re.sub(r"\bheliograph smsc\b(?!.*--port)", f"heliograph smsc --port {ports.smpp}", code)
     return re.sub(r"\bheliograph (serve|demo)\b(?!.*--port)", rf"heliograph \1 --port {ports.http}", code)

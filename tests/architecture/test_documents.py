@@ -60,3 +60,23 @@ def test_a_block_is_not_left_out_without_a_reason(tmp_path: Path) -> None:
     document = _document(tmp_path, "<!-- not run -->\n```sh\ntrue\n```\n")
     with pytest.raises(DocumentFailed, match=r"guide\.md:2: why is it not run\?"):
         run(document, tmp_path / "run")
+
+
+def test_a_file_that_the_reader_saves_is_there_before_the_first_block(tmp_path: Path) -> None:
+    document = _document(tmp_path, """
+```sh
+python hello.py > here
+```
+<!-- file: hello.py -->
+```python
+print("127.0.0.1:8080")
+```
+""")
+    run(document, tmp_path / "run")
+    assert (tmp_path / "run" / "here").read_text() == "127.0.0.1:8080\n"
+
+
+def test_a_program_of_another_language_is_a_file(tmp_path: Path) -> None:
+    document = _document(tmp_path, "```js\nlet a;\n```\n")
+    with pytest.raises(DocumentFailed, match=r"guide\.md:1: which file is it\?"):
+        run(document, tmp_path / "run")

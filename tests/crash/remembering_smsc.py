@@ -6,11 +6,12 @@ Its PDUs are read and written with struct alone, so that it shares no code with 
 import asyncio
 import itertools
 import struct
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
+
+from tests.loops import LoopThread
 
 HEADER: Final = struct.Struct(">IIII")
 SUBMIT_SM, DELIVER_SM, DELIVER_SM_RESP, ENQUIRE_LINK, UNBIND = 0x04, 0x05, 0x80000005, 0x15, 0x06
@@ -34,7 +35,7 @@ class Submit(NamedTuple):
 class RememberingSmsc:
     """`submits`: all that arrived, in order, over all connections. `keeps_back`: the receipts of numbers that end in 3, 6 or 9, until `let_go`."""
 
-    def __init__(self, *, keeps_back: bool) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, keeps_back: bool) -> None:
         self.port = 0
         self.submits: list[Submit] = []
         self.unacknowledged: dict[int, bytes] = {}  # receipts, by the number in their id
@@ -42,7 +43,7 @@ class RememberingSmsc:
         self.ids = itertools.count(0x10_0000)
         self.sessions: set[_Session] = set()
         self.kills = 0
-        self.loop = asyncio.new_event_loop()
+        self.loop = loop
 
     def count_kill(self) -> None:
         """When all that the killed client had written has arrived."""
@@ -62,6 +63,11 @@ class RememberingSmsc:
         for session in self.sessions:
             session.deliver_all(kept)
 
+    async def close(self, server: asyncio.Server) -> None:
+        server.close()
+        for session in list(self.sessions):
+            session.abort()
+
 
 class _Session(asyncio.Protocol):
     def __init__(self, smsc: RememberingSmsc) -> None:
@@ -78,6 +84,10 @@ class _Session(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._smsc.sessions.discard(self)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -141,16 +151,11 @@ class _Session(asyncio.Protocol):
 @contextmanager
 def remembering_smsc(*, keeps_back: bool = False) -> Iterator[RememberingSmsc]:
     """Runs in a thread of its own, so that it outlives every crash of the server."""
-    smsc = RememberingSmsc(keeps_back=keeps_back)
-    loop = smsc.loop
-    server = loop.run_until_complete(loop.create_server(lambda: _Session(smsc), "127.0.0.1", 0))
-    smsc.port = server.sockets[0].getsockname()[1]
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        yield smsc
-    finally:
-        loop.call_soon_threadsafe(server.close)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with LoopThread("smsc") as thread:
+        smsc = RememberingSmsc(thread.loop, keeps_back=keeps_back)
+        server = thread.run(thread.loop.create_server(lambda: _Session(smsc), "127.0.0.1", 0))
+        smsc.port = server.sockets[0].getsockname()[1]
+        try:
+            yield smsc
+        finally:
+            thread.run(smsc.close(server))

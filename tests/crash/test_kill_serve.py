@@ -22,7 +22,7 @@ from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.factories import issue_key, open_account, open_carrier
 
-ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "4"))
 WINDOW = 20
 SETTLED_WITHIN_S = 60.0
 RECEIPTS_COME_WITHIN_S = 3.0  # those that the carrier kept while the server was down settle the doubts about what it got
@@ -63,7 +63,7 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
             load.ask_again(server.address)
             _wait_until_settled(db, smsc)
             said = load.read_all(server.address)
-            load.repeat(server.address, chance.sample(sorted(load.accepted), 20))
+            load.repeat(server.address, chance.sample(sorted(load.accepted), min(20, len(load.accepted))))
         finally:
             assert server.end() == 0
         settled = check_after_kills(db, load.accepted, said, smsc.submits, doubts, aged, window=WINDOW)

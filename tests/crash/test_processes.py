@@ -130,15 +130,15 @@ def test_what_is_queued_leaves_at_once_though_another_process_sends_it(parts: Pa
     parts.send(0)
     parts.wait_until_delivered(1)
     seconds = []
-    for number in range(1, 21):
-        asked_s = time.monotonic()
-        message_id = parts.send(number)
-        while (answer := httpx.get(f"{parts.api.address}/api/v1/messages/{message_id}", headers={"Authorization": f"Bearer {parts.key}"})
-               ).json()["data"]["status"] == "queued":
-            assert time.monotonic() - asked_s < 5
-        assert answer.status_code == 200
-        seconds.append(time.monotonic() - asked_s)
-    assert sorted(seconds)[len(seconds) // 2] < 0.15  # not found by looking, which is every 250 ms
+    with httpx.Client(headers={"Authorization": f"Bearer {parts.key}"}) as client:
+        for number in range(1, 21):
+            message_id = parts.send(number)
+            accepted_s = time.monotonic()
+            while (answer := client.get(f"{parts.api.address}/api/v1/messages/{message_id}")).json()["data"]["status"] == "queued":
+                assert time.monotonic() - accepted_s < 5
+            assert answer.status_code == 200
+            seconds.append(time.monotonic() - accepted_s)
+    assert sorted(seconds)[len(seconds) // 2] < 0.1  # found by looking, every 250 ms, it would be 0.125
 
 
 def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path, new_database: Callable[[str], str]) -> None:
@@ -151,6 +151,7 @@ def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path,
             (["carrier", "run", "carrier"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
             (["scheduler"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
             (["carrier", "run", "none"], {}, "There is no carrier "),
+            (["carrier", "run", "carrier"], {"HELIOGRAPH_SECRET_KEY": "o" * 32}, "The stored SMPP password cannot be read"),
             (["serve"], {}, "Another server or worker uses this database.")):
         refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})
         assert refused.process.wait(30) == 1

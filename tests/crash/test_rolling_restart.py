@@ -25,7 +25,7 @@ from tests.factories import issue_key, open_account, open_carrier, open_route
 from tests.services import free_port
 from tests.services.haproxy import HAProxy
 
-ROUNDS = 2
+ROUNDS = 1
 GONE_WITHIN_S = 30.0
 NOTICED_WITHIN_S = 10.0
 WAITING = 100  # in a socket's queue

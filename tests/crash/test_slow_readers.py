@@ -37,7 +37,8 @@ def test_slow_reports_of_one_account_are_no_503_for_others(new_database: Callabl
                 others.append(_get(server, chidi, f"/messages/{message_id}").status_code)
                 others.append(_get(server, chidi, "/balance").status_code)
             statuses = {status for one in reading for status in one.result()}
-        assert (statuses, set(others)) == ({200, 404}, {200})
+        assert set(others) == {200}
+        assert {200, 404} <= statuses <= {200, 404, 503}  # a report that waited too long for the account's other ones is its own affair
         assert "database_unreachable" not in server.log
     finally:
         assert server.end() == 0

@@ -1,7 +1,7 @@
 """The fault matrix: each row is a test that does that very fault to real processes, and ends with the checker.
 
     make faults                                     all rows in their long forms, then the matrix; fails when a row has no result
-    make test                                       the same tests in their quick forms
+    make test                                       the same tests in their quick forms, on PostgreSQL alone where they are for both
     make test ARGS="tests/faults/test_reset.py"     one of them
 
 A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`), marked with its number:
@@ -26,6 +26,7 @@ A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`),
 | a disk that is full | `tests/services/disk.py: small_disk`, then `fill` and `make_room`; it needs root, and CI takes its lack for a failure |
 | what clients were answered, and when | `house.clients.replies`, `.accepted` |
 | what a carrier got | `carrier.submits()`, `.events(…)` |
+| receivers of webhooks that misbehave, and are mended | `receivers.py: hearing`, `FAULTS` |
 | doubts that are old | `house.age_doubts()` |
 | a shorter and a longer form | `matrix.quick_or_long(5, 60)`; `@pytest.mark.long` where there is no shorter one |
 | a carrier served by several processes | `house.run("carrier", "run", "carrier")`; see `test_several_processes.py` |

@@ -26,9 +26,9 @@ def new_house(new_database: Callable[[str], str], redis_url: str, tmp_path: Path
         house.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql"] if matrix.LONG else ["postgresql"])
 def house(request: pytest.FixtureRequest, new_house: Callable[[str], House]) -> House:
-    """The test runs on both: everything in one process on SQLite, and in several on PostgreSQL with Redis."""
+    """In its long form the test runs on both: everything in one process on SQLite, and in several on PostgreSQL with Redis."""
     return new_house(request.param)
 
 

@@ -59,7 +59,8 @@ class House:
         self._proxies: list[Proxy] = []
         self._data = directory / "data"
         self.balancer = ""  # the address of one that clients ask instead of the API itself
-        self.clients = Clients(lambda: self.balancer or self.api.address, issue_key(self.db, open_account(self.db, credits=CREDITS)))
+        self.account_id = open_account(self.db, credits=CREDITS)
+        self.clients = Clients(lambda: self.balancer or self.api.address, issue_key(self.db, self.account_id))
 
     # --- building it
 

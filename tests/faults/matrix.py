@@ -30,6 +30,7 @@ ROWS: Final = (
     Row(2, "worker killed before submitting", "picked up again within 45 s", "0", _SEVERAL),
     Row(3, "carrier process killed after submit, before its answer is stored", "in doubt, charged once", WINDOW),
     Row(4, "carrier process stopped 90 s, then continued", "others go on; its stale writes are refused", WINDOW, _SEVERAL),
+    Row("4a", "database silent, its connections open", "binds closed 20 s after the last beat; ends within 30 s", WINDOW, _SEVERAL),
     Row(5, "two carrier processes on one carrier", "each message once; together within the rate", "0", _SEVERAL),
     Row(6, "SIGTERM under load, rolling restart", "0 failed requests, window emptied, unbind sent", "0", _SEVERAL),
     Row(7, "PostgreSQL killed and restarted", "503 within 2 s, recovery within 10 s", WINDOW, _SEVERAL),
@@ -51,6 +52,8 @@ ROWS: Final = (
     Row(22, "part 2 of 3 fails", "failed, never delivered first", "0"),
     Row(23, "malformed PDUs: length 0, 15, 2^31; bad TLV; unknown command", "nack or close; memory flat; other binds unaffected", "0"),
     Row(24, "wrong password, already bound", "slow retry, visible to the operator", "0"),
+    Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
+    Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
 )
 
 
@@ -95,7 +98,7 @@ def missing(results: list[Result]) -> list[str]:
 
 def table(results: list[Result]) -> str:
     """All rows, also those without a result, as a table of Markdown."""
-    lines = ["| # | fault | on | messages | lost | repeated | allowed | recovered | how it was measured |", "|" + "---|" * 9]
+    lines = ["| # | fault | must hold | on | messages | lost | repeated | allowed | recovered | how it was measured |", "|" + "---|" * 10]
     for row in ROWS:
         for database in row.databases:
             of_row = [result for result in results if (result.row, result.database) == (row.number, database)]
@@ -111,4 +114,4 @@ def _line(row: Row, database: str, result: Result | None) -> str:
         recovered_s = seen["recovered_s"]
         said = [f"{seen['messages']:,}", str(seen["lost"]), str(seen["repeated"]), row.repeated,
                 "–" if recovered_s is None else f"{recovered_s:.1f} s", seen["how"]]
-    return f"| {row.number} | {row.fault} | {database} | " + " | ".join(said) + " |"
+    return f"| {row.number} | {row.fault} | {row.must_hold} | {database} | " + " | ".join(said) + " |"

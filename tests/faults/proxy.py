@@ -8,11 +8,14 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, Literal, Self, TypeVar
 
+from tests.loops import LoopThread
+
 Party = Literal["client", "server"]
 When = Callable[[bytes, bytes], bool]  # what was said just now, what the other one has said on this connection → whether it is lost
 
 COMMITTED: Final = b"C\0\0\0\x0bCOMMIT\0"  # how PostgreSQL answers COMMIT: CommandComplete (its protocol, "Message Formats")
 WITHIN_S: Final = 10.0
+_DIRECTIONS: Final[tuple[tuple[Party, Party], ...]] = (("client", "server"), ("server", "client"))
 _LOOK_BACK_OCTETS: Final = 65_536
 _AT_ONCE_OCTETS: Final = 65_536
 _CHUNKS_ON_THE_WAY_MAX: Final = 256
@@ -44,10 +47,9 @@ class Proxy:
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._target = (host, port)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._thread = LoopThread("proxy")
         self._server: asyncio.Server | None = None
-        self._connections: set[_Connection] = set()
+        self._connections: dict[_Connection, None] = {}  # oldest first
         self._connecting = 0
         self._swallows_new = False
         self._losses: list[Loss] = []
@@ -61,9 +63,9 @@ class Proxy:
 
     # --- the faults
 
-    def cut(self, *, reset: bool = True) -> int:
-        """Ends all connections: with RST, or with FIN. How many there were."""
-        return self._do(self._cut(reset))
+    def cut(self, *, reset: bool = True, oldest: int | None = None) -> int:
+        """Ends all connections, or so many: with RST, or with FIN. How many there were."""
+        return self._do(self._cut(reset, oldest))
 
     def refuse(self, *, reset: bool = True) -> int:
         """The server is down: connections end, and new ones are refused until `accept`."""
@@ -96,18 +98,16 @@ class Proxy:
     # --- its life
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._thread.__enter__()
         self._do(self._listen())
         return self
 
     def __exit__(self, *_: object) -> None:
         self._do(self._refuse(reset=True))
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._thread.__exit__()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WITHIN_S)
+        return self._thread.run(work, WITHIN_S)
 
     async def _listen(self) -> None:
         if self._server is None:
@@ -125,9 +125,9 @@ class Proxy:
         while self._connecting:
             await asyncio.sleep(0.001)
 
-    async def _cut(self, reset: bool) -> int:
+    async def _cut(self, reset: bool, oldest: int | None = None) -> int:
         await self._all_made()
-        connections = list(self._connections)
+        connections = list(self._connections)[:oldest]
         for connection in connections:
             connection.end(reset=reset)
         while any(connection in self._connections for connection in connections):
@@ -153,11 +153,11 @@ class Proxy:
         connection = _Connection(self, (client_reader, client_writer), (server_reader, server_writer))
         if self._swallows_new:
             connection.swallowed.update(("client", "server"))
-        self._connections.add(connection)
+        self._connections[connection] = None
         try:
             await connection.run()
         finally:
-            self._connections.discard(connection)
+            self._connections.pop(connection, None)
 
     def loss_of(self, said_by: Party, said: bytes, heard: bytes) -> Loss | None:
         """What is to be lost now, if anything."""
@@ -177,10 +177,10 @@ class _Connection:
         self.swallowed: set[Party] = set()
 
     async def run(self) -> None:
-        for said_by, to in (("client", "server"), ("server", "client")):
+        for said_by, to in _DIRECTIONS:
             on_the_way = asyncio.Queue[tuple[float, bytes]](_CHUNKS_ON_THE_WAY_MAX)
-            self._tasks += [asyncio.create_task(self._hear(said_by, to, on_the_way)),  # type: ignore[arg-type]
-                            asyncio.create_task(self._say(said_by, to, on_the_way))]  # type: ignore[arg-type]
+            self._tasks += [asyncio.create_task(self._hear(said_by, to, on_the_way)),
+                            asyncio.create_task(self._say(said_by, to, on_the_way))]
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.end(reset=bool(self.swallowed))
 

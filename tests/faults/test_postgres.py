@@ -56,7 +56,8 @@ def test_a_postgresql_that_dies_is_503_at_once_and_is_found_again(own_house: Hou
     slow = [reply for reply in clients.replies if reply.took_s > ANSWER_WITHIN_S]
     assert not slow, slow
     assert all(server.process.poll() is None for server in house.servers)
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"{how}ed under load; from its return until 20 were accepted, and 20 submitted")
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"{'killed' if how == 'kill' else 'stopped'} under load; from its "
+                "return until 20 were accepted, and 20 submitted")
 
 
 # --- 8

@@ -23,6 +23,7 @@ TEN_SEGMENTS = 1_500
 TAKEN_OVER_WITHIN_S = 45.0
 HELD_UP_AT_MOST_S = 5.0
 ENDED_WITHIN_S = 30.0
+WAIVED_WITHIN_S = 10.0 + 7.0 + 15.0  # not bound for so long, then until all have heard of it; and a busy machine
 SERVE_IT = ("carrier", "run", "carrier")
 CLAIMING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE SKIP%'"
 
@@ -180,6 +181,22 @@ def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(n
                 "one came and went; until the newcomer had its share")
 
 
+@pytest.mark.fault(5)
+@pytest.mark.long
+def test_a_process_that_cannot_bind_leaves_its_part_of_the_rate_to_the_one_that_can(new_house: Callable[..., House]) -> None:
+    """Of a rate of 1 a second one of two processes has all, the older one: here it is the one that the carrier does not let in again."""
+    house = new_house("postgresql")
+    carrier = house.carrier(window=WINDOW, tps=1, script="after 2 binds: already-bound for 1000")
+    house.start((("api",), ("scheduler",)))
+    serving(house, carrier, 2)
+    assert carrier.proxy.cut(oldest=1) == 1
+    carrier.wait_for("bind", 3)
+    house.clients.send(2)
+    recovered_s = house.until(lambda: len(carrier.submits()) == 2, "both messages, from the younger process", WAIVED_WITHIN_S)
+    house.holds(repeated_max=0, recovered_s=recovered_s, how="1 submit_sm/s agreed, and the older of two processes is not let in; until two messages "
+                "went out from the younger one")
+
+
 @pytest.mark.fault(6)
 def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(new_house: Callable[..., House]) -> None:
     house = new_house("postgresql")
@@ -256,3 +273,18 @@ def test_another_scheduler_takes_over(new_house: Callable[..., House], fault: in
     if fault == signal.SIGSTOP:
         first.process.send_signal(signal.SIGCONT)
     house.holds(repeated_max=0, recovered_s=recovered_s, how=f"the active scheduler gets {signal.Signals(fault).name}; until another one is active")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_changed_connection_keeps_the_rate(new_house: Callable[..., House], kind: str) -> None:
+    """A new link follows the old one, which may have used up the second's rate."""
+    house = new_house(kind)
+    carrier = house.carrier(tps=(tps := 40), window=50)
+    house.start((("serve",),))
+    house.clients.send(12 * tps)
+    for window in (51, 52):
+        carrier.wait_for("submit_sm", len(carrier.submits()) + tps)
+        house.command("carrier", "set", "carrier", "--window", str(window))
+    house.settle()
+    times_ms = sorted(event["at_ms"] for event in carrier.events("submit_sm"))
+    assert busiest(times_ms, 1_000) <= 1.25 * tps  # what arrives is bunched a little

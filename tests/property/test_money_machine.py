@@ -23,8 +23,9 @@ from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
 from tests.books import assert_books_agree
-from tests.capability.sending import WORKER, House, Row
+from tests.capability.sending import WORKER, House
 from tests.factories import phones
+from tests.property.situations import SITUATIONS, situation_of
 
 T = TypeVar("T")
 FIRST_CREDITS = 1_000
@@ -46,11 +47,13 @@ class Money(RuleBasedStateMachine):
         self.granted = FIRST_CREDITS
         self.charged = 0
         self.terminal: dict[str, str] = {}
+        self.parts_at_end: dict[str, int] = {}  # of each message that was seen to be over, bits: what was stored as taken then
         self.accepted_parts: dict[str, int] = defaultdict(int)  # of each message, bits: what the carrier has said it took
         self.taken_after_all: set[str] = set()  # messages of which a part was taken when they had failed already
         self.spent: set[tuple[str, int]] = set()  # segments that are on the wire, taken or refused
         self.doubts: Counter[tuple[str, int]] = Counter()  # how often a segment was in doubt, and no answer came later
         self.unanswered: list[Submission] = []  # their answers may come late
+        self.late: list[tuple[tuple[str, int], bool]] = []  # segments answered late, as no turn has stored yet; whether that ended a doubt
         self.unreceipted: list[tuple[str, str]] = []  # the carrier's ids and recipients of what it has taken and sent no receipt for
         self.money_minor = 0
         self.seen: set[str] = set()  # of SITUATIONS
@@ -141,6 +144,8 @@ class Money(RuleBasedStateMachine):
             self.run(self.link.turn.once())
         except Unavailable:
             assert fate
+        else:
+            self.late = []
         self.house.db.fates = []
         for submission in self.link.submitted[before:]:
             segment = (submission.message_id, submission.part)
@@ -165,8 +170,9 @@ class Money(RuleBasedStateMachine):
         submission = self.unanswered.pop()
         self.link.answer(submission, outcome=outcome, late=True)
         segment = (submission.message_id, submission.part)
-        if segment not in self.link.open:  # it was not sent once more meanwhile
-            self.doubts[segment] -= 1
+        is_in_doubt = segment not in self.link.open  # else it was sent once more meanwhile
+        self.doubts[segment] -= is_in_doubt
+        self.late.append((segment, is_in_doubt))
         if outcome is Outcome.ACCEPTED:
             self.note(submission, outcome)
 
@@ -188,10 +194,16 @@ class Money(RuleBasedStateMachine):
         self.unreceipted = []
         self.unanswered = []  # nobody hears the answers of connections that are gone
         with self.house.db.read() as tx:
-            on_the_wire = tx.execute(sa.select(inflight.c.message_id, inflight.c.part).where(inflight.c.state == "submitting")).all()
-        for segment in map(tuple, on_the_wire):  # as far as anybody can know; an answer that was not stored is forgotten
-            self.doubts[segment] += segment in self.spent
-            self.spent.discard(segment)
+            rows = tx.execute(sa.select(inflight.c.state, inflight.c.message_id, inflight.c.part)).all()
+        for state, *segment in rows:  # as far as anybody can know; an answer that was not stored is forgotten
+            place = (segment[0], segment[1])
+            if state == "submitting":
+                self.doubts[place] += place in self.spent
+                self.spent.discard(place)
+            elif state == "in_doubt" and (place, True) in self.late:
+                self.doubts[place] += 1
+                self.spent.discard(place)
+        self.late = []
         self.run(self.house.succeeded(self.worker))
         self.link = self.house.turn(window=5, worker=self.worker)
         self.link.refs = 1_000 * self.worker
@@ -213,6 +225,8 @@ class Money(RuleBasedStateMachine):
         for row in self.house.messages():
             if row.status in ("delivered", "failed"):
                 assert self.terminal.setdefault(row.id, f"{row.status}/{row.error_code}") == f"{row.status}/{row.error_code}"
+                if row.parts_accepted != self.parts_at_end.setdefault(row.id, row.parts_accepted):
+                    self.taken_after_all.add(row.id)  # an answer that was given before the end, and stored after it
             else:
                 assert row.id not in self.terminal
 
@@ -228,13 +242,16 @@ class Money(RuleBasedStateMachine):
         for _ in range(8):
             self.turn([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.UNANSWERED],
                       [ReceiptState.DELIVRD, ReceiptState.UNDELIV], "")
+            self.terminal_states_stick()
         self.send(3, 1, 60, "")
         self.house.db.fates = []
         self.run(self.link.close(0))
         self.run(self.link.turn.finish())
+        self.terminal_states_stick()
         self.move(2 * 86_400_000)
         for _ in range(5):
             self.sweep()
+            self.terminal_states_stick()
         assert self.house.count(queue) == self.house.count(inflight) == 0
         for row in self.house.messages():
             assert row.status != "queued"
@@ -246,29 +263,6 @@ class Money(RuleBasedStateMachine):
                 assert row.refunded == (not_taken if row.status == "failed" else 0), row
         self.the_ledger_proves_the_balance()
         self.seen |= {situation for row in self.house.messages() if (situation := situation_of(row)) is not None}
-
-
-def situation_of(row: Row) -> str | None:
-    """The way to its end that a message has gone, if it is one of SITUATIONS."""
-    taken = row.parts_accepted.bit_count()
-    if row.status == "delivered":
-        return "delivered"
-    if row.error_code == "carrier_rejected":
-        return "refused in part, that part paid back" if taken else "refused at submit, paid back"
-    if row.error_code in ("undeliverable", "rejected") and not row.refunded:
-        return "undeliverable, not paid back"
-    if row.error_code == "expired" and not taken:
-        return "expired in the queue, paid back"
-    if row.error_code == "unknown" and row.refunded:
-        return "in doubt to the end, paid back"
-    return None
-
-
-SITUATIONS = {
-    "delivered", "refused at submit, paid back", "refused in part, that part paid back", "undeliverable, not paid back",
-    "expired in the queue, paid back", "in doubt to the end, paid back", "a send refused for its price", "a correction refused",
-    "a correction upward", "a correction downward",
-}
 
 
 @pytest.fixture

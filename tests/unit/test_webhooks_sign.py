@@ -75,7 +75,7 @@ def test_a_new_secret_is_another_one_each_time_in_the_one_form() -> None:
     "", "whsec_", NEW.removeprefix("whsec_"), NEW.upper(), NEW[:-1], NEW + "\n", f"{NEW} ", NEW.replace("whsec_", "whsec-"),
     "whsec_" + "A" * 42 + "B=",  # the last character holds two bits that are not there
     "whsec_" + "A" * 43 + "A", "whsec_" + "-" * 43 + "=", "whsec_" + "Ａ" * 43 + "=",
-])  # fmt: skip
+], ids=lambda text: f"{len(text)} characters")  # fmt: skip
 def test_what_is_no_secret_signs_nothing_and_is_not_repeated(text: str) -> None:
     assert not is_secret(text)
     with pytest.raises(ValueError, match="no webhook secret") as refused:

@@ -40,6 +40,7 @@ class Sending:
         self._held = DatabaseHeld(db, shared=kind != SERVE)
         self._lease = Lease(db, kind, carrier_id)
         self._beside: list[asyncio.Task[None]] = []
+        self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
         self._dispatch: Dispatch | None = None
         self._deliveries: Deliveries | None = None
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
@@ -82,6 +83,7 @@ class Sending:
         self._held.end()
 
     def _may_claim(self, allowed: bool) -> None:
+        self._may_claim_now = allowed
         if self._dispatch is not None:
             self._dispatch.may_claim(allowed)
 
@@ -97,6 +99,7 @@ class Sending:
 
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
+        self._dispatch.may_claim(self._may_claim_now)
         await self._dispatch.start()
         if self._lease.kind in DELIVERING:
             self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings))

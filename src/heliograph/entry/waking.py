@@ -15,6 +15,7 @@ CHANNEL: Final = "heliograph:queued"
 TELL_EVERY_S: Final = 0.01  # at most: what is queued meanwhile is told together
 TIMEOUT_S: Final = 0.25
 LISTEN_AGAIN_S: Final = 1.0
+DIGITS_MAX: Final = 10  # of a carrier's id
 
 log = structlog.get_logger(__name__)
 
@@ -59,9 +60,14 @@ async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
             async with redis.pubsub(ignore_subscribe_messages=True) as told:
                 await told.subscribe(CHANNEL)
                 async for message in told.listen():
-                    wake({int(number) for number in message["data"].split()})
+                    wake(_carrier_ids(message["data"]))
         except (RedisError, OSError, TimeoutError) as error:
             log.warning("redis_away", error=type(error).__name__)
             await asyncio.sleep(LISTEN_AGAIN_S)
         finally:
             await redis.aclose()
+
+
+def _carrier_ids(told: bytes) -> set[int]:
+    """Those that are none are left out: whoever shares the Redis can publish whatever they like."""
+    return {int(word) for word in told.split() if word.isdigit() and len(word) <= DIGITS_MAX}

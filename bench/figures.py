@@ -23,7 +23,7 @@ class Aim:
         """Such as `>= 0.7 x Kannel`."""
         if self.of:
             return f">= {self.times:g} x Kannel"
-        return f">= {self.at_least:,.0f}" if self.at_least is not None else f"< {self.at_most:,g}"
+        return f">= {self.at_least:,g}" if self.at_least is not None else f"< {self.at_most:,g}"
 
     def met(self, value: float, medians: dict[str, float]) -> bool | None:
         """None when what it is compared with was not measured."""
@@ -59,6 +59,7 @@ LIMITS: Final = (
     Figure("limit.sqlite_commits", "SQLite, smallest transaction, one after another", "commits/s"),
     Figure("limit.smpp", "SMPP load client, one bind, window 100", "submit_sm/s"),
     Figure("limit.smpp_receipts", "SMPP load client, one bind, window 100, receipts", "receipts/s"),
+    Figure("limit.aiohttp", "bare aiohttp, one signed POST again and again, 64 side by side", "POSTs/s"),
     Figure("kannel.accept_queue", "Kannel, disk queue: accepted while its SMSC is away", "messages/s"),
     Figure("kannel.accept", "Kannel, disk queue: accepted while its SMSC takes them", "messages/s"),
     Figure("kannel.drain", "Kannel, disk queue: a full queue let go, receipts and callbacks", "messages/s"),
@@ -81,6 +82,8 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
     two = (Figure(f"ours.accept_two.{kind}", "one-recipient sends, 64 connections, two API processes", "messages/s", beside_accept),)
     carriers = [Figure(f"ours.drain_{count}.{kind}", f"the same by heliograph carrier run, {count} of them", "messages/s", beside_drain)
                 for count in CARRIER_PROCESSES]
+    hooks_aims = (Aim(at_least=3_000),) if on_postgresql else ()
+    two_workers = (Figure(f"ours.webhooks_two.{kind}", "the same for ten endpoints, by two heliograph worker", "deliveries/s", ("limit.aiohttp",)),)
     return (
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
         *(two if on_postgresql else ()),
@@ -89,6 +92,14 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
         *(carriers if on_postgresql else ()),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),
         Figure(f"ours.flow.{kind}", "accept and deliver at once: delivered", "messages/s", ("kannel.receipts",)),
+        Figure(f"ours.webhooks_1.{kind}", "webhooks that wait, delivered and recorded: one endpoint", "deliveries/s", ("limit.aiohttp",), hooks_aims),
+        Figure(f"ours.webhooks_10.{kind}", "the same for ten endpoints", "deliveries/s", ("limit.aiohttp",), hooks_aims),
+        *(two_workers if on_postgresql else ()),
+        Figure(f"ours.unheard.{kind}", "a full queue of one account's let go, no endpoint", "messages/s"),
+        Figure(f"ours.heard.{kind}", "the same with an endpoint that hears of sent and delivered", "messages/s"),
+        Figure(f"ours.heard_share.{kind}", "what an endpoint leaves of that speed", "of 1", aims=(Aim(at_least=0.6),)),
+        Figure(f"ours.heard_posts.{kind}", "POSTs while those are sent, and after", "POSTs/s", ("limit.aiohttp",)),
+        Figure(f"ours.first_post.{kind}", "idle, from sent to the POST that tells of it, median", "ms"),
         Figure(f"ours.cold.{kind}", "one-recipient sends in the first second after a start, all keys new", "messages/s"),
         Figure(f"ours.idle_p50.{kind}", "one send on an idle server, median", "ms"),
         Figure(f"ours.idle_p99.{kind}", "one send on an idle server, 99th percentile", "ms"),

@@ -20,6 +20,7 @@ BATCH_ROWS = 10_000
 READY_WITHIN_S = 15.0
 SMPP_WINDOW = 100
 GRACE_S = 15.0
+EVENT_OCTETS = 700  # as long as the event of a message
 
 # As wide as a message and indexed as one is, without what makes it ours.
 _TABLE = """
@@ -102,6 +103,14 @@ def smpp(conditions: Conditions) -> list[Reading]:
                 raise NotMeasured(f"the load client counted {seen} and the SMSC {counted}")
             readings.append(Reading(figure, seen["per_s"], together({"refused": int(seen["refused"])})))
     return readings
+
+
+def aiohttp(conditions: Conditions) -> list[Reading]:
+    """Bare aiohttp: one signed POST again and again, 64 side by side, to the receiver that ours goes to."""
+    with helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink:
+        settings = ["--port", sink["port"], "--seconds", conditions.limit_s, "--octets", EVENT_OCTETS]
+        seen = answers_of("bench.post_load", *map(str, settings), within_s=conditions.limit_s + GRACE_S)
+        return [Reading("limit.aiohttp", seen["ok"] / seen["seconds"], together({"other answers": int(seen["other"])}))]
 
 
 def _batch() -> tuple[str, str, list[str], list[int]]:

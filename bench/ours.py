@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from bench import load, setup, traffic
@@ -70,12 +71,12 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
     """A queue of one-recipient sends made while the carrier is away, then let go: queued, sent, delivered by receipts. From the first submit_sm."""
     kind = databases.kind
     with set_up(conditions, databases) as place:
-        answered, wrong = _fill(conditions, place)
+        answered, wrong = fill(conditions, place)
         with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with serving(place) as server:
                 used = server.cpu_seconds()
-                done = _until_delivered(place, smsc["control_port"])
+                done = until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
                 return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
@@ -84,11 +85,11 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
 def drain_in_processes(conditions: Conditions, databases: Databases, processes: int) -> list[Reading]:
     """The same queue, let go to so many processes of the carrier's own, which do nothing else."""
     with set_up(conditions, databases) as place:
-        answered, wrong = _fill(conditions, place)
+        answered, wrong = fill(conditions, place)
         with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with sending(place, processes) as pids:
-                done = _until_delivered(place, smsc["control_port"])
+                done = until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": sum(map(cpu_seconds, pids)), **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
                 return [Reading(f"ours.drain_{processes}.{databases.kind}", done.per_s, errors, detail)]
@@ -102,10 +103,10 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
         with serving(place) as server:
             sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
             warm = _warm(conditions, sends)
-            before = _until_delivered(place, smsc["control_port"])
+            before = until_delivered(place, smsc["control_port"])
             ask(smsc["control_port"], "/reset")
             seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
-            done = _until_delivered(place, smsc["control_port"], before.stored)
+            done = until_delivered(place, smsc["control_port"], before.stored)
             errors = together(seen.errors, warm.errors, before.errors_of(warm.answered), done.errors_of(seen.answered))
             return [
                 Reading(f"ours.flow_accept.{kind}", seen.per_s, seen.errors, detail),
@@ -123,10 +124,17 @@ class Warm:
     first_s_answered: int
 
 
-def _fill(conditions: Conditions, place: Place) -> tuple[int, dict[str, int]]:
-    """A queue of one-recipient sends, made while the carrier is away: how many were answered, and what went wrong."""
+def keys_of(place: Place, count: int) -> Path:
+    """A file of the first accounts' keys."""
+    path = place.data_dir / f"keys-{count}.txt"
+    path.write_text("".join(setup.keys_file(place).read_text().splitlines(keepends=True)[:count]))
+    return path
+
+
+def fill(conditions: Conditions, place: Place, keys: int | None = None) -> tuple[int, dict[str, int]]:
+    """A queue of one-recipient sends, made while the carrier is away, with all keys or the first few: how many were answered, what went wrong."""
     with serving(place) as server:
-        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
+        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place) if keys is None else keys_of(place, keys))
         warm = _warm(conditions, sends)
         filled = load.run(sends, conditions.connections, conditions.fill_s)
         return warm.answered + filled.answered, together(warm.errors, filled.errors)
@@ -167,7 +175,7 @@ class Done:
         return {"lost": lost, "not delivered": undelivered, "submitted twice": int(self.smsc["duplicates"])}
 
 
-def _until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
+def until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
     """Waits until every stored message is delivered, or the time is over; the first `before` of them were delivered already.
 
     Raises NotMeasured when nothing was delivered."""

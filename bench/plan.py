@@ -11,13 +11,13 @@ from functools import partial
 import psutil
 import psycopg
 
-from bench import kannel, limits, ours
+from bench import kannel, limits, ours, webhooks
 from bench.databases import Databases, PostgresDatabases
 from bench.figures import CARRIER_PROCESSES
 from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
-GROUPS = ("accept", "bulk", "drain", "start")
+GROUPS = ("accept", "bulk", "drain", "webhooks", "start")
 CASE_FAILS_WITH = (NotMeasured, OSError, subprocess.SubprocessError, http.client.HTTPException, psycopg.Error, sqlite3.Error)
 BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
 
@@ -84,6 +84,13 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
     if with_kannel:
         yield Case("drain", "Kannel: receipts", partial(kannel.receipts, conditions))
     yield from of_ours("drain", "accept and deliver", ours.flow)
+    yield Case("webhooks", "limit: bare aiohttp", partial(limits.aiohttp, conditions))
+    yield from of_ours("webhooks", "webhooks that wait", webhooks.waiting)
+    for kind in databases:
+        if isinstance(kind, PostgresDatabases):
+            yield Case("webhooks", "ours: webhooks that wait, two workers", partial(webhooks.waiting_two, conditions, kind))
+    yield from of_ours("webhooks", "drain, heard and unheard", webhooks.drain)
+    yield from of_ours("webhooks", "a first delivery", webhooks.first)
 
 
 def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None]) -> Results:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -75,10 +76,10 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
 
 
 @contextmanager
-def sending(place: Place, processes: int) -> Iterator[list[int]]:
-    """Runs so many `heliograph carrier run` for the place's carrier; their process ids."""
+def sending(place: Place, processes: int, *command: str) -> Iterator[list[int]]:
+    """Runs so many `heliograph carrier run` for the place's carrier, or of another command; their process ids."""
     with ExitStack() as running:
-        yield [running.enter_context(started([HELIOGRAPH, "carrier", "run", setup.CARRIER], place.data_dir / f"carrier-{number}.log",
+        yield [running.enter_context(started([HELIOGRAPH, *(command or ("carrier", "run", setup.CARRIER))], place.data_dir / f"sending-{number}.log",
                                              env=_environment(place))).pid for number in range(processes)]
 
 
@@ -89,18 +90,25 @@ def _environment(place: Place, redis_url: str = "") -> dict[str, str]:
         "DATABASE_URL": place.url if place.kind == "postgresql" else "",
         "REDIS_URL": redis_url,
         "HELIOGRAPH_DRAIN_S": "0",  # nobody asks for it any more when it is stopped
+        "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "true",
         "PYTHONDONTWRITEBYTECODE": "",  # an installed program starts from compiled code
     }
 
 
 def outcome(place: Place) -> Outcome:
     """Counts the messages of a place."""
+    stored, delivered, failed, last_delivered_at_ms = one_row(place, _OUTCOME)
+    return Outcome(stored, delivered, failed, (last_delivered_at_ms or 0) / 1_000)
+
+
+def one_row(place: Place, query: str) -> tuple[Any, ...]:
+    """What the database of a place says, asked from outside."""
+    row: tuple[Any, ...] | None
     if place.kind == "postgresql":
         with psycopg.connect(place.url) as postgres:
-            row = postgres.execute(_OUTCOME).fetchone()
+            row = postgres.execute(query.encode()).fetchone()
     else:
         with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as sqlite:
-            row = sqlite.execute(_OUTCOME).fetchone()
+            row = sqlite.execute(query).fetchone()
     assert row is not None
-    stored, delivered, failed, last_delivered_at_ms = row
-    return Outcome(stored, delivered, failed, (last_delivered_at_ms or 0) / 1_000)
+    return row

@@ -1,10 +1,13 @@
-"""An HTTP sink: answers every request 200 at once and counts them; where Kannel sends its delivery callbacks (`python -m bench.sink`).
+"""An HTTP sink: answers every request 200 at once and counts them; where Kannel sends its delivery callbacks, and we our webhooks.
 
-Prints one line of JSON with its two ports; the control port answers and clears the counters, as `bench.smsc`'s does.
+`python -m bench.sink`, with `--posts` for requests with a body. Prints one line of JSON with its two ports; the control port answers and clears the
+counters, as `bench.smsc`'s does.
 """
 
 import asyncio
 import json
+import re
+import sys
 import time
 from dataclasses import asdict, dataclass
 from typing import cast
@@ -15,6 +18,7 @@ from bench.control import serve_control
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nOK"
 HEAD_END = b"\r\n\r\n"
+LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -52,24 +56,40 @@ class Connection(asyncio.Protocol):
             self.buffer = data
             return
         self.buffer = data[end + len(HEAD_END) :]
-        requests = data.count(HEAD_END)
+        self.answer(data.count(HEAD_END))
+        if b"connection: close" in data[:end].lower():
+            self.transport.close()
+
+    def answer(self, requests: int) -> None:
         counters = self.sink.counters
         counters.requests += requests
         counters.last_at = time.time()
         counters.first_at = counters.first_at or counters.last_at
         self.transport.write(ANSWER * requests)
-        if b"connection: close" in data[:end].lower():
-            self.transport.close()
 
 
-async def run() -> None:
+class PostConnection(Connection):
+    """One keep-alive connection of requests with a Content-Length, the next one only after the answer to the last."""
+
+    def data_received(self, data: bytes) -> None:
+        data = self.buffer = self.buffer + data
+        end = data.find(HEAD_END)
+        if end < 0:
+            return
+        length = int(LENGTH.search(data, 0, end + 2)[1])  # type: ignore[index]
+        if len(data) >= end + len(HEAD_END) + length:
+            self.buffer = b""
+            self.answer(1)
+
+
+async def run(connection: type[Connection]) -> None:
     """Serves until it is killed."""
     sink = Sink()
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(sink), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(lambda: connection(sink), "127.0.0.1", 0)
     control_port = await serve_control(lambda: asdict(sink.counters), sink.reset)
     print(json.dumps({"port": server.sockets[0].getsockname()[1], "control_port": control_port}), flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    uvloop.run(run())
+    uvloop.run(run(PostConnection if "--posts" in sys.argv else Connection))

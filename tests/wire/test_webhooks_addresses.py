@@ -88,8 +88,8 @@ async def test_of_a_names_many_addresses_four_are_tried() -> None:
         port = closed.getsockname()[1]
         async with name_server(lambda _: [f"127.9.9.{number}" for number in range(1, 100)]) as names, posting(look_up=names.look_up) as poster:
             outcome = await poster.post(f"https://hooks.example.com:{port}/", SIGNED, BODY)
-            connector = poster._session.connector
-            tried.update(found["host"] for found in connector._cached_hosts.next_addrs(("hooks.example.com", port)))  # type: ignore[union-attr]
+            connector = poster._connector
+            tried.update(found["host"] for found in connector._cached_hosts.next_addrs(("hooks.example.com", port)))
     assert reasons([outcome]) == ["connect"]
     assert tried == {f"127.9.9.{number}" for number in range(1, 5)}
 

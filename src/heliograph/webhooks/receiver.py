@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WINDOW_FIRST: Final = 8  # POSTs side by side to an endpoint that nothing is known of
 WINDOW_MAX: Final = 64
 WINDOW_MIN: Final = 2  # to one that answers nothing: each of its POSTs keeps a connection for 15 s
-AHEAD: Final = 4  # times the window: so many events are read ahead of their POSTs, of 20 kB each at most
+AHEAD: Final = 8  # times the window: so many events are read ahead of their POSTs, of 20 kB each at most
 _DECRYPTED: Final = 10_000
 
 log = structlog.get_logger(__name__)

@@ -23,6 +23,7 @@ FAILING_MAX_MS: Final = 5 * 86_400_000  # nothing but failures for so long disab
 STATUS_GONE: Final = 410
 BATCH_MAX: Final = 1_000  # outcomes in one transaction
 UNSTORED_MAX: Final = 10_000  # outcomes in memory; past it nothing more is posted
+EVERY_S: Final = 0.05  # one transaction in so long while outcomes keep coming, unless there are BATCH_MAX: it costs as much for ten as for one
 AGAIN_S: Final = 0.25
 
 log = structlog.get_logger(__name__)
@@ -90,8 +91,11 @@ class Recorder:
                     continue
                 del self._tried[: len(batch)]
                 self.failing_since |= failing
-                metrics.transaction("webhooks", len(batch), clock.monotonic_s() - started_s)
+                took_s = clock.monotonic_s() - started_s
+                metrics.transaction("webhooks", len(batch), took_s)
                 stored(batch)
+                if len(self._tried) < BATCH_MAX:
+                    await asyncio.sleep(max(0.0, EVERY_S - took_s))
             self._stored_all.set()
 
     async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:

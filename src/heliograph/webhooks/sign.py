@@ -31,24 +31,30 @@ def headers(event_id: str, kind: str, body: bytes, timestamp_s: int, secret: str
     X-Service-Signature has room for one signature, so the former secret still makes it; Standard Webhooks 1.0 lists one of each."""
     text, key = _keys(secret)
     signed = b"%b.%d.%b" % (event_id.encode(), timestamp_s, body)
-    signature = "v1," + b64encode(hmac.digest(key, signed, "sha256")).decode()
+    signature = "v1," + b64encode(_mac(key, signed)).decode()
     if former is not None:
         text, key = _keys(former)
-        signature += " v1," + b64encode(hmac.digest(key, signed, "sha256")).decode()
+        signature += " v1," + b64encode(_mac(key, signed)).decode()
     return {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
         "X-Service-Event": kind,
-        "X-Service-Signature": hmac.digest(text, body, "sha256").hex(),
+        "X-Service-Signature": _mac(text, body).hex(),
         "webhook-id": event_id,
         "webhook-timestamp": str(timestamp_s),
         "webhook-signature": signature,
     }
 
 
+def _mac(key: hmac.HMAC, signed: bytes) -> bytes:
+    of_this = key.copy()  # half the time of beginning with the key anew
+    of_this.update(signed)
+    return of_this.digest()
+
+
 @lru_cache(_KEYS_KEPT)
-def _keys(secret: str) -> tuple[bytes, bytes]:
-    """Of X-Service-Signature: the secret as it is shown; of Standard Webhooks: what is encoded in it. Raises ValueError, without the secret."""
+def _keys(secret: str) -> tuple[hmac.HMAC, hmac.HMAC]:
+    """Of X-Service-Signature: of the secret as it is shown; of Standard Webhooks: of what is encoded in it. Raises ValueError, without the secret."""
     if not is_secret(secret):
         raise ValueError(f"no webhook secret: {PREFIX} and the base64 of {SECRET_BYTES} bytes")
-    return secret.encode(), b64decode(secret.removeprefix(PREFIX))
+    return hmac.new(secret.encode(), digestmod="sha256"), hmac.new(b64decode(secret.removeprefix(PREFIX)), digestmod="sha256")

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import pytest
 import sqlalchemy as sa
 from standardwebhooks.webhooks import Webhook
 
@@ -94,6 +95,16 @@ async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House)
 
 
 @awaited
+async def test_what_this_process_committed_does_not_wait_until_the_queue_is_looked_at(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.webhooks.deliver.POLL_S", 3_600.0)
+    async with receiving(says(OK)) as receiver, delivering(house):
+        endpoint(house.db, house.amina, receiver.url())
+        for number in range(1, 4):
+            await happened(house)
+            await until(lambda number=number: len(receiver.bodies) == number)  # type: ignore[misc]
+
+
+@awaited
 async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_replayed(house: House) -> None:
     async with receiving(in_turn(*[says(BROKEN)] * 5, says(OK))) as receiver, delivering(house):
         made, _ = endpoint(house.db, house.amina, receiver.url())
@@ -152,17 +163,19 @@ def disabled_reason(house: House) -> str | None:
 
 @awaited
 async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> None:
-    async with receiving(hangs) as dead, receiving(says(OK)) as alive, delivering(house):
+    async with receiving(hangs) as dead, receiving(says(OK)) as alive:
         endpoint(house.db, house.amina, dead.url(), ["message.sent"])
         for _ in range(10):
-            await happened(house, 1_000)
-        await until(lambda: len(dead.bodies) > 0)
-        endpoint(house.db, house.amina, alive.url(), ["message.delivered"])
-        async with house.db.hot() as tx:
-            await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, "message.delivered", clock.now_ms(), {})])
-        began_s = time.monotonic()
-        await until(lambda: len(alive.bodies) == 1)
-        assert time.monotonic() - began_s < 1
+            await happened(house, 10_000)
+        async with delivering(house):
+            await until(lambda: len(dead.bodies) > 0)
+            endpoint(house.db, house.amina, alive.url(), ["message.delivered"])
+            began_s = time.monotonic()
+            async with house.db.hot() as tx:
+                await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, "message.delivered", clock.now_ms(), {})])
+            await until(lambda: len(alive.bodies) == 1)
+            assert time.monotonic() - began_s < 1
+    assert len(waiting(house.db)) == 100_000
 
 
 @awaited

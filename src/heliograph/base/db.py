@@ -16,7 +16,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
-from heliograph.base.hot import HotTx, PostgresHot, SqliteHot
+from heliograph.base.hot import HotTx, News, PostgresHot, SqliteHot
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
 from heliograph.base.sessions import FairLock, postgres_engine, sqlite_engine, sqlite_path
 
@@ -42,7 +42,8 @@ class Database:
         self.url = url
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
-        self._hot = PostgresHot(url) if self.postgresql else SqliteHot(sqlite_path(url), self._lock)
+        self.news = News()  # of hot transactions
+        self._hot = PostgresHot(url, self.news) if self.postgresql else SqliteHot(sqlite_path(url), self._lock, self.news)
         self.engine = postgres_engine(url) if self.postgresql else sqlite_engine(sqlite_path(url))
 
     @contextmanager

@@ -24,9 +24,10 @@ T = TypeVar("T")
 
 
 class HotTx(Protocol):
-    """A transaction of the hot paths."""
+    """A transaction of the hot paths. `news`: what others of this process hear once it is committed, by name (`News`)."""
 
     postgresql: bool
+    news: set[str]
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         """Rows of one statement with `$1…` for its values (the same text for both databases where it needs no arrays)."""
@@ -50,11 +51,30 @@ class Statement:
         return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
 
 
+class News:
+    """Who in this process hears what of committed transactions, in the event loop. Other processes hear nothing: they look by themselves."""
+
+    def __init__(self) -> None:
+        self._heard_by: dict[str, list[Callable[[], None]]] = {}
+
+    def hear(self, name: str, tell: Callable[[], None]) -> None:
+        self._heard_by.setdefault(name, []).append(tell)
+
+    def ignore(self, name: str, tell: Callable[[], None]) -> None:
+        self._heard_by[name].remove(tell)
+
+    def committed(self, news: set[str]) -> None:
+        for name in news:
+            for tell in self._heard_by.get(name, ()):
+                tell()
+
+
 class _PostgresTx:
     postgresql = True
 
     def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
         self._connection = connection
+        self.news: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         rows: list[Any] = await self._connection.fetch(as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args])
@@ -69,6 +89,7 @@ class _SqliteTx:
 
     def __init__(self, writer: "_SqliteWriter") -> None:
         self._writer = writer
+        self.news: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         return await self._writer.run(lambda connection: connection.execute(_numbered(sql), args).fetchall())
@@ -86,8 +107,9 @@ class _SqliteTx:
 class PostgresHot:
     """A pool of connections, opened at the first use."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, news: News) -> None:
         self._url = url
+        self._news = news
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
@@ -97,8 +119,11 @@ class PostgresHot:
             async with self._opening:  # several at once would open a pool each, and leave all but one behind
                 self._pool = self._pool or await postgres_pool(self._url)
         with reachable():
-            async with self._pool.acquire() as connection, connection.transaction():
-                yield _PostgresTx(connection)
+            async with self._pool.acquire() as connection:
+                tx = _PostgresTx(connection)
+                async with connection.transaction():
+                    yield tx
+        self._news.committed(tx.news)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -111,9 +136,10 @@ class PostgresHot:
 class SqliteHot:
     """The writer thread, started at the first use. `lock` is the process's: whoever writes to the file holds it."""
 
-    def __init__(self, path: Path, lock: FairLock) -> None:
+    def __init__(self, path: Path, lock: FairLock, news: News) -> None:
         self._path = path
         self._lock = lock
+        self._news = news
         self._turn = asyncio.Lock()  # the hot paths share the thread: who waits for the file must not block it
         self._holds_lock = False  # set and read by that thread alone
         self._writer: _SqliteWriter | None = None
@@ -123,13 +149,15 @@ class SqliteHot:
         writer = self._writer = self._writer or _SqliteWriter(self._path)
         with reachable():
             async with self._turn:
+                tx = _SqliteTx(writer)
                 try:
                     await writer.run(self._begin)
-                    yield _SqliteTx(writer)
+                    yield tx
                     await writer.run(self._commit)
                 except BaseException:  # if canceled, what the thread has begun goes on: this comes right behind it
                     await asyncio.shield(writer.run(self._end))
                     raise
+        self._news.committed(tx.news)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self._lock.acquire()

@@ -18,6 +18,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import Lease
 from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.receiver import WINDOW_MIN, Receiver, Target, targets_of
 from heliograph.webhooks.record import BATCH_MAX, Recorder, Tried
@@ -26,7 +27,8 @@ from heliograph.webhooks.tables import MISSED
 if TYPE_CHECKING:
     from heliograph.webhooks.post import Poster
 
-POLL_S: Final = 0.25  # how often the queue is looked at
+POLL_S: Final = 0.25  # how often the queue is looked at: what other processes wrote, tries whose time has come
+LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes it
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
 POSTS_MAX: Final = RECEIVERS_MAX * WINDOW_MIN  # connections at once
@@ -58,13 +60,11 @@ class Deliveries:
 
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._recorder.run(self._recorded))]
-
-    def wake(self) -> None:
-        """Events were written."""
-        self._wake.set()
+        self._db.news.hear(NEWS, self._wake.set)
 
     async def stop(self, within_s: float = STOP_S) -> None:
         """Posts nothing more, waits so long for what is under way, records it, and lets the endpoints go."""
+        self._db.news.ignore(NEWS, self._wake.set)
         watching, recording = self._tasks
         watching.cancel()
         await asyncio.wait({watching})
@@ -86,6 +86,8 @@ class Deliveries:
 
     async def _watch(self) -> None:
         while True:
+            self._wake.clear()
+            looked_s = clock.monotonic_s()
             try:
                 await self._look()
             except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
@@ -93,7 +95,7 @@ class Deliveries:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
                     await self._wake.wait()
-            self._wake.clear()
+            await asyncio.sleep(max(0.0, looked_s + LOOK_S - clock.monotonic_s()))
 
     async def _look(self) -> None:
         if not self._lease.may_write():

@@ -19,6 +19,7 @@ from heliograph.webhooks import events_sql
 from heliograph.webhooks.tables import MISSED, webhook_deliveries, webhook_endpoints, webhook_events, webhook_queue
 
 EVENT_PREFIX: Final = "evt"
+NEWS: Final = "webhooks"  # something waits for an endpoint
 
 
 class Event(NamedTuple):
@@ -77,9 +78,11 @@ async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
 async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
     """Stores those that somebody wants to hear, and for whom."""
     rows = _rows(heard_by, events)
-    await events_sql.EVENTS.rows(tx, rows.events)
+    await events_sql.store_events(tx, rows.events)
     await events_sql.WAITING.rows(tx, rows.waiting)
     await events_sql.MISSED.rows(tx, rows.missed)
+    if rows.waiting:
+        tx.news.add(NEWS)
 
 
 def listeners_now(tx: Connection, account_id: str) -> Listeners:
@@ -104,11 +107,13 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
 
 def _rows(heard_by: Listeners, events: Sequence[Event]) -> _Rows:
     rows = _Rows([], [], [])
+    next_of: dict[int, int] = {}  # a run for each moment: one by one, ids cost as much as all the rest of a row
     for event in events:
         told = heard_by.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
         if not told:
             continue
-        number = ids.new_number(event.at_ms)
+        number = next_of[event.at_ms] if event.at_ms in next_of else ids.new_number(event.at_ms)
+        next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
         rows.events.append((raw, event.account_id, event.sandbox, event.kind, body_of(ids.text_of_number(EVENT_PREFIX, number), event,
                                                                                       heard_by.shown(event.account_id)), event.at_ms))

@@ -71,6 +71,10 @@ class Dispatch:
             if carrier_id in self._running:
                 self._running[carrier_id].turn.wake()
 
+    def moved(self) -> int:
+        """Submissions, answers and receipts of the carriers that are at work."""
+        return sum(running.turn.moved for running in self._running.values())
+
     def may_claim(self, allowed: bool) -> None:
         """Whether anything may be taken from the queue. What comes in is recorded in any case."""
         self._claiming = allowed

@@ -102,7 +102,8 @@ class Sending:
         self._dispatch.may_claim(self._may_claim_now)
         await self._dispatch.start()
         if self._lease.kind in DELIVERING:
-            self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings))
+            self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings),
+                                          moved=self._dispatch.moved)
             await self._deliveries.start()
 
     async def _end(self, drain_s: float) -> None:

@@ -53,6 +53,7 @@ class Turn:
         self._buffer: deque[Submission] = deque()  # claimed, not yet written: parts of a message that is larger than the window
         self._outstanding: set[tuple[str, int]] = set()  # on the wire, or answered and the answer not yet stored
         self._events_max = EVENTS_MAX  # fewer while what the database refuses is singled out; nothing is claimed meanwhile
+        self.moved = 0  # submissions, answers and receipts
         self.matched_as_is = 0  # evidence that receipts print ids as answers do
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
         self.claiming = True  # not while stopping, nor while another server may have the queue
@@ -192,6 +193,7 @@ class Turn:
 
     def _count(self, answers: list[Answer], arrived: list[Receipt], submitted: int, seconds: float) -> None:
         name = self.carrier.name
+        self.moved += len(answers) + len(arrived) + submitted
         metrics.transaction("turn", len(answers) + len(arrived) + submitted, seconds)
         metrics.submitted(name, submitted, len(self._outstanding))
         for answer in answers:

@@ -18,6 +18,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import Lease
 from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.receiver import WINDOW_MIN, Receiver, Target, targets_of
@@ -41,10 +42,10 @@ log = structlog.get_logger(__name__)
 
 class Deliveries:
     """The deliveries of one process. `only`: the raw id of the one endpoint that it is for (`heliograph listen`); `on_attempt` is told of each
-    attempt, with the kind and the body of its event."""
+    attempt, with the kind and the body of its event. `moved`: how much this process's carriers have moved since it began."""
 
     def __init__(self, db: Database, lease: Lease, secret_key: str, allow: Openings, only: str | None = None,
-                 on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
+                 on_attempt: Callable[[str, str, Tried], None] | None = None, moved: Callable[[], int] = lambda: 0) -> None:
         self._db = db
         self._lease = lease
         self._secret_key = secret_key
@@ -53,21 +54,24 @@ class Deliveries:
         self._on_attempt = on_attempt
         self._recorder = Recorder(db)
         self._reads = asyncio.Semaphore(READS_AT_ONCE)
+        self._allowance = Allowance(moved)
         self._receivers: dict[str, Receiver] = {}
         self._poster: Poster | None = None  # made when there is something to deliver: an HTTP client takes half a second to load
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
 
     async def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._recorder.run(self._recorded))]
+        self._tasks = [asyncio.create_task(self._recorder.run(self._recorded)), asyncio.create_task(self._watch()),
+                       asyncio.create_task(self._allowance.run())]
         self._db.news.hear(NEWS, self._wake.set)
 
     async def stop(self, within_s: float = STOP_S) -> None:
         """Posts nothing more, waits so long for what is under way, records it, and lets the endpoints go."""
         self._db.news.ignore(NEWS, self._wake.set)
-        watching, recording = self._tasks
-        watching.cancel()
-        await asyncio.wait({watching})
+        recording, *others = self._tasks
+        for task in others:
+            task.cancel()
+        await asyncio.wait(others)
         for receiver in self._receivers.values():
             receiver.stop()
         with suppress(TimeoutError):
@@ -87,6 +91,7 @@ class Deliveries:
     async def _watch(self) -> None:
         while True:
             self._wake.clear()
+            self._allowance.look()
             looked_s = clock.monotonic_s()
             try:
                 await self._look()
@@ -125,7 +130,7 @@ class Deliveries:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
                 receiver = Receiver(self._db, target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads,
-                                    self._on_attempt)
+                                    self._allowance, self._on_attempt)
                 self._receivers[target.id] = receiver
                 receiver.due()
 

@@ -13,6 +13,7 @@ from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.secrets import decrypt
 from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.attempt import Answered, Failed
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
@@ -55,10 +56,11 @@ class Receiver:
     """`target` is replaced when its configuration changes. `refresh` reads what is due, `pump` posts as much of it as there is room for."""
 
     def __init__(self, db: Database, target: Target, secret_key: str, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool],
-                 reads: asyncio.Semaphore, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
+                 reads: asyncio.Semaphore, allowance: Allowance, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
         self._db = db
         self._on_attempt = on_attempt
         self._reads = reads
+        self._allowance = allowance
         self._may_post = may_post
         self.target = target
         self._secret_key = secret_key
@@ -84,13 +86,27 @@ class Receiver:
         self.pump()
 
     def pump(self) -> None:
-        while self._ahead and len(self._open) < self._window and not (self.stopped or self._recorder.is_full) and self._may_post():
-            task = asyncio.create_task(self._post(self._ahead.popleft()))
-            self._open.add(task)
-            task.add_done_callback(self._posted)
+        if self._allowance.is_limited:
+            if self._has_room():
+                self._allowance.ask(self)
+        else:
+            while self.post_next():
+                pass
         if self._may_be_more and not self.stopped and self._reading is None and len(self._ahead) < self._window:
             self._reading = asyncio.create_task(self._read())
             self._reading.add_done_callback(self._has_read)
+
+    def post_next(self) -> bool:
+        """Posts what is due first. False: there is nothing that could be posted now."""
+        if not self._has_room():
+            return False
+        task = asyncio.create_task(self._post(self._ahead.popleft()))
+        self._open.add(task)
+        task.add_done_callback(self._posted)
+        return True
+
+    def _has_room(self) -> bool:
+        return bool(self._ahead) and len(self._open) < self._window and not (self.stopped or self._recorder.is_full) and self._may_post()
 
     def recorded(self, waiting: Waiting) -> None:
         if self._reading is None:

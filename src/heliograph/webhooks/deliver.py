@@ -22,7 +22,7 @@ from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.receiver import WINDOW_MIN, Receiver, Target, targets_of
-from heliograph.webhooks.record import BATCH_MAX, Recorder, Tried
+from heliograph.webhooks.record import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.tables import MISSED
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 0.25  # how often the queue is looked at: what other processes wrote, tries whose time has come
 LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes it
+BUSY_S: Final = 0.25  # beside busy carriers, which want the database too: how often it is looked at, and how often outcomes are stored
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
 POSTS_MAX: Final = RECEIVERS_MAX * WINDOW_MIN  # connections at once
@@ -52,9 +53,9 @@ class Deliveries:
         self._allow = allow
         self._only = only
         self._on_attempt = on_attempt
-        self._recorder = Recorder(db)
         self._reads = asyncio.Semaphore(READS_AT_ONCE)
         self._allowance = Allowance(moved)
+        self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
         self._receivers: dict[str, Receiver] = {}
         self._poster: Poster | None = None  # made when there is something to deliver: an HTTP client takes half a second to load
         self._tasks: list[asyncio.Task[None]] = []
@@ -100,7 +101,8 @@ class Deliveries:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
                     await self._wake.wait()
-            await asyncio.sleep(max(0.0, looked_s + LOOK_S - clock.monotonic_s()))
+            every_s = BUSY_S if self._allowance.is_limited else LOOK_S
+            await asyncio.sleep(max(0.0, looked_s + every_s - clock.monotonic_s()))
 
     async def _look(self) -> None:
         if not self._lease.may_write():

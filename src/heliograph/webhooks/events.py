@@ -78,9 +78,7 @@ async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
 async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
     """Stores those that somebody wants to hear, and for whom."""
     rows = _rows(heard_by, events)
-    await events_sql.store_events(tx, rows.events)
-    await events_sql.WAITING.rows(tx, rows.waiting)
-    await events_sql.MISSED.rows(tx, rows.missed)
+    await events_sql.store(tx, rows.events, rows.waiting, rows.missed)
     if rows.waiting:
         tx.news.add(NEWS)
 

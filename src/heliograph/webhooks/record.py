@@ -53,8 +53,9 @@ class Tried(NamedTuple):
 class Recorder:
     """The outcomes of one process. `failing_since` holds what is stored of each endpoint at work: null while it does not fail."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:
         self._db = db
+        self._every_s = every_s
         self._tried: list[Tried] = []
         self._news = asyncio.Event()
         self._stored_all = asyncio.Event()
@@ -95,7 +96,7 @@ class Recorder:
                 metrics.transaction("webhooks", len(batch), took_s)
                 stored(batch)
                 if len(self._tried) < BATCH_MAX:
-                    await asyncio.sleep(max(0.0, EVERY_S - took_s))
+                    await asyncio.sleep(max(0.0, self._every_s() - took_s))
             self._stored_all.set()
 
     async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:

@@ -5,7 +5,7 @@ On PostgreSQL a transaction is one of an asyncpg connection; on SQLite the same 
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
@@ -36,6 +36,16 @@ class HotTx(Protocol):
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
         """Rows of one statement over equally long columns of values: arrays to `unnest` on PostgreSQL, one execution a row on SQLite."""
         ...
+
+
+async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -> T:
+    """What `work` returns, done while the database is busy with what it was `asked`."""
+    asking = asyncio.ensure_future(asked)
+    try:
+        await asyncio.sleep(0)  # in which it is asked
+        return work()
+    finally:
+        await asking
 
 
 class Statement:

@@ -126,7 +126,7 @@ async def _decide_batch(db: Database, carrier: CarrierFacts, message_ids: Sequen
     """One transaction: what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
         doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
-        changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in await turn_sql.lock_messages(tx, set(message_ids))})
+        changes = Changes.of(now_ms, await turn_sql.lock_messages(tx, set(message_ids)))
         refused = {message_id: why for message_id, row in changes.messages.items()
                    if (why := _refusal(row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps))}
         decided = {message_id: segments for message_id, segments in sorted(doubts.items()) if message_id not in refused}

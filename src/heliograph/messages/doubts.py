@@ -19,7 +19,6 @@ from heliograph.messages.settle import (
     RECIPIENT_DIGITS_AGREEING,
     Changes,
     InFlight,
-    MessageRow,
     agrees,
     is_from,
     settle_answer,
@@ -190,7 +189,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
         refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
         said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
     rows = await turn_sql.lock_messages(tx, {segment.message_id for _, segment in pairs})
-    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
+    changes = Changes.of(now_ms, rows)
     for receipt, segment in pairs:
         was = InFlight(*segment[:6])
         settle_answer(changes, Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED), was, receipt_needless=False)

@@ -3,27 +3,23 @@
 from collections.abc import Iterator
 from typing import Final
 
-from heliograph.base.hot import HotTx
-from heliograph.messages import turn_sql
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.settle import Changes, MessageRow
 from heliograph.messages.states import DELIVERED, FAILED, SENT
-from heliograph.webhooks import Event, Listeners, emit, listeners
+from heliograph.webhooks import Event, Listeners, listeners_of
 
 KIND_OF: Final = {SENT: "message.sent", DELIVERED: "message.delivered", FAILED: "message.failed"}
 
 
-async def emit_changes(tx: HotTx, changes: Changes) -> None:
-    """After they are stored, in the same transaction. What nobody hears costs no statement."""
-    moved = [row for row in changes.messages.values() if row.may_be_heard and any(_reached(row))]
-    if not moved:
-        return
-    heard_by = await listeners(tx, {row.account_id for row in moved})
-    heard = {row.id: row for row in moved if any(_kinds_heard(heard_by, row))}
-    if heard:
-        stored = [Message(*row) for row in await turn_sql.records(tx, sorted(heard))]
-        await emit(tx, heard_by, [_event(heard[message.id].account_id, message, status, at_ms)
-                                  for message in stored for status, at_ms in _reached(heard[message.id])])
+def listeners_to(changes: Changes) -> Listeners:
+    """Who hears of the accounts whose messages have moved on."""
+    return listeners_of({row.account_id: row.heard_by for row in changes.messages.values() if row.heard_by is not None and any(_reached(row))})
+
+
+def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
+    """What they want to hear."""
+    return [_event(row, status, at_ms) for row in changes.messages.values() if row.heard_by is not None for status, at_ms in _reached(row)
+            if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])]
 
 
 def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
@@ -33,14 +29,17 @@ def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
             yield status, at_ms
 
 
-def _kinds_heard(heard_by: Listeners, row: MessageRow) -> Iterator[str]:
-    for status, _ in _reached(row):
-        if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status]):
-            yield status
-
-
-def _event(account_id: str, message: Message, status: str, at_ms: int) -> Event:
+def _event(row: MessageRow, status: str, at_ms: int) -> Event:
     """A message that was sent and went on within one transaction has been sent first: that event shows it as it was then."""
+    message = _message(row)
     if status == SENT and message.status != SENT:
         message = message._replace(status=SENT, error_code=None, error_message=None, refunded=0, delivered_at_ms=None, failed_at_ms=None)
-    return Event(account_id, bool(message.sandbox), KIND_OF[status], at_ms, as_record(message))
+    return Event(row.account_id, bool(row.sandbox), KIND_OF[status], at_ms, as_record(message))
+
+
+def _message(row: MessageRow) -> Message:
+    """As it is stored in this transaction: the first time of each state stays."""
+    type_, sender, country_code, text, encoding, reference, created_at_ms, sent_at_ms, delivered_at_ms, failed_at_ms = row.told
+    return Message(row.id, row.send_id, type_, sender, row.recipient, country_code, text, encoding, row.segments, row.credits, row.refunded,
+                   row.status, row.error_code, row.error_message, reference, row.sandbox, created_at_ms, sent_at_ms or row.sent_at_ms,
+                   delivered_at_ms or row.delivered_at_ms, failed_at_ms or row.failed_at_ms)

@@ -16,7 +16,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Receipt, ReceiptState
 from heliograph.messages import turn_sql
 from heliograph.messages.receipts import AS_IS, AUTO, DEC, HEX, CarrierFacts, Ref, canonical_of_receipt, echo, upsert
-from heliograph.messages.settle import RECIPIENT_DIGITS_AGREEING, Changes, MessageRow, agrees, settle_receipt
+from heliograph.messages.settle import RECIPIENT_DIGITS_AGREEING, Changes, agrees, settle_receipt
 from heliograph.messages.store import store_changes
 
 PARKED_MAX: Final = 500  # in one transaction; of each kind, newest first, where they are only looked at
@@ -134,7 +134,7 @@ async def _read_anew(tx: HotTx, carrier: CarrierFacts, rows: Sequence[Any], now_
                for _, ref, state, error, recipient, sender, reference, at_ms in rows]
     refs = await upsert(tx, carrier.id, carrier.id_format, [], arrived, now_ms)
     locked = await turn_sql.lock_messages(tx, {ref.message_id for ref in refs if ref.message_id})
-    changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
+    changes = Changes.of(now_ms, locked)
     matching = await match(tx, carrier, refs, changes)
     foreign = {ref.ref for ref in matching.foreign}
     await turn_sql.CLEAR_REF.rows(tx, sorted((carrier.id, ref) for ref in foreign))

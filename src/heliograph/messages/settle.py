@@ -1,7 +1,8 @@
 """What answers and receipts make of messages. Pure: rows in, changes out; the carrier's turn locks before and stores after."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
@@ -32,11 +33,19 @@ class MessageRow:
     parts_delivered: int
     error_code: str | None = None
     error_message: str | None = None
-    may_be_heard: bool = False  # there are endpoints for events, if perhaps not this account's
+    heard_by: str | None = None  # the endpoints that hear of its account, as webhooks.listeners_of takes them
+    told: tuple[Any, ...] = ()  # if there are any: what their events show beside
     sent_at_ms: int | None = None  # these three: reached in this turn
     delivered_at_ms: int | None = None
     failed_at_ms: int | None = None
     changed: bool = False
+
+
+def row_of(locked: Sequence[Any]) -> MessageRow:
+    """Of a row of `turn_sql.lock_messages`."""
+    row = MessageRow(*locked[:14])
+    row.told = tuple(locked[14:])
+    return row
 
 
 class InFlight(NamedTuple):
@@ -70,6 +79,11 @@ class Changes:
     now_ms: int
     messages: dict[str, MessageRow]
     requeued: dict[str, Requeued] = field(default_factory=dict)  # by message: its parts come back as one
+
+    @classmethod
+    def of(cls, now_ms: int, locked: Iterable[Sequence[Any]]) -> "Changes":
+        """Of rows of `turn_sql.lock_messages`."""
+        return cls(now_ms, {row[0]: row_of(row) for row in locked})
 
     def requeue(self, back: Requeued) -> None:
         """The claim takes all missing parts, with one number of try: beyond each of theirs, or a part's late answer would be its next try's."""

@@ -3,12 +3,13 @@
 from collections import defaultdict
 
 from heliograph.base import ids
-from heliograph.base.hot import HotTx
+from heliograph.base.hot import HotTx, meanwhile
 from heliograph.messages import accept_sql, turn_sql
-from heliograph.messages.events import emit_changes
+from heliograph.messages.events import events_of, listeners_to
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED
 from heliograph.wallet import SALES_ID
+from heliograph.webhooks import emit_rows, rows_of
 
 _REFUND = """
     UPDATE wallets SET sms_credits = w.sms_credits, credits_alarm_armed = w.armed
@@ -34,12 +35,14 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     for row, credits in refunds:
         row.refunded += credits
         row.changed = True
-    await turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
+    heard_by = listeners_to(changes)
+    storing = turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
+    told = await meanwhile(storing, lambda: rows_of(heard_by, events_of(changes, heard_by)))
     await turn_sql.QUEUE_AGAIN.rows(tx, [(carrier_id, back.rank_us, back.message_id, 1, back.send_id, back.segments, back.prefix, back.attempt,
                                     back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
-    await emit_changes(tx, changes)
+    await emit_rows(tx, told)
 
 
 async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:

@@ -165,4 +165,4 @@ def _back(row: MessageRow, prefix: str, attempt: int, now_ms: int, expires_at_ms
 
 async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:
     rows: list[Any] = await turn_sql.lock_messages(tx, message_ids)
-    return Changes(now_ms, {row[0]: MessageRow(*row) for row in rows})
+    return Changes.of(now_ms, rows)

@@ -24,7 +24,7 @@ from heliograph.base.outage import is_conflict, is_refusal
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submission
 from heliograph.messages import claims, parked, receipts, turn_sql
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.settle import Changes, InFlight, MessageRow, settle_answer
+from heliograph.messages.settle import Changes, InFlight, settle_answer
 from heliograph.messages.store import store_changes
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
@@ -237,7 +237,7 @@ class Turn:
             tx, sorted({(answer.message_id, answer.part, answer.attempt, self._worker) for answer in settled}))}
         refs = await receipts.upsert(tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms)
         locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
-        changes = Changes(now_ms, {row[0]: MessageRow(*row) for row in locked})
+        changes = Changes.of(now_ms, locked)
         for answer in settled:
             if answer.message_id in changes.messages:
                 needless = self.carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from heliograph.base.hot import HotTx, Statement
+from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 
 # --- what came in ---
 
@@ -111,19 +112,23 @@ _HANDSETS: Final = """
 _HANDSETS_SQLITE: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = ? AND r.ref = ?"""
 
-_MESSAGE_COLUMNS: Final = """id, send_id, account_id, sandbox, recipient, status, segments, credits, refunded, parts_accepted, parts_delivered,
-    error_code, error_message, EXISTS (SELECT 1 FROM webhook_endpoints)"""
-# The bounds tell PostgreSQL which partitions to look into; the list alone would not.
+_MESSAGE_COLUMNS: Final = """m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits, m.refunded, m.parts_accepted,
+    m.parts_delivered, m.error_code, m.error_message"""
+# What events show beside: read only where an endpoint hears of the message's account.
+_TOLD_COLUMNS: Final = """s.type, s.sender, m.country_code, s.text, s.encoding, s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms,
+    m.failed_at_ms"""
+# The bounds tell PostgreSQL which partitions to look into; the list alone would not. While there is no endpoint at all, nobody is looked for.
 _LOCK_MESSAGES: Final = f"""
-    SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE"""
-_LOCK_MESSAGES_SQLITE: Final = f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ?"
-
-# As read.Message shows it.
-_RECORDS: Final = """
-    SELECT m.id, m.send_id, s.type, s.sender, m.recipient, m.country_code, s.text, s.encoding, m.segments, m.credits, m.refunded, m.status,
-           m.error_code, m.error_message, s.reference, m.sandbox, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms
-    FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.id = ANY($1::uuid[]) AND m.id >= $2::uuid AND m.id <= $3::uuid"""
-_RECORDS_SQLITE: Final = _RECORDS.replace("m.id = ANY($1::uuid[]) AND m.id >= $2::uuid AND m.id <= $3::uuid", "m.id = ?")
+    WITH m AS (SELECT * FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE),
+    heard AS (
+        SELECT a.id, {EARS} AS ears FROM (SELECT DISTINCT account_id FROM m WHERE {ENDPOINTS_EXIST}) d
+        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
+    SELECT {_MESSAGE_COLUMNS}, h.ears, {_TOLD_COLUMNS}
+    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE WHEN h.ears IS NOT NULL THEN m.send_id END ORDER BY m.id"""
+_LOCK_MESSAGES_SQLITE: Final = f"""
+    SELECT {_MESSAGE_COLUMNS}, CASE WHEN {ENDPOINTS_EXIST} THEN
+        (SELECT {EARS_SQLITE} FROM accounts a JOIN webhook_endpoints e ON {HEARS} WHERE a.id = m.account_id) END, {_TOLD_COLUMNS}
+    FROM messages m LEFT JOIN sends s ON s.id = CASE WHEN {ENDPOINTS_EXIST} THEN m.send_id END WHERE m.id = ?"""
 
 _OUTSTANDING: Final = """
     SELECT message_id, count(*), min(expires_at_ms) FROM inflight WHERE message_id = ANY($1::uuid[]) GROUP BY message_id"""
@@ -236,20 +241,13 @@ SUBMITTING: Final = Statement(_SUBMITTING, _SUBMITTING_SQLITE)  # (message_id, p
 
 
 async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:
-    """Rows of MessageRow's columns, locked in order of their ids."""
+    """Rows for `settle.row_of`, locked in order of their ids."""
     ordered = sorted(message_ids)
     if not ordered:
         return []
     if tx.postgresql:
         return await tx.fetch(_LOCK_MESSAGES, ordered, ordered[0], ordered[-1])
     return await tx.over(_LOCK_MESSAGES_SQLITE, ordered)
-
-
-async def records(tx: HotTx, message_ids: list[str]) -> list[Any]:
-    """Rows of read.Message, of ids in order."""
-    if tx.postgresql:
-        return await tx.fetch(_RECORDS, message_ids, message_ids[0], message_ids[-1])
-    return await tx.over(_RECORDS_SQLITE, message_ids)
 
 
 async def store_messages(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:

@@ -17,7 +17,7 @@ from heliograph.messages import decide, turn_sql
 from heliograph.messages.doubts import LAST_DIGITS, ON_THE_WIRE, OnTheWire, Parked, adopt, may_be
 from heliograph.messages.read import CLOCK_SLACK_MS
 from heliograph.messages.receipts import AUTO, CarrierFacts
-from heliograph.messages.settle import Changes, MessageRow, agrees, settle_receipt
+from heliograph.messages.settle import Changes, MessageRow, agrees, row_of, settle_receipt
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 from heliograph.messages.store import store_changes
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, inflight, messages, sends, unmatched_receipts
@@ -141,7 +141,7 @@ async def match_to(db: Database, carrier: CarrierFacts, receipt_id: str, message
         locked = await turn_sql.lock_messages(tx, {message_id})
         if not locked:
             raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
-        row = MessageRow(*locked[0])
+        row = row_of(locked[0])
         _check(receipt, receipt_id, row, doubts, carrier)
         if doubts:
             segment = next((each for each in doubts if _names(receipt, row.id, each.part)), doubts[0])

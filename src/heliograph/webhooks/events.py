@@ -3,7 +3,8 @@
 Two steps, because most changes are heard by nobody: `listeners` of the accounts concerned, then `emit` of what they want to hear.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -62,12 +63,27 @@ class Listeners:
         return self._shown[account_id]
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """What is stored of some events, sorted as it is locked."""
 
     events: list[tuple[Any, ...]]
     waiting: list[tuple[str, int, str]]
     missed: list[tuple[str, int, str]]
+
+
+@lru_cache(4_096)
+def _endpoints(ears: str) -> tuple[tuple[Any, ...], ...]:
+    """Of the text that `events_sql.EARS` makes: for each endpoint all of a row of LISTENERS but the account."""
+    found = []
+    for ear in ears.split(";"):
+        endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
+        found.append((is_customer == "1", endpoint_id.replace("-", ""), sandbox == "1", kinds, enabled == "1"))
+    return tuple(found)
+
+
+def listeners_of(ears: Mapping[str, str]) -> Listeners:
+    """Who hears of these accounts, by what `events_sql.EARS` said of each."""
+    return Listeners((account_id, *endpoint) for account_id, text in ears.items() for endpoint in _endpoints(text))
 
 
 async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
@@ -77,7 +93,11 @@ async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
 
 async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
     """Stores those that somebody wants to hear, and for whom."""
-    rows = _rows(heard_by, events)
+    await emit_rows(tx, rows_of(heard_by, events))
+
+
+async def emit_rows(tx: HotTx, rows: Rows) -> None:
+    """The second half of `emit`."""
     await events_sql.store(tx, rows.events, rows.waiting, rows.missed)
     if rows.waiting:
         tx.news.add(NEWS)
@@ -94,7 +114,7 @@ def listeners_now(tx: Connection, account_id: str) -> Listeners:
 
 def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> None:
     """`emit`, in an ordinary transaction."""
-    rows = _rows(heard_by, events)
+    rows = rows_of(heard_by, events)
     for id_, account_id, sandbox, kind, body, at_ms in rows.events:
         tx.execute(webhook_events.insert().values(id=id_, account_id=account_id, sandbox=sandbox, kind=kind, body=body, created_at_ms=at_ms))
     for endpoint_id, at_ms, event_id in rows.waiting:
@@ -103,8 +123,9 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
         tx.execute(webhook_deliveries.insert().values(endpoint_id=endpoint_id, event_id=event_id, outcome=MISSED, tries=0, at_ms=at_ms))
 
 
-def _rows(heard_by: Listeners, events: Sequence[Event]) -> _Rows:
-    rows = _Rows([], [], [])
+def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
+    """The first half of `emit`: what is to be stored, the bodies encoded."""
+    rows = Rows([], [], [])
     next_of: dict[int, int] = {}  # a run for each moment: one by one, ids cost as much as all the rest of a row
     for event in events:
         told = heard_by.of(event.account_id, sandbox=event.sandbox, kind=event.kind)

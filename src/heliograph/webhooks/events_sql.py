@@ -28,6 +28,15 @@ _EVENTS_SQLITE: Final = "INSERT INTO webhook_events (id, account_id, sandbox, ki
 _WAITING_SQLITE: Final = "INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) VALUES (?, ?, ?, 0)"
 _MISSED_SQLITE: Final = "INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) VALUES (?, ?, ?, 'missed', 0)"
 
+# The same of the account `a`, as one text, which `Heard` reads: for statements that read an account's rows anyway.
+ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
+_EAR: Final = "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
+_EAR_POSTGRESQL: Final = _EAR.format(sandbox="e.sandbox::int", enabled="(e.disabled_at_ms IS NULL)::int", customer="(a.parent_id IS NOT NULL)::int")
+_EAR_SQLITE: Final = _EAR.format(sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)")
+EARS: Final = f"string_agg({_EAR_POSTGRESQL}, ';')"
+EARS_SQLITE: Final = f"group_concat({_EAR_SQLITE}, ';')"
+HEARS: Final = "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
+
 LISTENERS: Final = Statement(_LISTENERS, _LISTENERS_SQLITE)  # account_id → (account_id, is a customer, endpoint_id, sandbox, kinds, is enabled)
 
 

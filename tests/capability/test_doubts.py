@@ -147,15 +147,6 @@ async def test_a_receipt_without_an_id_may_be_of_a_message_that_the_carrier_has_
     assert house.statuses() == ["delivered", "delivered"]
 
 
-@awaited
-async def test_without_knowing_how_ids_are_printed_nothing_is_settled_by_handset_and_sender(house: House) -> None:
-    link = await in_doubt(house)
-    link.receive("aa1", PHONE)
-    await link.turn.once()
-    assert await match(house, id_format="auto") == 0
-    assert await match(house) == 1
-
-
 # several parts
 
 

@@ -1,7 +1,8 @@
 """Receipts that settle doubts (contract section 6): of what was submitted and never answered, they are the only word that comes.
 
 A receipt finds its message by the carrier's id (that is done in the turn), else by the user_message_reference that it brings back, else as the
-only doubtful message of that carrier with that recipient and sender. Two that it could be are one too many: nothing is settled by guess.
+only doubtful message of that carrier with that recipient and sender. Two that it could be are one too many: nothing is settled by guess. Where ids
+do not tell (there is none, or it is not known yet how they are printed), those that the carrier has accepted count among the two.
 What finds nothing stays where it is for 72 h; an answer that comes late still finds it.
 """
 
@@ -12,8 +13,10 @@ from typing import Final, NamedTuple
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
+from heliograph.base.paging import first_id_of
 from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
 from heliograph.messages import turn_sql
+from heliograph.messages.parked import handsets, readings
 from heliograph.messages.receipts import AUTO, CarrierFacts
 from heliograph.messages.settle import (
     RECIPIENT_DIGITS_AGREEING,
@@ -26,6 +29,7 @@ from heliograph.messages.settle import (
 )
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.store import store_changes
+from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
 RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
 PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
@@ -42,7 +46,6 @@ _WITH_AN_ID: Final = """
 _WITHOUT: Final = """
     SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
     WHERE carrier_id = $1 AND ref IS NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
-_ALSO_SENT: Final = "SELECT 1 FROM messages WHERE account_id = $1 AND recipient = $2 AND status = 'sent' LIMIT 1"
 
 
 class OnTheWire(NamedTuple):
@@ -107,13 +110,13 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
             return 0
         on_the_wire = [OnTheWire(*row) for row in await tx.fetch(ON_THE_WIRE, carrier.id)]
         pairs = by_reference(parked, on_the_wire)
-        if carrier.id_format == AUTO:  # a receipt with an id may be any message's yet, and only a last word needs no id to be remembered by
-            pairs = [(receipt, segment) for receipt, segment in pairs if not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS]
-            left = [receipt for receipt in parked if not receipt.has_id]
-        else:
-            left = parked
-        guessed = as_the_only_one(left, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
-        pairs += [pair for pair in guessed if pair[0].has_id or not await _may_be_of_another(tx, pair[1])]
+        if carrier.id_format == AUTO:  # only a last word needs no id to be remembered by, while it is not known how ids are printed
+            pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
+            parked = [receipt for receipt in parked if _needs_no_id(receipt)]
+        guessed = as_the_only_one(parked, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
+        unclear = [pair for pair in guessed if carrier.id_format == AUTO or not pair[0].has_id]
+        others = await _may_be_of_others(tx, carrier.id, unclear, now_ms)
+        pairs += [pair for pair in guessed if pair[1].message_id not in others]
         return await adopt(tx, carrier, pairs, now_ms)
 
 
@@ -171,9 +174,24 @@ def _is_last(segment: OnTheWire) -> bool:
     return bool(segment.parts >> (segment.segments - 1))
 
 
-async def _may_be_of_another(tx: HotTx, segment: OnTheWire) -> bool:
-    """A receipt without an id may also be of a message that the carrier has accepted, and whose receipt is still to come."""
-    return bool(await tx.fetch(_ALSO_SENT, segment.account_id, segment.recipient))
+def _needs_no_id(receipt: Parked) -> bool:
+    return not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS
+
+
+async def _may_be_of_others(tx: HotTx, carrier_id: int, pairs: Sequence[Pair], now_ms: int) -> set[str]:
+    """Those messages whose receipts may also be of one that the carrier has accepted: one to that handset, from that sender, whose receipt is still
+    to come; or whose id one reading of the receipt's is. What a receipt without an id is of, among the parts of one message, makes no difference."""
+    asked = {segment.message_id: (receipt, segment) for receipt, segment in sorted(pairs, key=lambda pair: pair[0].has_id)}
+    since, nobody = first_id_of(now_ms - RECEIPTS_KEPT_MS), ids.raw_of_number(0)
+    untold: dict[str, list[str]] = defaultdict(list)
+    for message_id, sender in await turn_sql.UNTOLD.rows(tx, [
+            (message_id, since, nobody if receipt.has_id else message_id, segment.account_id, segment.recipient)
+            for message_id, (receipt, segment) in sorted(asked.items())]):
+        untold[message_id].append(sender)
+    known = await handsets(tx, carrier_id, {ref for receipt, _ in pairs if receipt.has_id for ref in readings(receipt.place)})
+    return {segment.message_id for receipt, segment in pairs
+            if len(untold[segment.message_id]) == turn_sql.UNTOLD_MAX or any(is_from(sender, receipt.sender) for sender in untold[segment.message_id])
+            or (receipt.has_id and any(ref in known and agrees(known[ref], receipt.recipient) for ref in readings(receipt.place)))}
 
 
 async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:

@@ -67,14 +67,14 @@ async def match(tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: 
 
 async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
     """Those of which another reading, too, is the id of a message to the same handset; or may become it, when that is answered."""
-    others = {ref.ref: _readings(ref.ref) - {ref.ref} for ref in refs if _is_decimal(ref.ref) and len(ref.ref) > 1}
+    others = {ref.ref: readings(ref.ref) - {ref.ref} for ref in refs if _is_decimal(ref.ref) and len(ref.ref) > 1}
     if not others:
         return frozenset()
-    handsets = await _handsets(tx, carrier_id, set().union(*others.values()))
+    known = await handsets(tx, carrier_id, set().union(*others.values()))
     unanswered = await _unanswered(tx, carrier_id)
     return frozenset(
         ref.ref for ref in refs if ref.ref in others
-        and (any(other in handsets and agrees(handsets[other], ref.recipient) for other in others[ref.ref])
+        and (any(other in known and agrees(known[other], ref.recipient) for other in others[ref.ref])
              or (_weight(ref.ref, AS_IS) < EVIDENCE_MIN and ref.recipient is not None and ref.recipient % _LAST_DIGITS in unanswered)))
 
 
@@ -91,12 +91,12 @@ async def learn_id_format(db: Database, carrier_id: int, since_ms: int, matched_
     async with db.hot() as tx:
         parked = [(row[0], row[1]) for sql in (_LOOK_INTO_REFS, _LOOK_INTO_RECEIPTS)
                   for row in await tx.fetch(sql, carrier_id, since_ms, PARKED_MAX) if row[1] is not None]
-        handsets = await _handsets(tx, carrier_id, {ref for printed, _ in parked for ref in _readings(printed)})
+        known = await handsets(tx, carrier_id, {ref for printed, _ in parked for ref in readings(printed)})
         unanswered = await _unanswered(tx, carrier_id)
     evidence: dict[str, int] = defaultdict(int, {AS_IS: matched_as_is})
     for printed, recipient in parked:
         refs = {id_format: canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
-        possible = [id_format for id_format, ref in refs.items() if handsets.get(ref) is not None and agrees(handsets[ref], recipient)]
+        possible = [id_format for id_format, ref in refs.items() if known.get(ref) is not None and agrees(known[ref], recipient)]
         if len(possible) == 1:
             weight = _weight(refs[AS_IS], possible[0])
             evidence[possible[0]] += weight if weight >= EVIDENCE_MIN or recipient % _LAST_DIGITS not in unanswered else 0
@@ -143,7 +143,7 @@ async def _read_anew(tx: HotTx, carrier: CarrierFacts, rows: Sequence[Any], now_
     return matching.settled
 
 
-async def _handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
+async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
     """Of the ids that messages have: to which handset each is."""
     return {row[0]: row[1] for row in await turn_sql.HANDSETS.rows(tx, [(carrier_id, ref) for ref in sorted(refs)])}
 
@@ -153,7 +153,7 @@ async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
     return {row[0] % _LAST_DIGITS for row in await tx.fetch(_UNANSWERED, carrier_id)}
 
 
-def _readings(printed: str) -> set[str]:
+def readings(printed: str) -> set[str]:
     """What a receipt's id may be as an answer's."""
     return {canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
 

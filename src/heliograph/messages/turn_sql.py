@@ -112,6 +112,22 @@ _HANDSETS: Final = """
 _HANDSETS_SQLITE: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = ? AND r.ref = ?"""
 
+UNTOLD_MAX: Final = 100  # messages to one handset that are looked at: among more, somebody's may be meant
+# Of each message in doubt: whose messages to its handset the carrier has accepted since then, and not told the end of. (key, since, but not, account,
+# handset). Which carrier has one is not asked: a message that fails over keeps the column of the first.
+_WAITS: Final = """(m.status = 'sent'
+        OR (m.segments > 1 AND m.status IN ('queued', 'failed') AND (m.parts_accepted & ~m.parts_delivered) <> 0))"""
+_UNTOLD: Final = f"""
+    SELECT k.message_id, s.sender
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[]) AS k (message_id, since, but_not, account_id, recipient)
+    CROSS JOIN LATERAL (
+        SELECT m.send_id FROM messages m
+        WHERE m.id >= k.since AND m.id <> k.but_not AND m.account_id = k.account_id AND m.recipient = k.recipient AND {_WAITS} LIMIT {UNTOLD_MAX}
+    ) w JOIN sends s ON s.id = w.send_id"""
+_UNTOLD_SQLITE: Final = f"""
+    SELECT ?1, s.sender FROM messages m JOIN sends s ON s.id = m.send_id
+    WHERE m.id >= ?2 AND m.id <> ?3 AND m.account_id = ?4 AND m.recipient = ?5 AND {_WAITS} LIMIT {UNTOLD_MAX}"""
+
 _MESSAGE_COLUMNS: Final = """m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits, m.refunded, m.parts_accepted,
     m.parts_delivered, m.error_code, m.error_message"""
 # What events show beside: read only where an endpoint hears of the message's account.
@@ -231,6 +247,7 @@ CLEAR_REF: Final = Statement(_CLEAR_REF, _CLEAR_REF_SQLITE)  # (carrier_id, ref)
 FORGET_REF: Final = Statement(_FORGET_REF, _FORGET_REF_SQLITE)  # (carrier_id, ref) without a message
 FORGET_RECEIPT: Final = Statement(_FORGET_RECEIPT, _FORGET_RECEIPT_SQLITE)  # id of unmatched_receipts
 HANDSETS: Final = Statement(_HANDSETS, _HANDSETS_SQLITE)  # (carrier_id, ref) → (ref, its message's recipient) of those that have one
+UNTOLD: Final = Statement(_UNTOLD, _UNTOLD_SQLITE)  # (message_id, since, but_not, account_id, recipient) → (message_id, a sender) each
 OUTSTANDING: Final = Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 RESENT: Final = Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns

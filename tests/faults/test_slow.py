@@ -1,16 +1,20 @@
 """Carriers that are slow to answer: the window holds, others do not wait, what answers too late is adopted (promises, faults 14 and 18)."""
 
 import time
+from collections.abc import Callable
 from statistics import median
 
 import pytest
+import sqlalchemy as sa
 
+from heliograph.base.leases import workers
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 
 OTHERS = "23324"  # numbers of the other carrier
 PROBES = 15
 UNAFFECTED_S = 1.0  # of the other carrier's median; a busy machine takes its time
+ENDED_WITHIN_S = 30.0
 
 
 def seconds_to_the_wire(house: House) -> float:
@@ -42,6 +46,29 @@ def test_a_carrier_that_answers_after_30_s_holds_up_nobody_else(house: House) ->
     assert slow.waiting()[1] == window
     house.holds(how=f"answers after {answers_s:.0f} s, window {window}: never more on the wire; beside it another carrier's single messages took "
                     f"{beside_s * 1000:.0f} ms from request to submit_sm, without it {alone_s * 1000:.0f} ms (medians of {PROBES})")
+
+
+def test_a_window_whose_answers_take_20_s_is_finished_when_its_process_is_told_to_end(new_house: Callable[[str], House]) -> None:
+    house, window = new_house("postgresql"), 5
+    carrier = house.carrier("--answer-delay-ms", "20000", window=window)
+    house.start([("api",), ("scheduler",), ("carrier", "run", "carrier")])
+    carrier.wait_for("bind", 1)
+    house.clients.send(window)
+    carrier.wait_for("submit_sm", window)
+    time.sleep(1.5)  # so long are they on the wire already
+    began_s = time.monotonic()
+    house.sender.process.terminate()
+    beat = beats(house)
+    house.until(lambda: beats(house) >= beat + 2, "it shows that it lives, or what it waits for would be taken for in doubt")
+    assert house.sender.process.wait(ENDED_WITHIN_S) == 0
+    assert time.monotonic() - began_s < ENDED_WITHIN_S
+    assert len(carrier.events("answer")) == house.count("sent") + house.count("delivered") == window
+    assert house.in_flight() == house.in_doubt() == 0
+
+
+def beats(house: House) -> int:
+    with house.db.read() as tx:
+        return int(tx.execute(sa.select(workers.c.beat).where(workers.c.kind == "carrier")).scalar_one())
 
 
 @pytest.mark.fault(18)

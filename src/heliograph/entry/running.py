@@ -9,7 +9,7 @@ from heliograph.base import clock
 from heliograph.carriers import Carrier, Link, SmppSettings
 from heliograph.entry.shares import Share
 
-DRAIN_S: Final = 14.0  # for outstanding answers when stopping: with requests (8 s), unbinding and last words a process is gone within 30 s
+DRAIN_S: Final = 22.0  # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone within 30 s
 
 
 @dataclass(slots=True)

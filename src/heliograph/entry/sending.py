@@ -71,7 +71,9 @@ class Sending:
         ended_itself = self.keeping.done()
         for task in (*self._beside, self.keeping):
             task.cancel()
+        showing = asyncio.create_task(self._show())
         await self._end(DRAIN_S)
+        showing.cancel()
         if ended_itself:
             self.keeping.result()
 
@@ -133,6 +135,13 @@ class Sending:
             if self._dispatch is not None and self._dispatch.is_for_nothing:
                 raise NotFound("The carrier that this process was for was removed.")
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
+
+    async def _show(self) -> None:
+        """That this process still lives, while it ends: for longer than others wait for a beat before they take what is on the wire for in doubt."""
+        while self._db.postgresql:
+            await asyncio.sleep(LOOK_S)
+            with suppress(Retired, Unavailable):  # then they did, and the answers that still come settle it
+                await self._lease.looked()
 
     async def _begin_anew(self) -> None:
         """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins."""

@@ -77,6 +77,7 @@ def test_what_is_wrong_with_a_chance_is_told(text: str, why: str) -> None:
     ("after 1 submit: nothing", "line 1: 'nothing' is no kind"),
     ("after 1 submit: wrong-password", "line 1: wrong-password happens to binds, not to submits"),
     ("every 0 submits: drop", "line 1: 'every' takes a number from 1"),
+    ("after 5 submits: drop for 0", "line 1: 'for' takes a number from 1"),
     ("every 2 submits: drop for 3", "line 1: 'every' takes a number from 1"),
     ("after 1 submit: drop\n" * 1_001, "1001 lines"),
 ])  # fmt: skip

@@ -52,6 +52,8 @@ def _read_rule(how: str, count: int, place: Place, text: str) -> Rule:
     act = read_act(repeated[1] if repeated else text)
     if KINDS[act.kind].place is not place:
         raise ValueError(f"{act.kind} happens to {KINDS[act.kind].place.value}, not to {place.value}")
+    if repeated and int(repeated[2]) < 1:
+        raise ValueError("'for' takes a number from 1")
     if how == "after":
         return Rule(place, act, first=count + 1, last=count + (int(repeated[2]) if repeated else 1))
     if repeated or count < 1:

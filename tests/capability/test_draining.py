@@ -64,7 +64,7 @@ async def test_those_in_the_queue_are_answered_when_the_port_is_closed(sqlite_ur
     server = Crowded(app, 0.0)
     with listening("127.0.0.1", 0) as listener:
         asyncio.get_running_loop().call_later(0.1, server.stop)
-        await answer(server, listener, asyncio.create_task(asyncio.sleep(ANSWERED_WITHIN_S)))
+        await answer(server, listener, [asyncio.create_task(asyncio.sleep(ANSWERED_WITHIN_S))])
     await asyncio.to_thread(server.clients.join)
     await app.stop()
     await db.close_hot()

@@ -128,12 +128,11 @@ async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url:
     """It was retired, and the table of the processes is locked for longer than a statement waits."""
     db = Database(postgresql_url)
     lease = begun(db)
-    told: list[int] = []
     with psycopg.connect(postgresql_url) as other:
         other.execute("DELETE FROM workers")
         other.commit()
         other.execute("LOCK TABLE workers IN SHARE MODE")
-        keeping = asyncio.create_task(api._keep(lease, told.append))
+        keeping = asyncio.create_task(api._keep(lease))
         await asyncio.sleep(3 * LOOK_S)
         other.rollback()
         async with asyncio.timeout(10):

@@ -156,3 +156,16 @@ def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path,
         refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})
         assert refused.process.wait(30) == 1
         assert refused.log.splitlines()[-1].startswith("heliograph: " + why), refused.log
+
+
+@pytest.mark.parametrize("first", ["serve", "api"])
+def test_a_server_and_an_api_that_do_not_count_together_are_not_beside_each_other(first: str, postgresql_url: str, redis_url: str,
+                                                                                 tmp_path: Path) -> None:
+    second = {"serve": "api", "api": "serve"}[first]
+    for redis_of_first in ("", redis_url):
+        there = ServerProcess(postgresql_url, tmp_path / first, [first], REDIS_URL=redis_of_first)
+        there.wait_until_ready()
+        refused = ServerProcess(postgresql_url, tmp_path / second, [second], REDIS_URL="")
+        assert refused.process.wait(30) == 1
+        assert refused.log.splitlines()[-1].startswith("heliograph: REDIS_URL: found nothing, beside another API process of this database; allowed: ")
+        assert there.end() == 0

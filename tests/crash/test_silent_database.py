@@ -20,7 +20,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.leases import LOOKED_WITHIN_S, Lease
 from heliograph.base.sessions import wait_for_it
-from heliograph.entry.api import API_LOCK
+from heliograph.entry.counting import API_LOCK
 from tests.crash.processes import ServerProcess
 from tests.factories import awaited, issue_key, open_account
 from tests.faults.proxy import Proxy

@@ -14,6 +14,7 @@ from heliograph import keys
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.base.leases import workers
+from heliograph.entry.roles import ANSWERING
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 from tests.services.redis import PrivateRedis
@@ -32,10 +33,10 @@ def limited_key(house: House) -> str:
         return keys.issue(tx, account_id, name="limited", sandbox=False, tier="small", permissions=["all"], now_ms=clock.now_ms()).key
 
 
-def allowed(house: House, key: str, requests: int) -> int:
+def allowed(house: House, key: str, requests: int, address: str | None = None) -> int:
     """How many of so many requests at once are not over the limit, each on a connection of its own: the processes share those."""
     def status(_: int) -> int:
-        return httpx.get(f"{house.api.address}/api/v1/balance", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+        return httpx.get(f"{address or house.api.address}/api/v1/balance", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
 
     with ThreadPoolExecutor(CLIENTS) as threads:
         statuses = list(threads.map(status, range(requests)))
@@ -79,6 +80,20 @@ def test_messages_and_money_do_not_hang_on_redis(house: House, private_redis: Pr
     house.holds(how="flushed, killed and started under load; no request failed")
 
 
+def test_a_server_beside_an_api_counts_its_part_while_redis_is_away(new_house: Callable[..., House], private_redis: PrivateRedis) -> None:
+    house = new_house("postgresql", redis_url=private_redis.url)
+    house.start([("serve",), ("api",)])
+    house.servers[0].wait_until_ready()
+    house.until(lambda: shown(house) == PROCESSES, "both have shown that they live, and looked who else does")
+    private_redis.kill()
+
+    def through_each() -> list[int]:
+        key = limited_key(house)
+        return [allowed(house, key, LIMIT, server.address) for server in house.servers]
+
+    assert in_one_minute(through_each) == [LIMIT // 2] * 2
+
+
 @pytest.mark.fault(11)
 def test_without_redis_the_limit_is_counted_in_the_processes(house: House, private_redis: PrivateRedis) -> None:
     house.carrier()
@@ -107,6 +122,6 @@ def test_without_redis_the_limit_is_counted_in_the_processes(house: House, priva
 
 
 def shown(house: House) -> int:
-    """How many API processes have beaten once."""
+    """How many processes that answer the API have beaten once."""
     with house.db.read() as tx:
-        return len(tx.execute(sa.select(workers.c.epoch).where(workers.c.kind == "api", workers.c.beat > 0)).all())
+        return len(tx.execute(sa.select(workers.c.epoch).where(workers.c.kind.in_(ANSWERING), workers.c.beat > 0)).all())

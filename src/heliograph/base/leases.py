@@ -123,9 +123,9 @@ class Lease:
         """Whether nobody can have taken over what this process holds. Asked immediately before bytes leave. A SQLite file has one process only."""
         return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
 
-    def count(self, kind: str) -> int:
-        """How many live processes are of a kind, as it was last seen."""
-        return sum(peer.kind == kind for peer in self.peers.values())
+    def count(self, *kinds: str) -> int:
+        """How many live processes are of these kinds, as it was last seen."""
+        return sum(peer.kind in kinds for peer in self.peers.values())
 
     def _beat(self) -> None:
         began_s = clock.monotonic_s()  # a commit that takes long, or a process that is stopped meanwhile, must not count as a late beat

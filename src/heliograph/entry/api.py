@@ -6,16 +6,13 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import Final
 
 import structlog
 import uvloop
 
-from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -23,16 +20,14 @@ from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
 from heliograph.entry.app import App
+from heliograph.entry.counting import CountingHeld, needs_redis, share_limits
 from heliograph.entry.draining import API_DRAIN_S, Server
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import address_of, answer, listening
-from heliograph.entry.only_server import RETRY_S, TRIES, require_schema, tune_collector
+from heliograph.entry.only_server import require_schema, tune_collector
+from heliograph.entry.roles import ANSWERING, API
 from heliograph.entry.siblings import HOPELESS, Siblings
 from heliograph.entry.waking import Teller
-
-API_LOCK: Final = 0x48454C41  # shared by API processes that count requests together; one that counts alone has it to itself
-KIND: Final = "api"
-TRIES_AGAIN: Final = 120  # 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end (sessions.KEEPALIVE)
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +37,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     if workers > 1 and not settings.redis_url:
-        raise _needs_redis(f"nothing, with {workers} API processes")
+        raise needs_redis(f"nothing, with {workers} API processes")
     _reach(settings)
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
@@ -61,10 +56,6 @@ def _reach(settings: Settings) -> None:
         db.close()
 
 
-def _needs_redis(found: str) -> SettingError:
-    return SettingError("REDIS_URL", found, "redis://…: through it they count a key's requests together")
-
-
 def _process(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that starts this one, which passes it on
     logs.set_up(settings)
@@ -81,22 +72,23 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     asyncio.get_running_loop().set_exception_handler(logs.unexpected)
     db = Database(settings.database_url)
-    lock, lease = AdvisoryLock(db.url, API_LOCK, shared=settings.redis_url is not None), Lease(db, KIND)
+    counting, lease = CountingHeld(db, settings), Lease(db, API)
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
-        await _take(lock, settings)
+        await counting.take()
         await asyncio.to_thread(lease.begin)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
-        keeping, holding = asyncio.create_task(_keep(lease, app.limiter.share_with)), asyncio.create_task(_hold(lock, settings))
+        holding = asyncio.create_task(counting.keep())
+        beside = [asyncio.create_task(_keep(lease)), asyncio.create_task(share_limits(app.limiter, lambda: lease.count(*ANSWERING)))]
         tune_collector()
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
         _obey(server, signals)
-        await answer(server, listener, holding)
+        await answer(server, listener, (holding,))
         refused = holding.done()
-        for task in (keeping, holding, ending):
+        for task in (*beside, holding, ending):
             task.cancel()
         await app.stop()
         with suppress(Unavailable):
@@ -106,36 +98,13 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
     finally:
         if teller is not None:
             await teller.close()
-        lock.release()
+        counting.end()
         await db.close_hot()
         db.close()
 
 
 def _found_by_looking(carrier_ids: set[int]) -> None:
     """Without Redis nobody is told: carriers look every 250 ms."""
-
-
-async def _take(lock: AdvisoryLock, settings: Settings, tries: int = TRIES) -> None:
-    for _ in range(tries):
-        if await lock.take():
-            return
-        await asyncio.sleep(RETRY_S)
-    if settings.redis_url:
-        raise SettingError("REDIS_URL", "nothing, in another API process of this database", "the same redis://… in all of them")
-    raise _needs_redis("nothing, beside another API process of this database")
-
-
-async def _hold(lock: AdvisoryLock, settings: Settings) -> None:
-    """Takes the lock again whenever it is lost, as by a restart of PostgreSQL. Raises SettingError when another process has it meanwhile."""
-    while True:
-        await lock.lost()
-        log.warning("api_lock_lost")
-        while not lock.held:
-            try:
-                await _take(lock, settings, TRIES_AGAIN)
-            except Unavailable:
-                await asyncio.sleep(RETRY_S)
-        log.info("api_lock_held_again")
 
 
 async def _end_in_time(server: Server) -> None:
@@ -168,10 +137,9 @@ async def _shown(lease: Lease) -> None:
         await asyncio.to_thread(lease.begin)
 
 
-async def _keep(lease: Lease, tell: Callable[[int], None]) -> None:
-    """Shows that this process lives, and tells how many do: its limiter, for they share what a key may use while Redis is away."""
+async def _keep(lease: Lease) -> None:
+    """Shows that this process lives."""
     while True:
-        tell(lease.count(KIND))
         await asyncio.sleep(LOOK_S)
         try:
             await _shown(lease)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
@@ -40,11 +40,12 @@ def address_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def answer(server: Server, listener: socket.socket, keeping: "asyncio.Task[None]", when_ready: WhenReady | None = None) -> None:
-    """Answers requests until the server is told to stop, or the end of `keeping`: then this process may not go on. `when_ready(port)` runs once
-    requests are answered; when it returns False, that is the end too."""
+async def answer(server: Server, listener: socket.socket, keeping: "Iterable[asyncio.Task[None]]", when_ready: WhenReady | None = None) -> None:
+    """Answers requests until the server is told to stop, or the end of one of `keeping`: then this process may not go on. `when_ready(port)` runs
+    once requests are answered; when it returns False, that is the end too."""
     logging.getLogger("uvicorn.error").addFilter(not_told_twice)
-    keeping.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())  # cancelled by whoever has stopped it: all is well
+    for task in keeping:
+        task.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())  # cancelled by whoever has stopped it: all is well
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(STARTING_POLL_S)

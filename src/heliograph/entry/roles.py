@@ -9,8 +9,10 @@ SERVE: Final = "serve"  # everything in one process, which has the database's qu
 WORKER: Final = "worker"  # all carriers that have no process of their own, and what is everybody's while no scheduler lives
 CARRIER: Final = "carrier"  # one carrier
 SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
+API: Final = "api"  # accepts, and sends nothing
 SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
 DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
+ANSWERING: Final = (SERVE, API)  # requests
 
 
 def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:

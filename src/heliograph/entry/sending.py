@@ -15,7 +15,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
-from heliograph.entry.roles import DELIVERING, SENDING, SERVE, is_active_scheduler
+from heliograph.entry.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
 from heliograph.entry.running import DRAIN_S
 from heliograph.entry.waking import listen
 from heliograph.messages import FairQueue
@@ -65,6 +65,10 @@ class Sending:
         """Something was queued for these carriers."""
         if self._dispatch is not None:
             self._dispatch.wake(carrier_ids)
+
+    def count_answering(self) -> int:
+        """How many live processes answer the API, as it was last seen."""
+        return self._lease.count(*ANSWERING)
 
     async def stop(self) -> None:
         """Stops claiming, finishes the windows, unbinds. Raises why this process could not go on, if that was it."""

@@ -11,6 +11,7 @@ from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
+from heliograph.entry.counting import CountingHeld, share_limits
 from heliograph.entry.draining import Server
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import AddressInUse, WhenReady, address_of, answer, listening
@@ -40,17 +41,26 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
+    counting = CountingHeld(db, settings)
     server = Server(app, settings.drain_s or 0.0)  # 0: there is one a database, so nobody else would answer
     try:
         await sending.hold()
+        await counting.take()
         await app.start()
         await sending.start()
+        holding, sharing = asyncio.create_task(counting.keep()), asyncio.create_task(share_limits(app.limiter, sending.count_answering))
         tune_collector()
         server.obey_signals()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
-        await answer(server, listener, sending.keeping, when_ready)
+        await answer(server, listener, (sending.keeping, holding), when_ready)
+        refused = holding.done()
+        for task in (holding, sharing):
+            task.cancel()
         await asyncio.gather(sending_stopped, app.stop())
+        if refused:
+            holding.result()
     finally:
+        counting.end()
         await sending.release()
         await db.close_hot()
         db.close()

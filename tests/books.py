@@ -4,13 +4,19 @@ import sqlalchemy as sa
 
 from heliograph.base.db import Database
 
-WALLETS = """
+# An entry as each account sees it that it is of: a transfer between two customers is one entry, and both of theirs.
+SIDES = """(
+        SELECT id, account_id, credits, amount_minor, credits_after, balance_after_minor FROM ledger_entries
+        UNION ALL
+        SELECT id, counterpart_id, -credits, -amount_minor, counterpart_credits_after, counterpart_balance_after_minor FROM ledger_entries
+        WHERE counterpart_credits_after IS NOT NULL)"""
+WALLETS = f"""
     SELECT w.account_id, w.sms_credits, w.balance_minor, coalesce(sum(e.credits), 0), coalesce(sum(e.amount_minor), 0)
-    FROM wallets w LEFT JOIN ledger_entries e ON e.account_id = w.account_id GROUP BY w.account_id, w.sms_credits, w.balance_minor"""
-STEPS = """
+    FROM wallets w LEFT JOIN {SIDES} e ON e.account_id = w.account_id GROUP BY w.account_id, w.sms_credits, w.balance_minor"""
+STEPS = f"""
     SELECT id FROM (
         SELECT id, credits_after, balance_after_minor, sum(credits) OVER standing AS credits, sum(amount_minor) OVER standing AS amount_minor
-        FROM ledger_entries WINDOW standing AS (PARTITION BY account_id ORDER BY id)) e
+        FROM {SIDES} s WINDOW standing AS (PARTITION BY account_id ORDER BY id)) e
     WHERE credits <> credits_after OR amount_minor <> balance_after_minor OR credits_after < 0 OR balance_after_minor < 0"""
 CHARGES = """
     SELECT m.account_id, m.credits, m.refunded, s.credits_used, coalesce(e.charged, 0), coalesce(e.refunded, 0)

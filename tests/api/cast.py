@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, carriers, keys, senders, wallet
+from heliograph import accounts, carriers, connect, keys, senders, wallet
 from heliograph.base import clock
 from heliograph.base.db import Database
 
@@ -57,18 +57,27 @@ def make_cast(db: Database) -> Cast:
         carriers.set_route(tx, "", ["simulator"])
         amina = _account(tx, "amina", credits=1_000, money="50.00")
         approve_sender(tx, amina.id, "AMINA")
-        bilal = _account(tx, "bilal", credits=100, money="5.00", parent_id=amina.id)
+        bilal = _customer(tx, "bilal", amina, credits=100, money="5.00")
         chidi = _account(tx, "chidi", credits=100, money="7.50")
     return Cast(*(Actor(db, account.name, account.id, accounts.text_id(account)) for account in (amina, bilal, chidi)))
 
 
-def _account(tx: Connection, name: str, *, credits: int, money: str, parent_id: str | None = None) -> accounts.Account:
-    now_ms = clock.now_ms()
-    account = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=now_ms)
+def _account(tx: Connection, name: str, *, credits: int, money: str) -> accounts.Account:
+    account = accounts.create(tx, name, "GH", now_ms=clock.now_ms())
     wallet.open_wallet(tx, account.id, "GHS")
-    wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
-    wallet.topup(tx, account.id, money, "to begin with", now_ms=now_ms)
+    _pay_in(tx, account.id, credits, money)
     return account
+
+
+def _customer(tx: Connection, name: str, partner: accounts.Account, *, credits: int, money: str) -> accounts.Account:
+    made = connect.provision(tx, partner.id, connect.Wish(name, PHONE, "GH"), sandbox=False, now_ms=clock.now_ms())
+    _pay_in(tx, made.customer.account_id, credits, money)
+    return accounts.by_id(tx, made.customer.account_id)
+
+
+def _pay_in(tx: Connection, account_id: str, credits: int, money: str) -> None:
+    wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
+    wallet.topup(tx, account_id, money, "to begin with", now_ms=clock.now_ms())
 
 
 def approve_sender(tx: Connection, account_id: str, name: str) -> None:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from heliograph.keys import Endpoint
+from tests.api.cast import PHONE
 from tests.api.service import Service, contract
 
 
@@ -20,6 +21,24 @@ class Example(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.endpoint.method} {self.endpoint.path}"
+
+
+def make_message(api: Service, key: str) -> str:
+    return str(api.send(key, [PHONE])["message_id"])
+
+
+def make_customer(api: Service, key: str) -> str:
+    return str(api.post(key, "/connect/customers", {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"}).data["id"])
+
+
+# of a record of the key's account and mode, for each path with an id in it
+MAKERS = {"/messages/{id}": make_message, "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
+
+
+def own_path(api: Service, key: str, example: Example) -> str:
+    """The path, with the id of a record that this key may see."""
+    path = example.endpoint.path
+    return path.replace("{id}", MAKERS[path](api, key)) if "{id}" in path else path
 
 
 def examples() -> list[Example]:

@@ -7,8 +7,8 @@ import pytest
 from heliograph import keys
 from heliograph.base import clock, ids
 from heliograph.keys import ALL_PERMISSIONS
-from tests.api.cast import PHONE, Actor
-from tests.api.requests_of import Example, examples, is_answered, posts
+from tests.api.cast import Actor
+from tests.api.requests_of import MAKERS, Example, examples, is_answered, make_customer, posts
 from tests.api.service import Reply, Service
 
 EXAMPLES, POSTS = examples(), posts()
@@ -87,20 +87,14 @@ def test_a_suspended_account_reads_and_changes_nothing(api: Service, amina: Acto
                 assert (reply.status, reply.code, reply.reason) == (403, "FORBIDDEN", "account_suspended"), str(example)
 
 
-def make_message(api: Service, key: str) -> str:
-    return str(api.send(key, [PHONE])["message_id"])
-
-
-MAKERS = {"/messages/{id}": make_message}  # of a record of the key's account and mode, for each path with an id in it
-
-
-def test_another_accounts_and_the_other_modes_id_answer_exactly_like_a_random_one(api: Service, amina: Actor, chidi: Actor) -> None:
+def test_another_accounts_and_the_other_modes_id_answer_exactly_like_a_random_one(
+        api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:
     with_id = [example for example in EXAMPLES if "{id}" in example.endpoint.path]
     assert {example.endpoint.path for example in with_id} == set(MAKERS)
     for example in with_id:
         mine = MAKERS[example.endpoint.path](api, amina.key())
         random = ids.new(mine.split("_")[0])
-        for stranger in (chidi.key(), amina.key(sandbox=True)):
+        for stranger in (chidi.key(), bilal.key(), amina.key(sandbox=True)):
             bodies = []
             for record_id in (mine, random):
                 reply = api.request(example.endpoint.method, stranger, example.endpoint.path.replace("{id}", record_id), **example.sends)
@@ -109,14 +103,22 @@ def test_another_accounts_and_the_other_modes_id_answer_exactly_like_a_random_on
             assert bodies[0] == bodies[1]
 
 
+def body_fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {"properties": {}})
+    described = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return dict(described["properties"])
+
+
 def test_acting_for_a_customer_is_for_its_partner_with_the_permission(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:
     document = api.contract.document
+    of_sandbox = make_customer(api, amina.key(sandbox=True))
+    nobodys = (chidi.text_id, of_sandbox, ids.new("cus"), "x")  # to a live key
     for example in EXAMPLES:
         operation = document["paths"][example.endpoint.path][example.endpoint.method.lower()]
         if any(parameter["name"] == "customer_id" for parameter in operation["parameters"]):
-            ways: list[dict[str, Any]] = [{"params": {"customer_id": who}} for who in (bilal.text_id, chidi.text_id, ids.new("cus"), "x")]
-        elif example.body is not None:
-            ways = [{"json": {**example.body, "customer_id": who}} for who in (bilal.text_id, chidi.text_id, ids.new("cus"), "x")]
+            ways: list[dict[str, Any]] = [{"params": {"customer_id": who}} for who in (bilal.text_id, *nobodys)]
+        elif "customer_id" in body_fields(document, operation):
+            ways = [{"json": {**(example.body or {}), "customer_id": who}} for who in (bilal.text_id, *nobodys)]
         else:
             continue
         mine, *others = ways
@@ -128,7 +130,8 @@ def test_acting_for_a_customer_is_for_its_partner_with_the_permission(api: Servi
                 alone = api.request(method, amina.key(example.endpoint.permission), f"{path}?{query}")
                 assert (alone.status, alone.reason) == (403, "missing_permission"), (str(example), query)
                 assert api.request(method, amina, f"{path}?{query}").reason == "invalid_query", (str(example), query)
-        for reply in (*(api.request(method, amina, path, **other) for other in others), api.request(method, chidi, path, **mine)):
+        strangers = [api.request(method, key, path, **mine) for key in (chidi.key(), bilal.key(), amina.key(sandbox=True))]
+        for reply in (*strangers, *(api.request(method, amina, path, **other) for other in others)):
             assert (reply.status, reply.reason) == (404, "no_such_record"), str(example)
 
 

@@ -13,7 +13,7 @@ from tests.factories import awaited
 
 
 def call_of(account_id: str) -> Call:
-    principal = Principal("k", account_id, False, frozenset(), 100, None, "sk_live_abcd", False)
+    principal = Principal("k", account_id, False, frozenset(), 100, None, "sk_live_abcd", False, False)
     return Call(principal, "req_1", {}, Query([]), b"", None)
 
 

@@ -17,7 +17,8 @@ _NAMESAKES_SHOWN_MAX: Final = 5
 
 
 class Account(NamedTuple):
-    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads."""
+    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads. `sandbox`: a customer that lives in
+    sandbox only (contract section 4); every other account has keys of both modes."""
 
     id: str
     parent_id: str | None
@@ -29,6 +30,7 @@ class Account(NamedTuple):
     daily_credits: int | None
     time_zone: str
     created_at_ms: int
+    sandbox: bool
 
 
 def of_row(row: Sequence[Any]) -> Account:
@@ -85,9 +87,11 @@ def named(tx: Connection, name: str) -> list[Account]:
             tx.execute(sa.select(accounts).where(accounts.c.name == name).order_by(accounts.c.id).limit(_NAMESAKES_SHOWN_MAX))]
 
 
-def page(tx: Connection, *, limit: int, before_id: str | None = None) -> list[Account]:
-    """At most `limit` accounts, newest first, those made before the one with the raw id `before_id`."""
+def page(tx: Connection, *, limit: int, parent_id: str | None = None, before_id: str | None = None) -> list[Account]:
+    """At most `limit` accounts, newest first, those made before the one with the raw id `before_id`; with `parent_id` only a partner's customers."""
     query = sa.select(accounts).order_by(accounts.c.id.desc()).limit(limit)
+    if parent_id is not None:
+        query = query.where(accounts.c.parent_id == parent_id)
     if before_id is not None:
         query = query.where(accounts.c.id < before_id)
     return [of_row(row) for row in tx.execute(query)]

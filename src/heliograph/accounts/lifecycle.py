@@ -27,13 +27,14 @@ class AccountSettings(TypedDict, total=False):
     time_zone: str  # IANA, such as Africa/Accra
 
 
-def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, now_ms: int) -> Account:
+def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, sandbox: bool = False, now_ms: int) -> Account:
     """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw id of the partner whose customer it is.
 
+    It bumps no epoch: nothing is remembered of an account that was not there, and provisioning customers makes no process read everything anew.
+
     Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, and for a country that is none."""
-    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, _name(name),
-                      _country("country_code", country_code), "active", "standard", None, None, "UTC", now_ms)
-    config.bump(tx)
+    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
+                      _country("country_code", country_code), "active", "standard", None, None, "UTC", now_ms, sandbox)
     tx.execute(accounts.insert().values(account._asdict()))
     return account
 
@@ -69,10 +70,11 @@ def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Accou
     return by_id(tx, account_id)
 
 
-def _name(text: str) -> str:
-    name = one_line("name", text, most=NAME_MAX)
+def account_name(field: str, text: str) -> str:
+    """`text` without spaces at its ends, if an account can be named so. Raises InvalidRequest about `field`."""
+    name = one_line(field, text, most=NAME_MAX)
     if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):  # commands take either, and must not mistake one for the other
-        raise refused("name", f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}")
+        raise refused(field, f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}")
     return name
 
 

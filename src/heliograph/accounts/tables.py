@@ -17,6 +17,7 @@ accounts = sa.Table(
     sa.Column("daily_credits", sa.BigInteger, nullable=True, comment="cap of credits a UTC day; null: none"),
     sa.Column("time_zone", sa.String(64), nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False, comment="a customer that was provisioned with a sandbox key"),
     sa.CheckConstraint("status IN ('active', 'suspended')", name="accounts_status"),
     sa.CheckConstraint("daily_credits >= 0", name="accounts_daily_credits"),
     sa.Index("accounts_by_parent", "parent_id"),

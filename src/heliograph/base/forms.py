@@ -184,6 +184,19 @@ def read_moment_ms(value: Any) -> int:
     raise ValueError(f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}")
 
 
+def keeping(rule: Callable[[str], str]) -> Callable[[Any], str]:
+    """For `Form.value`: a string that keeps a rule, which raises InvalidRequest about one field."""
+
+    def read(value: Any) -> str:
+        text = as_text(value)
+        try:
+            return rule(text)
+        except InvalidRequest as error:
+            raise ValueError(error.fields[0].message) from error
+
+    return read
+
+
 def as_text(value: Any) -> str:
     """Raises ValueError for what is no string."""
     if not isinstance(value, str):

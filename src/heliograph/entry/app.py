@@ -15,6 +15,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, ServiceError, Unavailable
 from heliograph.base.settings import Settings
+from heliograph.connect import endpoints as connect_endpoints
 from heliograph.entry.client import Proxies
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send
 from heliograph.entry.openapi import BASE_PATH
@@ -137,7 +138,8 @@ def _metrics_text() -> bytes:
 
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> list[Endpoint]:
     """The one table of all endpoints: routing, guards, description and tests are made from it."""
-    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db)]
+    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db),
+            *connect_endpoints(db)]
 
 
 def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:

@@ -130,6 +130,8 @@ def _permit(endpoint: Endpoint, principal: Principal) -> None:
         raise Forbidden(f"This key lacks the permission {endpoint.permission}.")
     if principal.suspended and endpoint.method != "GET":
         raise Forbidden("This account is suspended: it can read, but change nothing.", reason="account_suspended")
+    if principal.is_customer and endpoint.partners_only:
+        raise Forbidden("This account is a Connect customer, and can have none of its own.", reason="nested_customer")
 
 
 async def _read(endpoint: Endpoint, scope: Scope, receive: Receive, principal: Principal, request_id: str, parameters: dict[str, str]) -> Call:

@@ -1,7 +1,7 @@
 """Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints means that customer (contract section 3)."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,6 +21,7 @@ _CUSTOMER_PREFIX: Final = "cus"
 class _Customer(NamedTuple):
     account_id: str  # raw
     suspended: bool
+    sandbox: bool
 
 
 def customer_asked_for(principal: Principal, query: Query) -> str | None:
@@ -34,12 +35,12 @@ def customer_asked_for(principal: Principal, query: Query) -> str | None:
 def acting_for(tx: Connection, principal: Principal, customer_id: str | None, *, changes: bool = False) -> str:
     """The raw id of the account that a request is about: the customer's (`cus_…`), or the key's own when there is no `customer_id`.
 
-    Raises Forbidden without the permission, NotFound for somebody else's customer and for none, and, if the request
-    `changes` something, Forbidden (`account_suspended`) for a suspended one."""
+    Raises Forbidden without the permission, NotFound for somebody else's customer, for one of the other mode and for none, and, if the
+    request `changes` something, Forbidden (`account_suspended`) for a suspended one."""
     if customer_id is None:
         return principal.account_id
     _permit(principal)
-    return _checked(_load(tx, (principal.account_id, customer_id)), changes)
+    return _checked(principal, _load(tx, (principal.account_id, customer_id)), changes)
 
 
 async def acting_for_cached(cache: ConfigCache, principal: Principal, customer_id: str | None, *, changes: bool = False) -> str:
@@ -48,7 +49,8 @@ async def acting_for_cached(cache: ConfigCache, principal: Principal, customer_i
         return principal.account_id
     _permit(principal)
     key = (principal.account_id, customer_id)
-    return _checked(await cache.get(CUSTOMERS, key), changes)
+    customer = await cache.get(CUSTOMERS, key)
+    return _checked(principal, customer, changes)
 
 
 def _permit(principal: Principal) -> None:
@@ -56,13 +58,12 @@ def _permit(principal: Principal) -> None:
         raise Forbidden(f"This key lacks the permission {CONNECT_CUSTOMERS}, which customer_id takes.")
 
 
-def _checked(customer: Any, changes: bool) -> str:
-    if customer is None:
+def _checked(principal: Principal, customer: _Customer | None, changes: bool) -> str:
+    if customer is None or customer.sandbox != principal.sandbox:
         raise NotFound("There is no such customer.")
-    account_id, suspended = customer
-    if suspended and changes:
+    if customer.suspended and changes:
         raise Forbidden("This customer is suspended: it can be read, and nothing changed.", reason="account_suspended")
-    return str(account_id)
+    return customer.account_id
 
 
 def _load(tx: Connection, key: tuple[str, str]) -> _Customer | None:
@@ -70,9 +71,9 @@ def _load(tx: Connection, key: tuple[str, str]) -> _Customer | None:
     raw = ids.raw_of_text(_CUSTOMER_PREFIX, customer_id)
     if raw is None:
         return None
-    row = tx.execute(sa.select(accounts.c.id, accounts.c.status != "active")
+    row = tx.execute(sa.select(accounts.c.id, accounts.c.status != "active", accounts.c.sandbox)
                      .where(accounts.c.id == raw, accounts.c.parent_id == partner_id)).one_or_none()
-    return None if row is None else _Customer(row[0], bool(row[1]))
+    return None if row is None else _Customer(row[0], bool(row[1]), bool(row[2]))
 
 
 def _load_many(tx: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], _Customer]:

@@ -50,6 +50,7 @@ class Endpoint:
     permission: str
     handle: Handler | None = None
     handle_in_thread: BlockingHandler | None = None
+    partners_only: bool = False  # refused to a Connect customer's own keys
 
     @property
     def takes_body(self) -> bool:

@@ -87,8 +87,9 @@ def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: st
           now_ms: int) -> Issued:
     """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge: the operator is not held to it.
 
-    Raises NotFound for the account, InvalidRequest for a name, tier, permission or expiry that cannot be."""
-    accounts.by_id(tx, account_id)
+    Raises NotFound for the account, InvalidRequest for a name, mode, tier, permission or expiry that cannot be."""
+    if accounts.by_id(tx, account_id).sandbox and not sandbox:
+        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     if expires_at_ms is not None and expires_at_ms <= now_ms:
         raise refused("expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}")
     key = make_key(sandbox)

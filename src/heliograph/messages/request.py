@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, shown
-from heliograph.text import SEGMENTS_MAX, Phone, count_segments, country, parse_phones
+from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
 TEXT_CHARACTERS_MAX: Final = 1_530  # ten GSM-7 segments of 153; every longer text has more than ten segments
@@ -47,7 +47,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     sender = form.text("sender", "from", required=True, most=64)
     text = form.value("message", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)
-    country_code = form.value("countryCode", "country_code", read=_country)
+    country_code = form.value("countryCode", "country_code", read=read_country)
     reference = form.text("reference", most=REFERENCE_MAX)
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
@@ -90,10 +90,3 @@ def _recipients(value: Any) -> list[str]:
         told = [FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}") for index in bad[:FIELDS_REPORTED_MAX]]
         raise BadParts(told, more=len(bad) - len(told))
     return value
-
-
-def _country(value: Any) -> str:
-    found = country(value) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
-    return found

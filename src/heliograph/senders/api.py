@@ -1,6 +1,5 @@
 """GET and POST /sender-ids."""
 
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -8,8 +7,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.forms import Form, keeping
 from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
 from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for, customer_asked_for
@@ -17,7 +15,7 @@ from heliograph.requests import replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, page
-from heliograph.text import country
+from heliograph.text import read_country
 
 REGISTER_PATH: Final = "POST /sender-ids"
 
@@ -66,9 +64,9 @@ def endpoints(db: Database) -> list[Endpoint]:
 def read_registration(body: dict[str, Any]) -> Registration:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body)
-    sender = form.value("sender", "value", read=_text(check), required=True)
-    country_code = form.value("country_code", "countryCode", read=_text(_country))
-    purpose = form.value("purpose", read=_text(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))
+    sender = form.value("sender", "value", read=keeping(check), required=True)
+    country_code = form.value("country_code", "countryCode", read=read_country)
+    purpose = form.value("purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     set_default = form.boolean("set_default")
     form.finish()
@@ -76,28 +74,7 @@ def read_registration(body: dict[str, Any]) -> Registration:
     return Registration(sender, country_code, purpose, customer_id, set_default, form.warnings())
 
 
-def _text(rule: Callable[[str], str]) -> Callable[[Any], str]:
-    """A field that is a string and keeps a rule of this capability."""
-
-    def read(value: Any) -> str:
-        text = as_text(value)
-        try:
-            return rule(text)
-        except InvalidRequest as error:
-            raise ValueError(error.fields[0].message) from error
-
-    return read
-
-
-def _country(value: str) -> str:
-    found = country(value)
-    if found is None:
-        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
-    return found
-
-
 def _customer_id(tx: Connection, account_id: str) -> str | None:
     """The text id of the account, when it is a Connect customer."""
     account = accounts.by_id(tx, account_id)
     return None if account.parent_id is None else accounts.text_id(account)
-

@@ -1,6 +1,6 @@
 """Texts and phone numbers, as pure functions: how many segments a text takes, and which number somebody means."""
 
-from heliograph.text.countries import country, country_codes
+from heliograph.text.countries import country, country_codes, read_country
 from heliograph.text.phone import Phone, calling_code_of
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
@@ -22,6 +22,7 @@ __all__ = [
     "gsm7_text",
     "parse_phone",
     "parse_phones",
+    "read_country",
     "split_segments",
     "ucs2_octets",
     "ucs2_text",

@@ -1,6 +1,8 @@
 """The countries of ISO 3166-1 and the three territories beside them that have telephone numbers (contract section 2)."""
 
-from typing import Final
+from typing import Any, Final
+
+from heliograph.base.forms import shown
 
 _ISO_3166_1: Final = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
@@ -29,3 +31,11 @@ def country(raw: str) -> str | None:
     # isascii, because case-folding alone would let ß pass for SS (South Sudan) and a dotless ı for I
     code = raw.upper() if len(raw) == 2 and raw.isascii() else ""
     return code if code in _COUNTRIES else None
+
+
+def read_country(value: Any) -> str:
+    """For `Form.value`: the country code that a field means. Raises ValueError."""
+    found = country(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
+    return found

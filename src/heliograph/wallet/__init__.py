@@ -4,9 +4,12 @@ from heliograph.wallet.api import endpoints
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.history import history
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
-from heliograph.wallet.money import currency, exponent, to_minor, to_number, to_text
+from heliograph.wallet.money import MINOR_MAX, currency, exponent, to_minor, to_number, to_text
+from heliograph.wallet.prices import Price, all_prices, buy_credits, remove_price, set_price
+from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy, hold_still, raw_id, size, streamed, verify
 from heliograph.wallet.wallet import (
+    CREDITS_MAX,
     Armed,
     Figures,
     Thresholds,
@@ -20,8 +23,8 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK_ID", "DISCREPANCIES_MAX", "ISSUANCE_ID", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted", "Thresholds", "Wallet",
-    "adjust_credits", "adjust_money", "alarms", "as_record", "currency", "endpoints", "exponent", "grant", "history", "hold_still",
-    "locked", "low_balance", "open_wallet", "post", "raw_id", "set_low_balance", "size", "streamed", "to_minor", "to_number", "to_text", "topup",
-    "verify", "wallet_of", "wallets_of",
+    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted",
+    "Price", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits",
+    "currency", "endpoints", "exponent", "grant", "history", "hold_still", "locked", "low_balance", "open_wallet", "post", "raw_id", "remove_price",
+    "set_low_balance", "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer", "verify", "wallet_of", "wallets_of",
 ]  # fmt: skip

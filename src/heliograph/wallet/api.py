@@ -20,8 +20,8 @@ def endpoints(db: Database) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             wallet = wallet_of(tx, acting_for(tx, call.principal, customer_id))
-        money = {"balance": to_number(wallet.balance_minor, wallet.currency), "currency": wallet.currency}
-        return Answer({"wallet": money, "sms_credits": wallet.sms_credits, "sandbox": call.principal.sandbox})
+        money = {"balance": to_number(wallet.shown.balance_minor, wallet.currency), "currency": wallet.currency}
+        return Answer({"wallet": money, "sms_credits": wallet.shown.sms_credits, "sandbox": call.principal.sandbox})
 
     def transactions(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.errors import InsufficientCredits
+from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
 from heliograph.wallet.events import low_balance
@@ -22,7 +22,7 @@ from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locke
 from heliograph.webhooks import emit_now, listeners_now
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
-ISSUANCE_ID: Final = f"{1:032x}"  # SMS credits come into being here, and go back here when taken away
+ISSUANCE_ID: Final = f"{1:032x}"  # SMS credits come into being here, given or sold for money, and go back here when taken away
 SALES_ID: Final = f"{2:032x}"  # where the credits go that messages cost
 BANK_ID: Final = f"{3:032x}"  # the outside world, where money comes from
 
@@ -100,21 +100,30 @@ def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, 
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = locked(tx, account_id)
-    if reference is not None and (earlier := _with_reference(tx, account_id, entry_type, reference)) is not None:
-        return _repeated(earlier, amount_minor, credits)
-    after = _figures_after(wallet, amount_minor, credits)
+    if wallet.sandbox_credits is not None:
+        raise InvalidRequest("This is a sandbox customer: it has no part in the ledger.")
+    if reference is not None and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None:
+        return repeated(earlier, amount_minor, credits)
+    after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
     entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, entry_type, wallet.currency, amount_minor, credits,
                   after.balance_minor, after.sms_credits, None, None, said, reference, now_ms)
-    fired, armed = alarms(wallet.armed, wallet.figures, after, wallet.thresholds)
-    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(
-        balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
     tx.execute(ledger_entries.insert().values(entry._asdict()))
-    if fired and (heard_by := listeners_now(tx, account_id)):
-        emit_now(tx, heard_by, [low_balance(heard_by, account_id, figure, after, wallet.currency, wallet.thresholds, now_ms) for figure in fired])
-    return Posted(entry, applied=True, alarms=fired)
+    return Posted(entry, applied=True, alarms=hold(tx, wallet, after, now_ms))
 
 
-def _with_reference(tx: Connection, account_id: str, entry_type: str, reference: str) -> Entry | None:
+def hold(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[str, ...]:
+    """Stores what a locked wallet holds after an entry, and tells of what has become low. Returns the alarms that it fired."""
+    fired, armed = alarms(wallet.armed, wallet.figures, after, wallet.thresholds)
+    tx.execute(sa.update(wallets).where(wallets.c.account_id == wallet.account_id).values(
+        balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
+    if fired and (heard_by := listeners_now(tx, wallet.account_id)):
+        emit_now(tx, heard_by, [low_balance(heard_by, wallet.account_id, figure, after, wallet.currency, wallet.thresholds, now_ms)
+                                for figure in fired])
+    return fired
+
+
+def with_reference(tx: Connection, account_id: str, entry_type: str, reference: str) -> Entry | None:
+    """The entry that this reference has made. To be asked while the wallet is locked."""
     if entry_type not in _REFERENCE_TYPES:
         return None
     columns = ledger_entries.c
@@ -123,27 +132,28 @@ def _with_reference(tx: Connection, account_id: str, entry_type: str, reference:
     return None if row is None else of_row(row)
 
 
-def _repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
+def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
     """What a reference that was applied already makes of a posting. With other figures it is not the same posting: raises InvalidRequest."""
     if (earlier.amount_minor, earlier.credits) != (amount_minor, credits):
-        was = to_text(earlier.amount_minor, earlier.currency) if earlier.amount_minor else f"{earlier.credits} SMS credits"
+        was = f"{earlier.credits} SMS credits" if earlier.credits else to_text(earlier.amount_minor, earlier.currency)
         raise refused("reference", f"{shown(earlier.reference)} was already applied, with {was} ({ids.text_of_raw(ID_PREFIX, earlier.id)})")
     return Posted(earlier, applied=False)
 
 
-def _figures_after(wallet: Wallet, amount_minor: int, credits: int) -> Figures:
-    after = Figures(wallet.balance_minor + amount_minor, wallet.sms_credits + credits)
+def figures_after(held: Figures, currency: str, amount_minor: int, credits: int) -> Figures:
+    """What is held after a change. Raises InsufficientCredits rather than go below zero, InvalidRequest above what a figure can be."""
+    after = Figures(held.balance_minor + amount_minor, held.sms_credits + credits)
     if after.sms_credits < 0:
-        raise InsufficientCredits(f"The wallet holds {wallet.sms_credits} SMS credits; this takes {-credits}.",
-                                  required=-credits, available=wallet.sms_credits)
+        raise InsufficientCredits(f"The wallet holds {held.sms_credits} SMS credits; this takes {-credits}.",
+                                  required=-credits, available=held.sms_credits)
     if after.balance_minor < 0:
-        required, available = to_text(-amount_minor, wallet.currency), to_text(wallet.balance_minor, wallet.currency)
+        required, available = to_text(-amount_minor, currency), to_text(held.balance_minor, currency)
         raise InsufficientCredits(f"The wallet holds {available}; this takes {required}.", reason="insufficient_balance",
-                                  required=to_number(-amount_minor, wallet.currency), available=to_number(wallet.balance_minor, wallet.currency))
+                                  required=to_number(-amount_minor, currency), available=to_number(held.balance_minor, currency))
     if after.sms_credits > CREDITS_MAX:
         raise refused("credits", f"would bring the wallet above {CREDITS_MAX}")
     if after.balance_minor > MINOR_MAX:
-        raise refused("amount", f"would bring the wallet above {to_text(MINOR_MAX, wallet.currency)}")
+        raise refused("amount", f"would bring the wallet above {to_text(MINOR_MAX, currency)}")
     return after
 
 

@@ -1,4 +1,4 @@
-"""Wallets and the ledger. A wallet's figures are the sum of its ledger entries; `heliograph ledger verify` proves it."""
+"""Wallets, the ledger, and prices. A wallet's figures are the sum of its ledger entries; `heliograph ledger verify` proves it."""
 
 import sqlalchemy as sa
 
@@ -19,8 +19,12 @@ wallets = sa.Table(
     sa.Column("balance_alarm_armed", sa.Boolean, nullable=False),
     sa.Column("spent_day", sa.Integer, nullable=False, comment="days since 1970 (UTC) that spent_credits counts"),
     sa.Column("spent_credits", sa.BigInteger, nullable=False),
+    sa.Column("sandbox_balance_minor", sa.BigInteger, nullable=True, comment="of a sandbox customer only: figures to look at, not of the ledger"),
+    sa.Column("sandbox_credits", sa.BigInteger, nullable=True),
     sa.CheckConstraint("balance_minor >= 0", name="wallets_balance"),
     sa.CheckConstraint("sms_credits >= 0", name="wallets_credits"),
+    sa.CheckConstraint("(sandbox_balance_minor IS NULL) = (sandbox_credits IS NULL) AND sandbox_balance_minor >= 0 AND sandbox_credits >= 0",
+                       name="wallets_sandbox"),
     postgresql_with={"fillfactor": 50},  # every debit updates its row in place
 )
 
@@ -54,4 +58,14 @@ ledger_entries = sa.Table(
     sa.Index("ledger_entries_once", "account_id", "type", "reference", unique=True,
              postgresql_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')"),
              sqlite_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')")),
+)
+
+# What the operator sells SMS credits for: so many of them for this much money of a currency.
+prices = sa.Table(
+    "prices",
+    metadata,
+    sa.Column("currency", sa.String(3), primary_key=True),
+    sa.Column("amount_minor", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("amount_minor > 0 AND credits > 0", name="prices_positive"),
 )

@@ -21,6 +21,7 @@ from heliograph.wallet.tables import ledger_entries, wallets
 DISCREPANCIES_MAX: Final = 100  # reported; whoever has so many needs to see why, not how many
 _FETCHED_AT_ONCE: Final = 5_000
 _AN_ACCOUNT: Final = itemgetter(0)
+_NO_MONEY: Final = ""  # in place of a currency: of credits alone, whose giver may have a wallet in another one
 
 
 class Discrepancy(NamedTuple):
@@ -79,7 +80,7 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
         _step(standing, after, 1)
         if min(after) < 0:
             yield f"{_entry(side)} leaves a figure below zero"
-        if wallet is not None and side.currency != wallet.currency:
+        if wallet is not None and side.currency not in (wallet.currency, _NO_MONEY):
             yield f"{_entry(side)} is in {side.currency}, the wallet in {wallet.currency}"
     if wallet is None:
         yield "has entries, and no wallet"
@@ -120,7 +121,8 @@ def _own_sides(tx: Connection) -> Iterator[_Side]:
 def _other_sides(tx: Connection) -> Iterator[_Side]:
     """Of transfers between two customers: what the counterpart gained."""
     columns = ledger_entries.c
-    query = sa.select(raw_id(columns.counterpart_id), raw_id(columns.id), columns.currency, -columns.amount_minor, -columns.credits,
+    currency = sa.case((columns.amount_minor == 0, _NO_MONEY), else_=columns.currency)
+    query = sa.select(raw_id(columns.counterpart_id), raw_id(columns.id), currency, -columns.amount_minor, -columns.credits,
                       columns.counterpart_balance_after_minor, columns.counterpart_credits_after)
     query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(columns.counterpart_id, columns.id)
     return (_Side(*row) for row in streamed(tx, query))

@@ -36,7 +36,7 @@ class Armed(NamedTuple):
 
 
 class Wallet(NamedTuple):
-    """`account_id` is raw."""
+    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at (contract section 4), which nobody else has."""
 
     account_id: str
     currency: str
@@ -46,6 +46,15 @@ class Wallet(NamedTuple):
     low_balance_amount_minor: int | None
     credits_alarm_armed: bool
     balance_alarm_armed: bool
+    sandbox_balance_minor: int | None
+    sandbox_credits: int | None
+
+    @property
+    def shown(self) -> Figures:
+        """What whoever asks is told that it holds."""
+        if self.sandbox_balance_minor is None or self.sandbox_credits is None:
+            return self.figures
+        return Figures(self.sandbox_balance_minor, self.sandbox_credits)
 
     @property
     def figures(self) -> Figures:
@@ -62,15 +71,16 @@ class Wallet(NamedTuple):
     @property
     def is_low(self) -> bool:
         """Whether a figure lies below its threshold now."""
-        return _below(self.sms_credits, self.low_balance_credits) or _below(self.balance_minor, self.low_balance_amount_minor)
+        return _below(self.shown.sms_credits, self.low_balance_credits) or _below(self.shown.balance_minor, self.low_balance_amount_minor)
 
 
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 
 
-def open_wallet(tx: Connection, account_id: str, currency_code: str) -> Wallet:
-    """An empty wallet for a new account. Raises InvalidRequest for what is no currency."""
-    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True)
+def open_wallet(tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None) -> Wallet:
+    """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it shows. Raises InvalidRequest for what is no
+    currency."""
+    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True, *(sandbox or (None, None)))
     tx.execute(wallets.insert().values(wallet._asdict() | {"spent_day": 0, "spent_credits": 0}))
     return wallet
 

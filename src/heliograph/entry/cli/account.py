@@ -19,14 +19,16 @@ command = Noun("account", help="Accounts: the tenants, each with its own keys, w
 
 
 def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
-    from heliograph.accounts import text_id
+    from heliograph.accounts import text_id, text_of_id
     from heliograph.base.clock import rfc3339
     from heliograph.wallet import to_number
 
     low_minor = wallet.low_balance_amount_minor
     return {
-        "id": text_id(account), "name": account.name, "country_code": account.country_code, "status": account.status,
-        "wallet": {"balance": to_number(wallet.balance_minor, wallet.currency), "currency": wallet.currency}, "sms_credits": wallet.sms_credits,
+        "id": text_id(account), "partner_id": account.parent_id and text_of_id(account.parent_id, is_customer=False), "name": account.name,
+        "country_code": account.country_code, "status": account.status,
+        "wallet": {"balance": to_number(wallet.shown.balance_minor, wallet.currency), "currency": wallet.currency},
+        "sms_credits": wallet.shown.sms_credits, "sandbox": account.sandbox,
         "low_balance_credits": wallet.low_balance_credits, "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
         "max_tier": account.max_tier, "countries": account.countries, "daily_credits": account.daily_credits, "time_zone": account.time_zone,
         "created_at": rfc3339(account.created_at_ms),
@@ -66,15 +68,17 @@ def create(session: Session, name: str, country: str, currency: str, opening_cre
         click.echo(f"heliograph: the name {account.name!r} is not unique now: say which account by its id, {record['id']}", err=True)
 
 
-@command.command("list", epilog=examples("account list", "account list --limit 1000 --json"))
+@command.command("list", epilog=examples("account list", "account list --limit 1000 --json", "account list --customers-of 'Amina Foods'"))
+@click.option("--customers-of", metavar="ACC", help="Only this partner's Connect customers.")
 @page_options
-def list_(session: Session, limit: int, before: str | None) -> None:
-    """List accounts, newest first."""
+def list_(session: Session, customers_of: str | None, limit: int, before: str | None) -> None:
+    """List accounts, Connect customers among them, newest first."""
     from heliograph import accounts, wallet
 
     with session.read() as tx:
         before_id = accounts.find(tx, before).id if before is not None else None
-        found = accounts.page(tx, limit=limit, before_id=before_id)
+        parent_id = accounts.find(tx, customers_of).id if customers_of is not None else None
+        found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
         wallets = wallet.wallets_of(tx, [account.id for account in found])
     records = [_record(account, wallets[account.id]) for account in found]
     show_list(session, records, ("id", "name", "country_code", "status", "sms_credits", "wallet balance", "wallet currency"), limit=limit)
@@ -135,13 +139,15 @@ def set_(session: Session, acc: str, **options: Any) -> None:
             keys.tier_named(tx, changes["max_tier"])
         if changes.get("countries") is not None:
             changes["countries"] = changes["countries"].split(",")
-        if "low_balance" in changes or "low_balance_amount" in changes:
+        of_wallet = {name: changes.pop(name) for name in ("low_balance", "low_balance_amount") if name in changes}
+        account = accounts.change(tx, account.id, **changes)  # before its wallet: one order of locks
+        if of_wallet:
             known = wallet.wallet_of(tx, account.id)
-            amount = changes.pop("low_balance_amount") if "low_balance_amount" in changes else known.low_balance_amount_minor
+            amount = of_wallet.get("low_balance_amount", known.low_balance_amount_minor)
             if isinstance(amount, Decimal):
                 amount = wallet.to_minor(amount, known.currency, field="low_balance_amount")
-            wallet.set_low_balance(tx, account.id, wallet.Thresholds(changes.pop("low_balance", known.low_balance_credits), amount))
-        record = _found(tx, accounts.change(tx, account.id, **changes))
+            wallet.set_low_balance(tx, account.id, wallet.Thresholds(of_wallet.get("low_balance", known.low_balance_credits), amount))
+        record = _found(tx, account)
     show(session, record)
 
 

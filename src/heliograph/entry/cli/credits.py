@@ -4,7 +4,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.entries import post_entry
-from heliograph.entry.cli.values import Whole, account_option, reference_options
+from heliograph.entry.cli.values import Whole, account_option, reference_option, reference_options
 
 command = Noun("credits", help="SMS credits of an account. Each change is a ledger entry.")
 
@@ -29,3 +29,14 @@ def adjust(session: Session, account: str, amount: int, reason: str, reference: 
     from heliograph import wallet
 
     post_entry(session, wallet.adjust_credits, account, amount, reason, reference)
+
+
+@command.command("buy", epilog=examples("credits buy --account 'Amina Foods' --credits 5000 --reference order-17"))
+@account_option
+@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N")
+@reference_option
+def buy(session: Session, account: str, amount: int, reference: str | None) -> None:
+    """Buy credits with the money of the account's wallet, at the price of its currency (`price list`)."""
+    from heliograph import wallet
+
+    post_entry(session, wallet.buy_credits, account, amount, reference)

@@ -130,10 +130,14 @@ def account_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--account", required=True, metavar="ACC", help="Its id or unique name.")(command)
 
 
+def reference_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--reference"""
+    return click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)
+
+
 def reference_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --reference of a ledger entry."""
-    command = click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)
-    return click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")(command)
+    return click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")(reference_option(command))
 
 
 def _whoever_typed_it() -> str:

@@ -23,7 +23,8 @@ REASONS: Final[dict[str, Reason]] = {
     **_reasons(
         403, "FORBIDDEN",
         missing_permission="The key lacks a permission; the message names it.",
-        account_suspended="The account, its partner, or the customer it acts for is suspended: it can read, but change nothing."),
+        account_suspended="The account, its partner, or the customer it acts for is suspended: it can read, but change nothing.",
+        nested_customer="The account is a Connect customer itself, and can have none."),
     **_reasons(
         400, "INVALID_REQUEST",
         invalid_http="What came is no HTTP request that can be read.",
@@ -32,6 +33,7 @@ REASONS: Final[dict[str, Reason]] = {
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",
         no_valid_recipient="None of the recipients can be sent to.",
+        currency_mismatch="Money to begin with is given in another currency than the partner's.",
         too_many_segments="The text takes more segments than allowed, and nothing else is wrong (else `invalid_field`)."),
     **_reasons(
         402, "INSUFFICIENT_CREDITS",

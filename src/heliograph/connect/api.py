@@ -1,0 +1,71 @@
+"""GET and POST /connect/customers, GET /connect/customers/{id}, POST /connect/customers/{id}/credits."""
+
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import CUSTOMER_PREFIX
+from heliograph.base import clock, ids
+from heliograph.base.db import Database
+from heliograph.base.errors import NotFound
+from heliograph.base.paging import page_body, read_page
+from heliograph.connect import credits
+from heliograph.connect.customer import as_record, by_id, page
+from heliograph.connect.provision import provision
+from heliograph.connect.request import read_move, read_wish
+from heliograph.connect.tables import EXTERNAL_REF_MAX
+from heliograph.keys import Answer, Call, Endpoint, acting_for
+from heliograph.requests import replay_or_run
+
+PROVISION_PATH: Final = "POST /connect/customers"
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    def list_customers(call: Call) -> Answer:
+        external_ref = call.query.text("external_ref", most=EXTERNAL_REF_MAX)
+        wanted = read_page(call.query)
+        call.query.finish()
+        with db.read() as tx:
+            found = page(tx, call.principal.account_id, wanted, sandbox=call.principal.sandbox,
+                         external_ref=None if external_ref is None else external_ref.strip())
+        return Answer(page_body(found, wanted, lambda customer: customer.account_id, as_record))
+
+    def provision_customer(call: Call) -> Answer:
+        call.query.finish()
+        wish, warnings = read_wish(call.json())
+
+        def effect(tx: Connection) -> Answer:
+            made = provision(tx, call.principal.account_id, wish, sandbox=call.principal.sandbox, now_ms=clock.now_ms())
+            return _answer({"data": as_record(made.customer), "created": made.created}, warnings)
+
+        return db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
+
+    def customer(call: Call) -> Answer:
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, call.path["id"])
+            return Answer({"data": as_record(by_id(tx, call.principal.account_id, account_id, sandbox=call.principal.sandbox))})
+
+    def move_credits(call: Call) -> Answer:
+        call.query.finish()
+        move, warnings = read_move(call.json())
+        if ids.raw_of_text(CUSTOMER_PREFIX, call.path["id"]) is None:  # nor can a key have been used there
+            raise NotFound("There is no such customer.")
+
+        def effect(tx: Connection) -> Answer:
+            customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)
+            moved = credits.move_credits(tx, call.principal.account_id, customer_id, move, sandbox=call.principal.sandbox, now_ms=clock.now_ms())
+            return _answer({"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings)
+
+        return db.transact(lambda tx: replay_or_run(tx, call, f"{PROVISION_PATH}/{call.path['id']}/credits", effect))
+
+    return [
+        Endpoint("GET", "/connect/customers", "connect.customers", handle_in_thread=list_customers),
+        Endpoint("POST", "/connect/customers", "connect.customers", handle_in_thread=provision_customer, partners_only=True),
+        Endpoint("GET", "/connect/customers/{id}", "connect.customers", handle_in_thread=customer),
+        Endpoint("POST", "/connect/customers/{id}/credits", "connect.customers", handle_in_thread=move_credits),
+    ]
+
+
+def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:
+    return Answer({**body, "warnings": warnings} if warnings else body)

@@ -1,0 +1,41 @@
+"""Transfers between two accounts: a partner and its customer. One entry, written for whoever gives and seen by both; and their like in sandbox."""
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.lines import one_line
+from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
+from heliograph.wallet.tables import ledger_entries, wallets
+from heliograph.wallet.wallet import Wallet, locked
+
+
+def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
+             reference: str | None = None, now_ms: int) -> Entry:
+    """Moves money, credits or both, neither below zero; money between wallets of one currency only. The entry is the giver's.
+
+    Raises NotFound, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits when the giver holds less."""
+    assert amount_minor >= 0 <= credits
+    said = one_line("description", description, most=DESCRIPTION_MAX)
+    if reference is not None:
+        reference = one_line("reference", reference, most=REFERENCE_MAX)
+    both = {account_id: locked(tx, account_id) for account_id in sorted((giver_id, taker_id))}  # as accepting locks them: by id
+    giver, taker = both[giver_id], both[taker_id]
+    assert giver.currency == taker.currency or not amount_minor
+    given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
+    taken = figures_after(taker.figures, taker.currency, amount_minor, credits)
+    entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), giver_id, taker_id, "transfer_out", giver.currency, -amount_minor, -credits,
+                  given.balance_minor, given.sms_credits, taken.balance_minor, taken.sms_credits, said, reference, now_ms)
+    tx.execute(ledger_entries.insert().values(entry._asdict()))
+    hold(tx, giver, given, now_ms)
+    hold(tx, taker, taken, now_ms)
+    return entry
+
+
+def change_sandbox_credits(tx: Connection, account_id: str, credits: int) -> Wallet:
+    """Changes what a sandbox customer is shown to hold, up or down; nobody pays. Raises NotFound, InvalidRequest, InsufficientCredits."""
+    wallet = locked(tx, account_id)
+    after = figures_after(wallet.shown, wallet.currency, 0, credits)
+    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id, wallets.c.sandbox_credits.is_not(None))
+               .values(sandbox_credits=after.sms_credits))
+    return wallet._replace(sandbox_credits=after.sms_credits)

@@ -64,9 +64,8 @@ def test_what_it_begins_with_moves_from_the_partner_as_one_transaction(api: Serv
     assert held(api, amina) == (37.5, 600)
     given, received = api.get(amina, "/wallet/transactions").data[0], api.get(amina, "/wallet/transactions", customer_id=made.data["id"]).data
     assert [entry["id"] for entry in received] == [given["id"]]
-    assert (given["type"], given["amount"], given["credits"], given["balance_after"], given["credits_after"]) == ("transfer_out", -12.5, -400, 37.5, 600)
-    received = received[0]
-    assert (received["type"], received["amount"], received["credits"], received["balance_after"]) == ("transfer_in", 12.5, 400, 12.5)
+    for entry, figures in ((given, ("transfer_out", -12.5, -400, 37.5, 600)), (received[0], ("transfer_in", 12.5, 400, 12.5, 400))):
+        assert (entry["type"], entry["amount"], entry["credits"], entry["balance_after"], entry["credits_after"]) == figures
     assert_books_agree(api.db)
 
 

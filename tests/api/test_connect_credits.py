@@ -60,8 +60,9 @@ def test_what_a_wallet_cannot_hold_is_refused(api: Service, amina: Actor, bilal:
 
 
 def test_nobody_elses_customer_is_found(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:
-    for who, customer_id in ((chidi, bilal.text_id), (amina, chidi.text_id), (amina, ids.new("cus")), (amina, "x" * 2_000), (amina, bilal.text_id[4:]),
-                             (bilal, bilal.text_id), (amina, bilal.text_id.upper()), (amina.key(sandbox=True), bilal.text_id)):
+    for who, customer_id in ((chidi, bilal.text_id), (amina, chidi.text_id), (amina, ids.new("cus")), (amina, "x" * 2_000),
+                             (amina, bilal.text_id[4:]), (bilal, bilal.text_id), (amina, bilal.text_id.upper()),
+                             (amina.key(sandbox=True), bilal.text_id)):
         for key in (None, "k-1"):
             assert (reply := move(api, who, customer_id, 1, key=key)).reason == "no_such_record", reply
     assert credits_of(api, amina, bilal, chidi) == [1_000, 100, 100]

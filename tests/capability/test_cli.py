@@ -29,7 +29,8 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: 
     shown = run("account", "show", "Amina Foods", "--json").json
     assert shown == {
         "id": amina, "partner_id": None, "name": "Amina Foods", "country_code": "GH", "status": "active",
-        "wallet": {"balance": 50, "currency": "GHS"}, "sms_credits": 1000, "sandbox": False, "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None,
+        "wallet": {"balance": 50, "currency": "GHS"}, "sms_credits": 1000, "sandbox": False,
+        "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None,
         "daily_credits": None, "time_zone": "UTC", "created_at": shown["created_at"],
     }  # fmt: skip
     changed = run("account", "set", amina, "--max-tier", "enterprise", "--countries", "gh,ng", "--daily-credits", 500, "--low-balance", 20,

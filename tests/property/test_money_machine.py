@@ -3,11 +3,10 @@ and nothing goes out twice that was not in doubt."""
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from decimal import Decimal
 from typing import Any, TypeVar
 
-import pytest
 import sqlalchemy as sa
 import uvloop
 from hypothesis import HealthCheck, settings
@@ -263,15 +262,6 @@ class Money(RuleBasedStateMachine):
                 assert row.refunded == (not_taken if row.status == "failed" else 0), row
         self.the_ledger_proves_the_balance()
         self.seen |= {situation for row in self.house.messages() if (situation := situation_of(row)) is not None}
-
-
-@pytest.fixture
-def emptied(request: pytest.FixtureRequest, database_url: str, new_database: Callable[[str], str]) -> Iterator[Callable[[], str]]:
-    """Gives the URL of an empty database, as often as it is asked."""
-    if database_url.startswith("sqlite"):
-        yield lambda: new_database("sqlite")
-    else:
-        yield request.getfixturevalue("_postgres_databases").reused
 
 
 def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:

@@ -34,15 +34,14 @@ def move_credits(tx: Connection, partner_id: str, customer_id: str, move: Move, 
         return Moved(None, customer_id, move.credits, after.sms_credits, wallet.wallet_of(tx, partner_id).sms_credits, move.reference, now_ms)
     shown = text_of_id(customer_id, is_customer=True)
     if move.credits > 0:
-        entry = wallet.transfer(tx, partner_id, customer_id, credits=move.credits, description=f"Connect: to {shown}", reference=move.reference,
-                                now_ms=now_ms)
+        entry = wallet.transfer(tx, partner_id, customer_id, credits=move.credits, description=f"Connect: to {shown}", reference=move.reference)
     else:
         entry = wallet.transfer(tx, customer_id, partner_id, credits=-move.credits, description=f"Connect: back from {shown}",
-                                reference=move.reference, now_ms=now_ms)
+                                reference=move.reference)
     givers, takers = entry.credits_after, entry.counterpart_credits_after
     assert takers is not None
     customers, partners = (takers, givers) if move.credits > 0 else (givers, takers)
-    return Moved(entry.id, customer_id, move.credits, customers, partners, entry.reference, now_ms)
+    return Moved(entry.id, customer_id, move.credits, customers, partners, entry.reference, entry.created_at_ms)
 
 
 def as_record(moved: Moved, *, sandbox: bool) -> dict[str, Any]:

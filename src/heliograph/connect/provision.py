@@ -43,7 +43,7 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
                                          label=wish.label, phone=wish.phone, email=wish.email))
     if any(given) and not sandbox:
         wallet.transfer(tx, partner_id, account.id, amount_minor=given.balance_minor, credits=given.sms_credits,
-                        description=f"Connect: to begin with, to {accounts.text_id(account)}", now_ms=now_ms)
+                        description=f"Connect: to begin with, to {accounts.text_id(account)}")
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 
 

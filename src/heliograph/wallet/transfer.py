@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import ids
+from heliograph.base import clock, ids
 from heliograph.base.lines import one_line
 from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
 from heliograph.wallet.tables import ledger_entries, wallets
@@ -11,8 +11,9 @@ from heliograph.wallet.wallet import Wallet, locked
 
 
 def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
-             reference: str | None = None, now_ms: int) -> Entry:
-    """Moves money, credits or both, neither below zero; money between wallets of one currency only. The entry is the giver's.
+             reference: str | None = None) -> Entry:
+    """Moves money, credits or both, neither below zero; money between wallets of one currency only. The entry is the giver's. Its time is that
+    of its turn, not of the request: whoever waited for the wallets stands behind whom they waited for.
 
     Raises NotFound, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits when the giver holds less."""
     assert amount_minor >= 0 <= credits
@@ -24,6 +25,7 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
     assert giver.currency == taker.currency or not amount_minor
     given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
     taken = figures_after(taker.figures, taker.currency, amount_minor, credits)
+    now_ms = clock.now_ms()
     entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), giver_id, taker_id, "transfer_out", giver.currency, -amount_minor, -credits,
                   given.balance_minor, given.sms_credits, taken.balance_minor, taken.sms_credits, said, reference, now_ms)
     tx.execute(ledger_entries.insert().values(entry._asdict()))

@@ -1,0 +1,293 @@
+"""Whatever partners, their customers and the operator do with money, in whatever order and at once: nothing is made or lost on the way between
+them, nobody falls below zero, each reference makes one customer, and nobody sees another's."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+
+from heliograph import accounts, connect, keys, wallet
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.errors import Forbidden, InsufficientCredits, NotFound
+from heliograph.base.paging import PageWanted
+from heliograph.connect import Customer, Moved, Provisioned, Wish
+from heliograph.connect.provision import CurrencyMismatch
+from heliograph.connect.request import Move
+from heliograph.keys.authenticate import PRINCIPALS
+from tests.books import assert_books_agree
+from tests.capability.cast import at_once
+from tests.property.holders import Held, principal, text_id
+
+REFS = st.sampled_from([None, "a", "b", "c", "d"])
+CREDITS = st.sampled_from([0, 0, 1, 7, 60, 10_000])
+MINOR = st.sampled_from([0, 0, 1, 99, 250, 10**6])
+MOVES = st.sampled_from([1, 5, 40, -1, -5, -40, 10_000, -10_000])
+PRICES = {"GHS": 35, "KWD": 5, "JPY": 3}  # of 10 credits, in minor units
+SITUATIONS = {
+    "made", "made for nothing", "found again", "too few credits", "too little money", "other currency with money", "moved", "moved back",
+    "not moved", "sandbox made", "sandbox moved", "sandbox not moved", "bought", "not bought", "a race for one customer", "a race of moves",
+    "suspended", "resumed"}
+
+
+class Connect(RuleBasedStateMachine):
+    """Two partners and their customers; the machine is all of them, and the operator."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.db = Database(url)
+        self.seen: set[str] = set()
+        self.partners: list[Held] = []
+        self.customers: list[Held] = []
+
+    def teardown(self) -> None:
+        self.meet_the_rest()
+        self.everybody_has_what_he_should_and_the_books_agree()
+        self.db.close()
+
+    @initialize()
+    def begin(self) -> None:
+        with self.db.write() as tx:
+            for currency, minor in PRICES.items():
+                wallet.set_price(tx, currency, wallet.to_text(minor, currency).split()[0], 10)
+            for name, currency in (("amina", "GHS"), ("chidi", "KWD")):
+                account = accounts.create(tx, name, "GH", now_ms=clock.now_ms())
+                wallet.open_wallet(tx, account.id, currency)
+                self.partners.append(Held(account.id, currency))
+        self.pay_in(0, 100, 500)
+        self.pay_in(1, 50, 2_500)
+
+    # what may happen
+
+    @rule(who=st.integers(0, 1), credits=st.integers(1, 100), minor=st.integers(1, 1_000))
+    def pay_in(self, who: int, credits: int, minor: int) -> None:
+        partner = self.partners[who]
+        with self.db.write() as tx:
+            wallet.grant(tx, partner.account_id, credits, "given", now_ms=clock.now_ms())
+            wallet.topup(tx, partner.account_id, wallet.to_text(minor, partner.currency).split()[0], "paid in", now_ms=clock.now_ms())
+        partner.credits += credits
+        partner.minor += minor
+
+    @rule(who=st.integers(0, 1), ref=REFS, credits=CREDITS, minor=MINOR, sandbox=st.booleans(), currency=st.sampled_from([None, "GHS", "KWD", "JPY"]))
+    def provision(self, who: int, ref: str | None, credits: int, minor: int, sandbox: bool, currency: str | None) -> None:
+        partner, there = self.partners[who], self.with_ref(who, ref, sandbox)
+        outcome = self.provisioned(partner, self.wish(partner, ref, credits, minor, currency), sandbox)
+        if isinstance(outcome, Provisioned):
+            assert outcome.created is (there is None)
+            self.note(who, outcome, sandbox, ref)
+            self.seen.add("found again" if there else "sandbox made" if sandbox else "made" if credits or minor else "made for nothing")
+            return
+        assert there is None
+        if isinstance(outcome, InsufficientCredits):
+            short_of_credits = credits > partner.credits
+            assert (sandbox, short_of_credits or minor > partner.minor) == (False, True)
+            assert outcome.reason == ("insufficient_credits" if short_of_credits else "insufficient_balance")
+            self.seen.add("too few credits" if short_of_credits else "too little money")
+        else:
+            assert (type(outcome), minor > 0, currency in (None, partner.currency)) == (CurrencyMismatch, True, False)
+            self.seen.add("other currency with money")
+
+    @precondition(lambda self: self.customers)
+    @rule(which=st.integers(0, 99), credits=MOVES)
+    def move(self, which: int, credits: int) -> None:
+        customer = self.customers[which % len(self.customers)]
+        self.check_move(customer, credits, self.moved(customer, credits))
+
+    @rule(who=st.integers(0, 1), ref=st.sampled_from(["a", "b", "c", "d"]), credits=st.sampled_from([0, 1, 7]))
+    def race_for_one_customer(self, who: int, ref: str, credits: int) -> None:
+        partner, there = self.partners[who], self.with_ref(who, ref, False)
+        wish = self.wish(partner, ref, credits, 0, None)
+        outcomes = at_once(6, lambda k: self.provisioned(partner, wish, False))
+        if not there and credits > partner.credits:
+            assert all(isinstance(outcome, InsufficientCredits) for outcome in outcomes)
+            return
+        found = [outcome for outcome in outcomes if isinstance(outcome, Provisioned)]
+        assert Counter(outcome.created for outcome in found) == ({False: 6} if there else {True: 1, False: 5})
+        assert len({outcome.customer for outcome in found}) == 1
+        self.note(who, next((outcome for outcome in found if outcome.created), found[0]), False, ref)
+        self.seen.add("a race for one customer")
+
+    @precondition(lambda self: self.live())
+    @rule(moves=st.lists(st.tuples(st.integers(0, 99), MOVES), min_size=2, max_size=8))
+    def race_of_moves(self, moves: list[tuple[int, int]]) -> None:
+        """Up and down between all of them, in an order that is nobody's to say."""
+        live = self.live()
+        wanted = [(live[which % len(live)], credits) for which, credits in moves]
+        outcomes = at_once(len(wanted), lambda k: self.moved(*wanted[k]))
+        for (customer, credits), outcome in zip(wanted, outcomes, strict=True):
+            if isinstance(outcome, Moved):
+                self.apply(customer, credits)
+            else:
+                assert isinstance(outcome, InsufficientCredits), outcome
+                assert outcome.extra["required"] == abs(credits) > outcome.extra["available"] >= 0
+        self.seen.add("a race of moves")
+
+    @rule(which=st.integers(0, 99), credits=st.sampled_from([1, 3, 10, 70]))
+    def buy(self, which: int, credits: int) -> None:
+        live = [*self.partners, *self.live()]
+        buyer = live[which % len(live)]
+        cost = -(-credits * PRICES[buyer.currency] // 10)
+        try:
+            with self.db.write() as tx:
+                wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms())
+        except InsufficientCredits:
+            assert cost > buyer.minor
+            self.seen.add("not bought")
+        else:
+            buyer.minor, buyer.credits = buyer.minor - cost, buyer.credits + credits
+            self.seen.add("bought")
+
+    @precondition(lambda self: self.customers)
+    @rule(which=st.integers(0, 99), suspended=st.booleans())
+    def suspend_or_resume(self, which: int, suspended: bool) -> None:
+        everybody = [*self.partners, *self.customers]
+        who = everybody[which % len(everybody)]
+        with self.db.write() as tx:
+            (accounts.suspend if suspended else accounts.resume)(tx, who.account_id)
+        who.suspended = suspended
+        self.seen.add("suspended" if suspended else "resumed")
+
+    def meet_the_rest(self) -> None:
+        """Some more of everything, so that each situation is met."""
+        self.pay_in(0, 100, 500)
+        for credits, minor, currency in ((5, 5, None), (0, 0, "JPY"), (10**6, 0, None), (0, 10**6, None), (0, 1, "JPY")):
+            self.provision(0, None, credits, minor, False, currency)
+        self.provision(0, "e", 1, 0, True, None)
+        self.provision(0, "e", 10**6, 10**6, True, None)
+        sandbox, live = len(self.customers) - 1, next(k for k, customer in enumerate(self.customers) if not customer.sandbox and not customer.partner)
+        for which in (sandbox, live):
+            self.suspend_or_resume(which + 2, False)
+            self.suspend_or_resume(0, False)
+            for credits in (5, -1, -10**6):
+                self.move(which, credits)
+        self.race_for_one_customer(0, "a", 1)
+        self.race_of_moves([(0, 5), (1, -1), (0, -1), (1, 5)])
+        for credits in (1, 10**6):
+            self.buy(0, credits)
+        self.suspend_or_resume(live + 2, True)
+        self.a_suspended_customer_and_a_suspended_partners_are_shown_so_and_refused()
+
+    # what must hold
+
+    @invariant()
+    def everybody_has_what_he_should_and_the_books_agree(self) -> None:
+        with self.db.read() as tx:
+            assert wallet.verify(tx) == []
+            held = wallet.wallets_of(tx, [one.account_id for one in (*self.partners, *self.customers)])
+        for one in (*self.partners, *self.customers):
+            assert held[one.account_id].shown == one.figures
+            assert min(one.figures) >= 0
+            assert held[one.account_id].figures == ((0, 0) if one.sandbox else one.figures)
+        assert_books_agree(self.db, in_order=False)  # the races' ids of one millisecond have no order
+
+    @invariant()
+    def each_partner_finds_its_own_and_nobody_elses(self) -> None:
+        for who, partner in enumerate(self.partners):
+            for sandbox in (False, True):
+                with self.db.read() as tx:
+                    listed = connect.page(tx, partner.account_id, PageWanted(1_000, None), sandbox=sandbox)
+                    assert {one.account_id for one in listed} == {
+                        one.account_id for one in self.customers if (one.partner, one.sandbox) == (who, sandbox)}
+                    for one in self.customers[-3:]:
+                        assert self.finds(tx, partner, one, sandbox) is ((one.partner, one.sandbox) == (who, sandbox))
+
+    @invariant()
+    def a_suspended_customer_and_a_suspended_partners_are_shown_so_and_refused(self) -> None:
+        for one in self.customers[-3:]:
+            partner = self.partner_of(one)
+            is_suspended = one.suspended or partner.suspended
+            with self.db.read() as tx:
+                assert connect.by_id(tx, partner.account_id, one.account_id, sandbox=one.sandbox).suspended is is_suspended
+                assert PRINCIPALS.load(tx, [one.key])[one.key].suspended is is_suspended
+
+    # how it is done
+
+    def partner_of(self, customer: Held) -> Held:
+        assert customer.partner is not None
+        return self.partners[customer.partner]
+
+    def with_ref(self, who: int, ref: str | None, sandbox: bool) -> Held | None:
+        return next((one for one in self.customers if ref is not None and (one.partner, one.ref, one.sandbox) == (who, ref, sandbox)), None)
+
+    def live(self) -> list[Held]:
+        return [one for one in self.customers if not one.sandbox and not one.suspended]
+
+    def wish(self, partner: Held, ref: str | None, credits: int, minor: int, currency: str | None) -> Wish:
+        return Wish("Dede Stores", "233201234567", "GH", external_ref=ref, initial_credits=credits, currency=currency,
+                    initial_balance=wallet.to_number(minor, partner.currency))
+
+    def provisioned(self, partner: Held, wish: Wish, sandbox: bool) -> Provisioned | Exception:
+        try:
+            return self.db.transact(lambda tx: connect.provision(tx, partner.account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()))
+        except (InsufficientCredits, CurrencyMismatch) as error:
+            return error
+
+    def note(self, who: int, made: Provisioned, sandbox: bool, ref: str | None) -> None:
+        if not made.created:
+            return
+        customer: Customer = made.customer
+        with self.db.write() as tx:
+            issued = keys.issue(tx, customer.account_id, name="own", sandbox=sandbox, tier="free", permissions=["all"], now_ms=clock.now_ms())
+        self.customers.append(Held(customer.account_id, customer.currency, customer.balance_minor, customer.sms_credits, False, who, sandbox, ref,
+                                   keys.digest(issued.key)))
+        if not sandbox:
+            self.partners[who].minor -= customer.balance_minor
+            self.partners[who].credits -= customer.sms_credits
+
+    def moved(self, customer: Held, credits: int) -> Moved | Exception:
+        """As the API does it, with the customer's own partner."""
+        partner, sandbox = self.partner_of(customer), customer.sandbox
+
+        def effect(tx: Any) -> Moved:
+            customer_id = keys.acting_for(tx, principal(partner, sandbox), text_id(customer), changes=True)
+            return connect.move_credits(tx, partner.account_id, customer_id, Move(credits, None), sandbox=sandbox, now_ms=clock.now_ms())
+
+        try:
+            return self.db.transact(effect)
+        except (InsufficientCredits, Forbidden) as error:
+            return error
+
+    def check_move(self, customer: Held, credits: int, outcome: Moved | Exception) -> None:
+        partner = self.partner_of(customer)
+        available = customer.credits if credits < 0 else credits if customer.sandbox else partner.credits
+        if customer.suspended:
+            assert isinstance(outcome, Forbidden)
+        elif abs(credits) > available:
+            assert isinstance(outcome, InsufficientCredits)
+            assert outcome.extra == {"required": abs(credits), "available": available}
+            self.seen.add("sandbox not moved" if customer.sandbox else "not moved")
+        else:
+            assert isinstance(outcome, Moved)
+            self.apply(customer, credits)
+            assert (outcome.customers_credits, outcome.partners_credits) == (customer.credits, partner.credits)
+            self.seen.add("sandbox moved" if customer.sandbox else "moved" if credits > 0 else "moved back")
+
+    def apply(self, customer: Held, credits: int) -> None:
+        customer.credits += credits
+        if not customer.sandbox:
+            self.partner_of(customer).credits -= credits
+
+    def finds(self, tx: Any, partner: Held, customer: Held, sandbox: bool) -> bool:
+        try:
+            keys.acting_for(tx, principal(partner, sandbox), text_id(customer))
+        except NotFound:
+            return False
+        return True
+
+
+def test_nothing_is_made_or_lost_between_partners_and_customers(emptied: Callable[[], str]) -> None:
+    reached: Counter[str] = Counter()
+
+    class ConnectHere(Connect):
+        def __init__(self) -> None:
+            super().__init__(emptied())
+
+        def teardown(self) -> None:
+            super().teardown()
+            reached.update(self.seen)
+
+    run_state_machine_as_test(ConnectHere, settings=settings(max_examples=12, stateful_step_count=25, suppress_health_check=list(HealthCheck)))
+    assert set(reached) == SITUATIONS, "what the machine must have come through"

@@ -1,0 +1,51 @@
+"""The programs in examples/ run, against a real server, and can be run again."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.server import HELIOGRAPH, Server, serving
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+WITHIN_S = 60
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(new_database(request.param), tmp_path_factory.mktemp("serve")) as server:
+        yield server
+
+
+def ran(directory: Path, *command: str | Path, **env: str) -> list[str]:
+    """The lines that it printed."""
+    path = f"{HELIOGRAPH.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=directory, env={**os.environ, "PATH": path, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=WITHIN_S)  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return done.stdout.splitlines()
+
+
+def test_every_example_is_run_here() -> None:
+    assert {path.name for path in EXAMPLES.iterdir()} == {"connect.py", "wallet.sh"}
+
+
+@pytest.mark.parametrize("mode", ["sandbox", "live"])
+def test_a_partner_provisions_gives_and_acts(server: Server, tmp_path: Path, mode: str) -> None:
+    key = server.cast.amina.key(sandbox=mode == "sandbox")
+    first, again = (ran(tmp_path, sys.executable, EXAMPLES / "connect.py", HELIOGRAPH_URL=server.url, API_KEY=key) for _ in range(2))
+    assert (first[0].split()[0], again[0].split()[0], first[0].split()[1]) == ("made", "found", again[0].split()[1])
+    assert "its balance: {'balance': 0, 'currency': 'GHS'} and 130 credits" in first
+    assert "its balance: {'balance': 0, 'currency': 'GHS'} and 130 credits" in again
+    assert "not taken back, insufficient_credits: The wallet holds 130 SMS credits; this takes 1000000." in again
+    assert sum("transfer_" in line for line in again) == (0 if mode == "sandbox" else 3)
+    assert again[-1].startswith("sent msg_") if mode == "sandbox" else again[-1] == "its sender ID BILAL is submitted"
+
+
+def test_an_operator_sells_credits(server: Server, tmp_path: Path) -> None:
+    for _ in range(2):
+        lines = ran(tmp_path, "sh", EXAMPLES / "wallet.sh", DATABASE_URL=server.cast.amina.db.url, HELIOGRAPH_SECRET_KEY="s" * 32)
+        assert "heliograph: The wallet holds 7.625 KWD; this takes 12.500 KWD." in lines

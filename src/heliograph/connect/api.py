@@ -42,15 +42,14 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     def customer(call: Call) -> Answer:
         call.query.finish()
+        account_id = _raw_id(call)
         with db.read() as tx:
-            account_id = acting_for(tx, call.principal, call.path["id"])
             return Answer({"data": as_record(by_id(tx, call.principal.account_id, account_id, sandbox=call.principal.sandbox))})
 
     def move_credits(call: Call) -> Answer:
         call.query.finish()
         move, warnings = read_move(call.json())
-        if ids.raw_of_text(CUSTOMER_PREFIX, call.path["id"]) is None:  # nor can a key have been used there
-            raise NotFound("There is no such customer.")
+        _raw_id(call)  # what is no id is found nowhere, nor can a key have been used there
 
         def effect(tx: Connection) -> Answer:
             customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)
@@ -65,6 +64,13 @@ def endpoints(db: Database) -> list[Endpoint]:
         Endpoint("GET", "/connect/customers/{id}", "connect.customers", handle_in_thread=customer),
         Endpoint("POST", "/connect/customers/{id}/credits", "connect.customers", handle_in_thread=move_credits),
     ]
+
+
+def _raw_id(call: Call) -> str:
+    raw = ids.raw_of_text(CUSTOMER_PREFIX, call.path["id"])
+    if raw is None:
+        raise NotFound("There is no such customer.")
+    return raw
 
 
 def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:

@@ -53,10 +53,11 @@ class Contract:
         schema = {"$ref": "#/components/schemas/Error", "components": {"schemas": self._schemas}}
         return bool(jsonschema_rs.Draft202012Validator(schema).is_valid(body))
 
-    def form_of(self, endpoint: Endpoint) -> str:
-        """The name of the schema of its body."""
-        body = self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]
-        return str(body["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1])
+    def fields_of(self, endpoint: Endpoint) -> list[str]:
+        """The names of all fields that its body may have."""
+        form = self._resolved(self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]["content"]["application/json"]["schema"])
+        forms = [form] if "properties" in form else [self._resolved(one) for one in form["anyOf"]]
+        return [name for one in forms for name in one["properties"]]
 
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
         """The description of an answer, and a name for it."""

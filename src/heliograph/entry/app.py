@@ -24,6 +24,7 @@ from heliograph.entry.published import published_pages
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor, FairQueue, account_ends
 from heliograph.messages import endpoints as message_endpoints
+from heliograph.plugin import endpoints as plugin_endpoints
 from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
 from heliograph.wallet import hold_still
@@ -139,7 +140,7 @@ def _metrics_text() -> bytes:
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> list[Endpoint]:
     """The one table of all endpoints: routing, guards, description and tests are made from it."""
     return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db),
-            *connect_endpoints(db)]
+            *connect_endpoints(db), *plugin_endpoints(db)]
 
 
 def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "price": "What SMS credits are sold for: set, list, remove.",
     "tier": "Rate tiers of keys: set, list.",
     "webhook": "Webhook endpoints: add, list, rotate, disable, enable, test, events, attempts, replay.",
+    "site": "Shops whose plugin is linked to an account: list, logs.",
     "listen": "An account's events in the terminal, forwarded to an address of yours.",
     "ledger": "The ledger: verify.",
 }

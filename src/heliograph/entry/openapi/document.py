@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX
 from heliograph.base.json import encode
-from heliograph.entry.openapi import connect, messages, senders, wallet
+from heliograph.entry.openapi import connect, messages, plugin, senders, wallet
 from heliograph.entry.openapi.guide import EXAMPLE_BASE_URL, guide
 from heliograph.entry.openapi.parts import (
     EXAMPLE_REQUEST_ID,
@@ -31,8 +31,9 @@ TAGS: Final = {
     wallet.TAG: "Money, SMS credits, and the ledger that explains them.",
     senders.TAG: "What messages may come from.",
     connect.TAG: "Customers of your own, whom you act for.",
+    plugin.TAG: "What a shop's plugin asks and tells: it links a site, shows the account's status, and syncs its own log.",
 }
-_ROOMS: Final = (wallet, messages, senders, connect)
+_ROOMS: Final = (wallet, messages, senders, connect, plugin)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()}
 
 # Failures that many operations have in common. The first two belong to none: any other path, and any other method, is answered so.

@@ -42,7 +42,8 @@ REASONS: Final[dict[str, Reason]] = {
     **_reasons(
         404, "NOT_FOUND",
         no_such_path="There is nothing at this path.",
-        no_such_record="There is no such record for this account and mode."),
+        no_such_record="There is no such record for this account and mode.",
+        site_not_connected="The site is not linked to this account and mode; `POST /sitebuilder/connect` links it."),
     **_reasons(405, "METHOD_NOT_ALLOWED", method_not_allowed="The path does not answer this method; the Allow header names those it does."),
     **_reasons(
         409, "CONFLICT",

@@ -1,0 +1,76 @@
+"""GET /account/status and POST /sitebuilder/connect, /sitebuilder/logs and /sitebuilder/events: what a shop's plugin asks and tells."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.keys import Answer, Call, Endpoint
+from heliograph.plugin.logs import store_event, store_logs
+from heliograph.plugin.request import read_connecting, read_happening, read_telling
+from heliograph.plugin.site import as_record, connect, locked_sites
+from heliograph.requests import replay_or_run
+from heliograph.wallet import to_number, wallet_of
+
+CONNECT_PATH: Final = "/sitebuilder/connect"
+LOGS_PATH: Final = "/sitebuilder/logs"
+EVENTS_PATH: Final = "/sitebuilder/events"
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    def status(call: Call) -> Answer:
+        call.query.finish()
+        who = call.principal
+        with db.read() as tx:
+            account = accounts.by_id(tx, who.account_id)
+            wallet = wallet_of(tx, who.account_id)
+        return Answer({"account": {
+            "id": accounts.text_id(account), "name": account.name, "status": "suspended" if who.suspended else "active",
+            "sms_credits": wallet.sms_credits, "wallet_balance": to_number(wallet.balance_minor, wallet.currency),
+            "wallet_currency": wallet.currency, "api_key_prefix": who.key_prefix, "low_balance": wallet.is_low, "sandbox": who.sandbox}})
+
+    def once(call: Call, path: str, effect: Callable[[Connection], dict[str, Any]], warnings: list[str]) -> Answer:
+        more = {"warnings": warnings} if warnings else {}
+        return db.transact(lambda tx: replay_or_run(tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})))
+
+    def link(call: Call) -> Answer:
+        call.query.finish()
+        wish = read_connecting(call.json())
+        who = call.principal
+
+        def effect(tx: Connection) -> dict[str, Any]:
+            return {"site": as_record(connect(tx, who.account_id, wish.site_url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
+
+        return once(call, CONNECT_PATH, effect, wish.warnings)
+
+    def sync_logs(call: Call) -> Answer:
+        call.query.finish()
+        told = read_telling(call.json())
+        who = call.principal
+
+        def effect(tx: Connection) -> dict[str, Any]:
+            sites = locked_sites(tx, who.account_id, {entry.site_url for entry in told.logs}, sandbox=who.sandbox)
+            return {"data": {"received": len(told.logs), "ids": store_logs(tx, sites, told.logs, now_ms=clock.now_ms())}}
+
+        return once(call, LOGS_PATH, effect, told.warnings)
+
+    def take_event(call: Call) -> Answer:
+        call.query.finish()
+        told = read_happening(call.json())
+        who = call.principal
+
+        def effect(tx: Connection) -> dict[str, Any]:
+            (site,) = locked_sites(tx, who.account_id, {told.site_url}, sandbox=who.sandbox).values()
+            return {"data": {"id": store_event(tx, site, told.event, told.payload, now_ms=clock.now_ms())}}
+
+        return once(call, EVENTS_PATH, effect, told.warnings)
+
+    return [
+        Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=status),
+        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link),
+        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs),
+        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event),
+    ]

@@ -1,0 +1,104 @@
+"""What plugins say: log entries of texts that a site sent, and events of any kind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.plugin.site import Site
+from heliograph.plugin.tables import site_events, site_logs
+
+ID_PREFIX: Final = "log"
+EVENT_PREFIX: Final = "evt"
+OTP: Final = "otp"  # a message_type
+
+
+class Said(NamedTuple):
+    """A log entry as a plugin sent it."""
+
+    site_url: str
+    event: str
+    recipient: str | None = None
+    message_type: str | None = None
+    status: str | None = None
+    source: str | None = None
+    body: str | None = None
+    cost: float | None = None
+    external_ref: str | None = None
+    message_id: str | None = None
+
+
+class LogEntry(NamedTuple):
+    """A log entry as it is stored. Ids are raw, but for `message_id`, which is the plugin's word."""
+
+    id: str
+    site_id: str
+    event: str
+    recipient: str | None
+    message_type: str | None
+    status: str | None
+    source: str | None
+    body: str | None
+    cost: float | None
+    external_ref: str | None
+    message_id: str | None
+    created_at_ms: int
+
+
+def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], *, now_ms: int) -> list[str]:
+    """Stores what is new, and answers the id of each in text form: of one that its site told before, by `external_ref`, the id of then.
+
+    `sites`, by URL, are locked. The text of a one-time password is not stored (contract section 6, OTP)."""
+    known = _known(tx, sites, said)
+    answered: list[str] = []
+    fresh: list[dict[str, Any]] = []
+    number = ids.new_number(now_ms)
+    for entry in said:
+        place = (sites[entry.site_url].id, entry.external_ref)
+        raw = known.get(place)
+        if raw is None:
+            raw = ids.raw_of_number(number + len(fresh))
+            body = None if (entry.message_type or "").lower() == OTP else entry.body
+            fresh.append(LogEntry(raw, place[0], *entry._replace(body=body)[1:], now_ms)._asdict())
+            if entry.external_ref is not None:
+                known[place] = raw
+        answered.append(ids.text_of_raw(ID_PREFIX, raw))
+    if fresh:
+        tx.execute(site_logs.insert(), fresh)
+    return answered
+
+
+def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> dict[tuple[str, str | None], str]:
+    """By site and `external_ref`: which entries are there."""
+    refs = {entry.external_ref for entry in said if entry.external_ref is not None}
+    if not refs:
+        return {}
+    here = site_logs.c.site_id.in_([site.id for site in sites.values()]) & site_logs.c.external_ref.in_(refs)
+    return {(row[0], row[1]): row[2] for row in tx.execute(sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here))}
+
+
+def store_event(tx: Connection, site: Site, event: str, payload: str, *, now_ms: int) -> str:
+    """Stores an event; `payload` is a JSON object. Answers its id in text form."""
+    raw = ids.raw_of_number(ids.new_number(now_ms))
+    tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, created_at_ms=now_ms))
+    return ids.text_of_raw(EVENT_PREFIX, raw)
+
+
+def logs_page(tx: Connection, *, limit: int, site_id: str | None = None, before: str | None = None) -> list[LogEntry]:
+    """At most `limit` log entries, newest first, those before the one with the id `before` in text form; without `site_id` of all sites."""
+    query = sa.select(site_logs).order_by(site_logs.c.id.desc()).limit(limit)
+    if site_id is not None:
+        query = query.where(site_logs.c.site_id == site_id)
+    if before is not None:
+        query = query.where(site_logs.c.id < (ids.raw_of_text(ID_PREFIX, before) or ids.raw_of_number(0)))
+    return [LogEntry(*row) for row in tx.execute(query)]
+
+
+def as_log_record(entry: LogEntry, site: Site) -> dict[str, Any]:
+    """As the operator sees it: without the text, which is between the shop and its customer."""
+    return {"id": ids.text_of_raw(ID_PREFIX, entry.id), "site_url": site.site_url, "event": entry.event, "recipient": entry.recipient,
+            "message_type": entry.message_type, "status": entry.status, "source": entry.source, "cost": entry.cost,
+            "external_ref": entry.external_ref, "message_id": entry.message_id, "created_at": rfc3339(entry.created_at_ms)}

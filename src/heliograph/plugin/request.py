@@ -1,0 +1,145 @@
+"""From the bodies of the plugin's endpoints to requests that are right in form; needs no database."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.json import encode
+from heliograph.base.lines import one_line
+from heliograph.plugin.logs import Said
+from heliograph.plugin.site import About
+from heliograph.plugin.url import site_url
+
+LOGS_MAX: Final = 100  # in one request (contract section 6, Plugin)
+PAYLOAD_MAX: Final = 64 * 1_024  # octets of JSON
+NAME_MAX: Final = 128
+PLATFORM_MAX: Final = 64
+VERSION_MAX: Final = 32
+EVENT_MAX: Final = 64
+RECIPIENT_MAX: Final = 32
+WORD_MAX: Final = 32  # message_type, status
+SOURCE_MAX: Final = 64
+BODY_MAX: Final = 5_000  # characters: more than ten segments hold
+REF_MAX: Final = 128
+MESSAGE_ID_MAX: Final = 64
+COST_MAX: Final = 1e9
+WARNINGS_MAX: Final = 20
+
+_LOG_LINES: Final = {"recipient": RECIPIENT_MAX, "message_type": WORD_MAX, "status": WORD_MAX, "source": SOURCE_MAX, "external_ref": REF_MAX,
+                     "message_id": MESSAGE_ID_MAX}
+
+
+class Connecting(NamedTuple):
+    site_url: str
+    about: About
+    warnings: list[str]
+
+
+class Telling(NamedTuple):
+    logs: list[Said]
+    warnings: list[str]
+
+
+class Happening(NamedTuple):
+    site_url: str
+    event: str
+    payload: str  # JSON
+    warnings: list[str]
+
+
+def read_connecting(body: dict[str, Any]) -> Connecting:
+    """Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    url = form.value("site_url", read=_site_url, required=True)
+    about = About(_line(form, "site_name", NAME_MAX), _line(form, "platform", PLATFORM_MAX),
+                  *(_line(form, name, VERSION_MAX) for name in ("wp_version", "plugin_version", "php_version")))
+    form.finish()
+    assert url is not None
+    return Connecting(url, about, form.warnings())
+
+
+def read_telling(body: dict[str, Any]) -> Telling:
+    """One log entry, or `{"logs": [...]}`. Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    warnings: list[str] = []
+    said = [_said(form)] if body.get("logs") is None else form.value("logs", read=partial(_many, warnings)) or []
+    form.finish()
+    return Telling(said, [*form.warnings(), *warnings[:WARNINGS_MAX]])
+
+
+def read_happening(body: dict[str, Any]) -> Happening:
+    """Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    url = form.value("site_url", read=_site_url, required=True)
+    event = _line(form, "event", EVENT_MAX, required=True)
+    payload = form.value("payload", read=_payload, required=True)
+    form.finish()
+    assert url is not None
+    assert event is not None
+    assert payload is not None
+    return Happening(url, event, payload, form.warnings())
+
+
+def _many(warnings: list[str], value: Any) -> list[Said]:
+    if not isinstance(value, list) or not 1 <= len(value) <= LOGS_MAX:
+        raise ValueError(f"must be an array of 1 to {LOGS_MAX} log entries, not {shown(value) if not isinstance(value, list) else len(value)}")
+    said: list[Said] = []
+    bad: list[FieldError] = []
+    for place, item in enumerate(value):
+        if not isinstance(item, dict):
+            bad.append(FieldError(f"[{place}]", f"must be an object, not {shown(item)}"))
+            continue
+        form = Form(item)
+        said.append(_said(form))
+        bad += [FieldError(f"[{place}].{error.field}", error.message) for error in form.errors]
+        warnings += [warning.replace("unknown field", f"logs[{place}]: unknown field", 1) for warning in form.warnings()]
+    if bad:
+        raise BadParts(bad)
+    return said
+
+
+def _said(form: Form) -> Said:
+    """Of a form with errors it is not to be used."""
+    url = form.value("site_url", read=_site_url, required=True)
+    event = _line(form, "event", EVENT_MAX, required=True)
+    lines = {name: _line(form, name, most) for name, most in _LOG_LINES.items()}
+    body = form.text("body", most=BODY_MAX)
+    cost = form.value("cost", read=_cost)
+    return Said(url or "", event or "", body=body, cost=cost, **lines)
+
+
+def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:
+    return form.value(name, read=_by(partial(one_line, name, most=most)), required=required)
+
+
+def _by(rule: Callable[[str], str]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        text = as_text(value)
+        try:
+            return rule(text)
+        except InvalidRequest as error:
+            raise ValueError(error.fields[0].message) from error
+
+    return read
+
+
+def _site_url(value: Any) -> str:
+    return site_url(as_text(value))
+
+
+def _cost(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and 0 <= value <= COST_MAX):
+        raise ValueError(f"must be a number from 0 to {COST_MAX:.0f}, not {shown(value)}")
+    return float(value)
+
+
+def _payload(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise ValueError(f"must be an object, not {shown(value)}")
+    encoded = encode(value)
+    if len(encoded) > PAYLOAD_MAX:
+        raise ValueError(f"must have at most {PAYLOAD_MAX} octets as JSON, not {len(encoded)}")
+    return encoded.decode()

@@ -10,6 +10,9 @@ from heliograph.base import config, ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
+from heliograph.senders.history import Step, note
+from heliograph.senders.look_alikes import skeleton
+from heliograph.senders.reserved import refuse_reserved
 from heliograph.senders.rules import check, folded
 from heliograph.senders.sender import COLUMNS, Sender, by_id
 from heliograph.senders.states import REACHED_FROM, move
@@ -18,15 +21,18 @@ from heliograph.text.countries import country
 
 PURPOSE_MAX: Final = 255
 REASON_MAX: Final = 255
+BY_MAX: Final = 64
+OPERATOR: Final = "the operator"
 SENDERS_PER_ACCOUNT_MAX: Final = 1_000  # of each mode; a partner's customers are accounts of their own
 
 
 def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, country_code: str | None = None, purpose: str | None = None,
-             set_default: bool = False, now_ms: int) -> Sender:
+             set_default: bool = False, by: str | None = None, now_ms: int) -> Sender:
     """Submits a sender for approval; in sandbox it is approved at once. The same sender again, whatever its case, is the existing record;
-    a rejected one is submitted anew, with what is given now in place of what was then.
+    a rejected one is submitted anew, with what is given now in place of what was then. `by`: the operator, who may register reserved names too;
+    None: the account.
 
-    Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be."""
+    Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be, and for a reserved name."""
     spelling = check(sender)
     if country_code is not None and (country_code := country(given := country_code)) is None:
         raise refused("country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}")
@@ -35,19 +41,21 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
     accounts.locked(tx, account_id)  # first: two registrations of one sender, or two defaults, wait for each other
     existing = tx.execute(sa.select(*COLUMNS).where(
         senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox), senders.c.folded == folded(spelling))).one_or_none()
-    if existing is None:
-        record = _insert(tx, account_id, spelling, sandbox, country_code, purpose, now_ms)
-    else:
-        record = Sender(*existing)
-        if record.status == "rejected":
-            record = move(tx, record.id, "submitted", sender=spelling, country_code=country_code or record.country_code,
-                          purpose=purpose or record.purpose, rejection_reason=None, decided_at_ms=None) or record
+    record = None if existing is None else Sender(*existing)
+    if by is None and not sandbox and (record is None or record.status == "rejected"):
+        refuse_reserved(tx, spelling)
+    if record is None:
+        record = _insert(tx, account_id, spelling, sandbox, country_code, purpose, by, now_ms)
+    elif record.status == "rejected":
+        record = move(tx, record.id, "submitted", by=by, now_ms=now_ms, sender=spelling, country_code=country_code or record.country_code,
+                      purpose=purpose or record.purpose, decided_at_ms=None) or record
     if set_default and not record.is_default:
         record = _make_default(tx, record)
     return record
 
 
-def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, country_code: str | None, purpose: str | None, now_ms: int) -> Sender:
+def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, country_code: str | None, purpose: str | None,
+            by: str | None, now_ms: int) -> Sender:
     count = tx.execute(sa.select(sa.func.count()).where(senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox))).scalar_one()
     if count >= SENDERS_PER_ACCOUNT_MAX:
         raise refused("sender", f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs")
@@ -55,7 +63,8 @@ def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, count
     record = Sender(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, spelling, country_code, purpose, status, None, False, now_ms,
                     decided_at_ms)
     config.bump(tx)
-    tx.execute(senders.insert().values(record._asdict() | {"folded": folded(spelling)}))
+    tx.execute(senders.insert().values(record._asdict() | {"folded": folded(spelling), "skeleton": skeleton(spelling)}))
+    note(tx, record.id, Step(status, None, by, now_ms))
     return record
 
 
@@ -67,24 +76,24 @@ def _make_default(tx: Connection, record: Sender) -> Sender:
     return by_id(tx, record.id)
 
 
-def approve(tx: Connection, sender_id: str, *, now_ms: int) -> Sender:
+def approve(tx: Connection, sender_id: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
     """Approves a submitted sender, or takes back a rejection or suspension. Raises NotFound."""
-    return _decide(tx, sender_id, "approved", None, now_ms)
+    return _decide(tx, sender_id, "approved", None, by, now_ms)
 
 
-def reject(tx: Connection, sender_id: str, reason: str, *, now_ms: int) -> Sender:
+def reject(tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
     """Refuses a submitted sender; the account sees the reason. Raises NotFound, InvalidRequest when it has been approved."""
-    return _decide(tx, sender_id, "rejected", reason, now_ms)
+    return _decide(tx, sender_id, "rejected", reason, by, now_ms)
 
 
-def suspend(tx: Connection, sender_id: str, reason: str, *, now_ms: int) -> Sender:
+def suspend(tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
     """Withdraws an approval; the account sees the reason. Raises NotFound, InvalidRequest when there is no approval."""
-    return _decide(tx, sender_id, "suspended", reason, now_ms)
+    return _decide(tx, sender_id, "suspended", reason, by, now_ms)
 
 
-def _decide(tx: Connection, sender_id: str, to: str, reason: str | None, now_ms: int) -> Sender:
+def _decide(tx: Connection, sender_id: str, to: str, reason: str | None, by: str, now_ms: int) -> Sender:
     said = None if reason is None else one_line("reason", reason, most=REASON_MAX)
-    moved = move(tx, sender_id, to, rejection_reason=said, decided_at_ms=now_ms)
+    moved = move(tx, sender_id, to, by=one_line("by", by, most=BY_MAX), now_ms=now_ms, reason=said, decided_at_ms=now_ms)
     if moved is not None:
         return moved
     record = by_id(tx, sender_id)

@@ -12,6 +12,7 @@ senders = sa.Table(
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("sender", sa.String(15), nullable=False, comment="as approved, and as sent"),
     sa.Column("folded", sa.String(15), nullable=False, comment="lower case: senders are compared without case"),
+    sa.Column("skeleton", sa.String(15), nullable=False, comment="the same of all that look alike"),
     sa.Column("country_code", sa.String(2), nullable=True),
     sa.Column("purpose", sa.String(255), nullable=True),
     sa.Column("status", sa.String(16), nullable=False),
@@ -21,4 +22,26 @@ senders = sa.Table(
     sa.Column("decided_at_ms", sa.BigInteger, nullable=True),
     sa.CheckConstraint("status IN ('submitted', 'approved', 'rejected', 'suspended')", name="senders_status"),
     sa.Index("senders_once", "account_id", "sandbox", "folded", unique=True),
+    sa.Index("senders_by_skeleton", "skeleton"),
+)
+
+sender_history = sa.Table(
+    "sender_history",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("sender_id", RawId, sa.ForeignKey("senders.id"), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.String(255), nullable=True),
+    sa.Column("by", sa.String(64), nullable=True, comment="null: the account"),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.Index("sender_history_by_sender", "sender_id", "id"),
+)
+
+reserved_senders = sa.Table(
+    "reserved_senders",
+    metadata,
+    sa.Column("skeleton", sa.String(15), primary_key=True),
+    sa.Column("sender", sa.String(15), nullable=False),
+    sa.Column("reason", sa.String(255), nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
 )

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "wallet": "Money of an account: topup, adjust.",
     "message": "Messages: list, show; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
-    "sender": "Sender IDs: list, approve, reject, suspend, register.",
+    "sender": "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved.",
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",
     "rate": "SMS credits per segment: set, list, remove.",

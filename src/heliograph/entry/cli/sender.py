@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
-from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import account_option, page_options
+from heliograph.entry.cli.output import print_table, show, show_list
+from heliograph.entry.cli.values import account_option, by_option, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.senders import Sender
+    from heliograph.senders import Reserved, Sender
 
 command = Noun("sender", help="Sender IDs: what texts may come from. Accounts register them, you approve them.")
 
@@ -27,6 +27,19 @@ def _record(tx: "Connection", sender: "Sender") -> dict[str, Any]:
     return {"id": record.pop("id"), "account_id": account_id, **record}
 
 
+def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]:
+    """By a sender's id: which approved senders of others it may be taken for, and whose they are."""
+    from heliograph import accounts, senders
+
+    return {sender_id: [f"{other.sender} of {accounts.text_id(accounts.by_id(tx, other.account_id))}" for other in others]
+            for sender_id, others in senders.look_alikes(tx, found).items()}
+
+
+def _warn(tx: "Connection", sender: "Sender") -> None:
+    for other in _looks_like(tx, [sender])[sender.id]:
+        click.echo(f"Warning: {sender.sender} looks like {other}, which is approved.", err=True)
+
+
 @command.command("list", epilog=examples("sender list --status submitted"))
 @click.option("--status", type=click.Choice(_STATUSES))
 @click.option("--account", metavar="ACC", help="Only this account's.")
@@ -39,45 +52,68 @@ def list_(session: Session, status: str | None, account: str | None, limit: int,
         account_id = accounts.find(tx, account).id if account is not None else None
         before_id = senders.find(tx, before).id if before is not None else None
         found = senders.page(tx, limit=limit, account_id=account_id, status=status, before_id=before_id)
-        records = [_record(tx, sender) for sender in found]
-    show_list(session, records, ("id", "account_id", "sender", "status", "country_code", "purpose", "sandbox"), limit=limit)
+        alike = _looks_like(tx, found)
+        records = [_record(tx, sender) | {"looks_like": alike[sender.id]} for sender in found]
+    show_list(session, records, ("id", "account_id", "sender", "status", "country_code", "purpose", "sandbox", "looks_like"), limit=limit)
+
+
+@command.command("show", epilog=examples("sender show sid_01k5…"))
+@click.argument("sender_id", metavar="ID")
+def show_(session: Session, sender_id: str) -> None:
+    """Show a sender ID: which approved ones of others it looks like, and its history, newest first."""
+    from heliograph import senders
+
+    with session.read() as tx:
+        sender = senders.find(tx, sender_id)
+        record = _record(tx, sender) | {"looks_like": _looks_like(tx, [sender])[sender.id]}
+        steps = [senders.as_step_record(step) for step in senders.history(tx, sender.id)]
+    if session.as_json:
+        return show(session, record | {"history": steps})
+    show(session, record)
+    click.echo()
+    return print_table(steps, ("status", "at", "by", "reason"))
 
 
 @command.command("approve", epilog=examples("sender approve sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
-def approve(session: Session, sender_id: str) -> None:
-    """Approve a sender ID. Within a second the account can send from it."""
+@by_option
+def approve(session: Session, sender_id: str, by: str) -> None:
+    """Approve a sender ID. Within a second the account can send from it. Warns when it looks like another account's."""
     from heliograph import senders
     from heliograph.base import clock
 
     with session.write() as tx:
-        record = _record(tx, senders.approve(tx, senders.find(tx, sender_id).id, now_ms=clock.now_ms()))
+        sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
+        _warn(tx, sender)
+        record = _record(tx, sender)
     show(session, record)
 
 
 @command.command("reject", epilog=examples("sender reject sid_01k5… --reason 'Send us a letter from the trademark owner'"))
 @click.argument("sender_id", metavar="ID")
 @click.option("--reason", required=True, metavar="TEXT", help="The account sees it.")
-def reject(session: Session, sender_id: str, reason: str) -> None:
+@by_option
+def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
     """Reject a submitted sender ID."""
     from heliograph import senders
     from heliograph.base import clock
 
     with session.write() as tx:
-        record = _record(tx, senders.reject(tx, senders.find(tx, sender_id).id, reason, now_ms=clock.now_ms()))
+        record = _record(tx, senders.reject(tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()))
     show(session, record)
 
 
 @command.command("suspend", epilog=examples("sender suspend sid_01k5… --reason 'Complaints from the network'"))
 @click.argument("sender_id", metavar="ID")
 @click.option("--reason", required=True, metavar="TEXT", help="The account sees it.")
-def suspend(session: Session, sender_id: str, reason: str) -> None:
+@by_option
+def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
     """Withdraw the approval of a sender ID."""
     from heliograph import senders
     from heliograph.base import clock
 
     with session.write() as tx:
-        record = _record(tx, senders.suspend(tx, senders.find(tx, sender_id).id, reason, now_ms=clock.now_ms()))
+        record = _record(tx, senders.suspend(tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()))
     show(session, record)
 
 
@@ -89,17 +125,59 @@ def suspend(session: Session, sender_id: str, reason: str) -> None:
 @click.option("--purpose", metavar="TEXT", help="What it is for: likewise.")
 @click.option("--default", "set_default", is_flag=True, help="What the account sends from when it names none.")
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
+@by_option
 def register(session: Session, sender: str, account: str, mode: str, country: str | None, purpose: str | None, set_default: bool,
-             approve_at_once: bool) -> None:
-    """Register a sender ID for an account."""
+             approve_at_once: bool, by: str) -> None:
+    """Register a sender ID for an account; a reserved name too."""
     from heliograph import accounts, senders
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
     with session.write() as tx:
         registered = senders.register(tx, accounts.find(tx, account).id, sender, sandbox=mode == "sandbox", country_code=country, purpose=purpose,
-                                      set_default=set_default, now_ms=now_ms)
+                                      set_default=set_default, by=by, now_ms=now_ms)
         if approve_at_once:
-            registered = senders.approve(tx, registered.id, now_ms=now_ms)
+            registered = senders.approve(tx, registered.id, by=by, now_ms=now_ms)
+            _warn(tx, registered)
         record = _record(tx, registered)
     show(session, record)
+
+
+@command.command("reserve", epilog=examples("sender reserve MTN --reason 'The operator of the network'"))
+@click.argument("sender")
+@click.option("--reason", required=True, metavar="TEXT", help="For you; accounts do not see it.")
+def reserve(session: Session, sender: str, reason: str) -> None:
+    """Keep a name, and all that look like it, from being registered by accounts. Who has it keeps it, and you can register it for anybody."""
+    from heliograph import senders
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        record = senders.reserve(tx, sender, reason, now_ms=clock.now_ms())
+    show(session, _reserved_record(record))
+
+
+@command.command("release", epilog=examples("sender release MTN"))
+@click.argument("sender")
+def release(session: Session, sender: str) -> None:
+    """Let accounts register a reserved name again."""
+    from heliograph import senders
+
+    with session.write() as tx:
+        record = senders.release(tx, sender)
+    show(session, _reserved_record(record))
+
+
+@command.command("reserved", epilog=examples("sender reserved"))
+def reserved(session: Session) -> None:
+    """List the names that you have reserved. SANDBOX and emergency numbers always are."""
+    from heliograph import senders
+
+    with session.read() as tx:
+        records = [_reserved_record(record) for record in senders.reserved(tx)]
+    show_list(session, records, ("sender", "reason", "created_at"))
+
+
+def _reserved_record(record: "Reserved") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339
+
+    return {"sender": record.sender, "reason": record.reason, "created_at": rfc3339(record.created_at_ms)}

@@ -1,0 +1,38 @@
+"""Senders that a handset's owner may take for one another: the operator is warned of them, and decides (OWASP API Security: homoglyphs)."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.senders.sender import COLUMNS, Sender
+from heliograph.senders.tables import senders
+
+LOOK_ALIKES_MAX: Final = 5  # named of one sender
+_SEPARATORS: Final = re.compile(r"[ \-_&.]")
+_SIMILAR: Final = str.maketrans("0123456789ij", "olzeasgtbgll")
+_DIGRAPHS: Final = {"rn": "m", "vv": "w"}
+
+
+def skeleton(sender: str) -> str:
+    """What senders have in common that look alike: `PAYPA1`, `PAY-PAL` and `paypal` have one. A number is like itself only."""
+    if sender.isdigit():
+        return sender
+    letters = _SEPARATORS.sub("", sender.lower()).translate(_SIMILAR)
+    for pair, letter in _DIGRAPHS.items():
+        letters = letters.replace(pair, letter)
+    return letters
+
+
+def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:
+    """By each record's id: live senders of other accounts that are approved and look like it, the first few."""
+    live = {record.id: skeleton(record.sender) for record in records if not record.sandbox}
+    query = (sa.select(senders.c.skeleton, *COLUMNS).order_by(senders.c.id)
+             .where(senders.c.skeleton.in_(set(live.values())), senders.c.sandbox.is_(False), senders.c.status == "approved"))
+    approved: dict[str, list[Sender]] = {}
+    for kind, *row in tx.execute(query):
+        approved.setdefault(kind, []).append(Sender(*row))
+    return {record.id: [other for other in approved.get(live.get(record.id, ""), ()) if other.account_id != record.account_id][:LOOK_ALIKES_MAX]
+            for record in records}

@@ -1,0 +1,63 @@
+"""Names that no account may register: those of the service itself, of emergency calls, and what the operator keeps for himself or for nobody."""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.lines import one_line, refused
+from heliograph.senders.look_alikes import skeleton
+from heliograph.senders.rules import SANDBOX, check
+from heliograph.senders.tables import reserved_senders
+
+RESERVED_MAX: Final = 10_000
+REASON_MAX: Final = 255
+ALWAYS: Final = {skeleton(SANDBOX): "it is what sandbox sends come from", **dict.fromkeys(("112", "911", "999"), "it is for emergency calls")}
+
+
+class Reserved(NamedTuple):
+    """A name that the operator has reserved, and with it all that look like it."""
+
+    sender: str
+    reason: str
+    created_at_ms: int
+
+
+_COLUMNS: Final = [reserved_senders.c[name] for name in Reserved._fields]
+
+
+def refuse_reserved(tx: Connection, sender: str) -> None:
+    """Raises InvalidRequest for a name that is reserved, or looks like one that is. Why the operator has reserved it is not told."""
+    kind = skeleton(sender)
+    if kind in ALWAYS:
+        raise refused("sender", f"must be another one: {shown(sender)} is reserved, for {ALWAYS[kind]}")
+    if tx.execute(sa.select(reserved_senders.c.skeleton).where(reserved_senders.c.skeleton == kind)).first() is not None:
+        raise refused("sender", f"must be another one: {shown(sender)} is reserved")
+
+
+def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
+    """Keeps a name, and what looks like it, from being registered; who has it keeps it. Raises InvalidRequest for what can be no sender."""
+    record = Reserved(check(sender), one_line("reason", reason, most=REASON_MAX), now_ms)
+    kept = reserved_senders.c.skeleton == skeleton(record.sender)
+    known = tx.execute(reserved_senders.update().where(kept).values(sender=record.sender, reason=record.reason).returning(*_COLUMNS)).one_or_none()
+    if known is not None:
+        return Reserved(*known)
+    if tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one() >= RESERVED_MAX:
+        raise refused("sender", f"would be one too many: at most {RESERVED_MAX} names are reserved")
+    tx.execute(reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict()))
+    return record
+
+
+def release(tx: Connection, sender: str) -> Reserved:
+    """Lets accounts register it again. Raises NotFound."""
+    row = tx.execute(reserved_senders.delete().where(reserved_senders.c.skeleton == skeleton(sender)).returning(*_COLUMNS)).one_or_none()
+    if row is None:
+        raise NotFound(f"The name {shown(sender)} is not reserved.")
+    return Reserved(*row)
+
+
+def reserved(tx: Connection) -> list[Reserved]:
+    """All that the operator has reserved, by name."""
+    return [Reserved(*row) for row in tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))]

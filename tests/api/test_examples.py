@@ -30,7 +30,7 @@ def ran(directory: Path, *command: str | Path, **env: str) -> list[str]:
 
 
 def test_every_example_is_run_here() -> None:
-    assert {path.name for path in EXAMPLES.iterdir()} == {"connect.py", "wallet.sh"}
+    assert {path.name for path in EXAMPLES.iterdir()} == {"connect.py", "senders.sh", "shop.py", "wallet.sh"}
 
 
 @pytest.mark.parametrize("mode", ["sandbox", "live"])
@@ -49,3 +49,19 @@ def test_an_operator_sells_credits(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
         lines = ran(tmp_path, "sh", EXAMPLES / "wallet.sh", DATABASE_URL=server.cast.amina.db.url, HELIOGRAPH_SECRET_KEY="s" * 32)
         assert "heliograph: The wallet holds 7.625 KWD; this takes 12.500 KWD." in lines
+
+
+@pytest.mark.parametrize("mode", ["sandbox", "live"])
+def test_a_shop_links_itself_notifies_and_syncs(server: Server, tmp_path: Path, mode: str) -> None:
+    key = server.cast.amina.key(sandbox=mode == "sandbox")
+    sender = "SANDBOX" if mode == "sandbox" else "AMINA"
+    first, again = (ran(tmp_path, sys.executable, EXAMPLES / "shop.py", HELIOGRAPH_URL=server.url, API_KEY=key, SENDER=sender) for _ in range(2))
+    assert (first[0], first[-1]) == ("connected https://shop.example", "delivered to 233201234567")
+    assert first[2:] == again[2:], "the same message, the same entry of the log"
+
+
+def test_an_operator_decides_on_senders(server: Server, tmp_path: Path) -> None:
+    for _ in range(2):
+        lines = ran(tmp_path, "sh", EXAMPLES / "senders.sh", DATABASE_URL=server.cast.amina.db.url, HELIOGRAPH_SECRET_KEY="s" * 32)
+        assert any(line.startswith("looks like") and f"PAYDAY of {server.cast.amina.text_id}" in line for line in lines)
+        assert any(line.split()[:1] == ["rejected"] and line.endswith("It passes for another") for line in lines)

@@ -29,7 +29,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             wallet = wallet_of(tx, who.account_id)
         return Answer({"account": {
             "id": accounts.text_id(account), "name": account.name, "status": "suspended" if who.suspended else "active",
-            "sms_credits": wallet.sms_credits, "wallet_balance": to_number(wallet.balance_minor, wallet.currency),
+            "sms_credits": wallet.shown.sms_credits, "wallet_balance": to_number(wallet.shown.balance_minor, wallet.currency),
             "wallet_currency": wallet.currency, "api_key_prefix": who.key_prefix, "low_balance": wallet.is_low, "sandbox": who.sandbox}})
 
     def once(call: Call, path: str, effect: Callable[[Connection], dict[str, Any]], warnings: list[str]) -> Answer:

@@ -3,16 +3,20 @@
 import asyncio
 import functools
 import hashlib
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ParamSpec
 
+import sqlalchemy as sa
 import uvloop
 
 from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.json import encode
+from heliograph.messages import text_sealer
 from heliograph.messages.request import SendRequest, read_send
+from heliograph.messages.tables import sends
 
 SENDER = "AMINA"
 PHONE = "233201234567"
@@ -73,6 +77,15 @@ def send_request(account_id: str, to: str | Sequence[str] = PHONE, text: str = "
     if key is not None:
         request.idempotency_key, request.body_sha256 = key, hashlib.sha256(encode(body)).digest()
     return request
+
+
+def code_sent(db: Database, otp_id: str) -> str:
+    """The code of an OTP (id in text form), out of the text that is on its way to the carrier."""
+    with db.read() as tx:
+        stored = tx.execute(sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))).scalar_one()
+    found = re.search("[0-9]{6}", text_sealer(SECRET_KEY).unseal(stored))
+    assert found is not None
+    return found[0]
 
 
 def awaited(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

@@ -19,6 +19,7 @@ from heliograph.entry.openapi import BASE_PATH
 from heliograph.messages import FairQueue
 from tests.api.cast import Actor, Cast, make_cast
 from tests.api.contract import Contract
+from tests.factories import SECRET_KEY
 
 T = TypeVar("T")
 
@@ -111,7 +112,7 @@ class Service:
 def contract() -> Contract:
     """Of the endpoints that the application has; none of them is called through it."""
     nowhere = Database("sqlite:////nowhere/at/all.db")
-    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None, FairQueue()))
+    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None, FairQueue(), Settings(Path(), nowhere.url, SECRET_KEY)))
 
 
 class Loop:
@@ -136,7 +137,7 @@ class Loop:
 def service_on(database_url: str, data_dir: Path) -> Iterator[Service]:
     db, run = Database(database_url), Loop()
     try:
-        app = App(Settings(data_dir=data_dir, database_url=database_url, secret_key="s" * 32), db, lambda carriers: None)
+        app = App(Settings(data_dir=data_dir, database_url=database_url, secret_key=SECRET_KEY), db, lambda carriers: None)
         run(app.start())
         try:
             yield Service(db, app, make_cast(db), run)

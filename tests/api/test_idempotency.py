@@ -27,6 +27,8 @@ class Post(NamedTuple):
 POSTS = [
     Post("/sms/send", {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}, {"sender": "AMINA", "message": "hi", "recipients": [PHONE]},
          {"sender": "NOBODY", "message": "hello", "recipients": [PHONE]}, lambda api, who: len(api.get(who, "/reports").data)),
+    Post("/otp/send", {"phone": PHONE}, {"phone": "233201234568"}, {"phone": PHONE, "sender": "NOBODY"},
+         lambda api, who: len(api.get(who, "/reports", type="otp").data)),
     Post("/sender-ids", {"sender": "FIRST"}, {"sender": "SECOND"}, {"sender": "?"},
          lambda api, who: sum(record["sender"] != "AMINA" for record in api.get(who, "/sender-ids").data)),
 ]

@@ -15,13 +15,13 @@ from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease, workers
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
-from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over
+from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over, text_sealer
 from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.fair import FairQueue
 from heliograph.messages.tables import messages, sends
 from heliograph.messages.verify import verify_charges
 from heliograph.wallet.tables import ledger_entries
-from tests.factories import SENDER, open_account, open_carrier, send_request
+from tests.factories import SECRET_KEY, SENDER, open_account, open_carrier, send_request
 
 WORKER = 7
 SUCCESSOR = WORKER + 1
@@ -169,7 +169,7 @@ class House:
     def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
              worker: int = WORKER, kind: type[ScriptedLink] = ScriptedLink) -> ScriptedLink:
         facts = CarrierFacts(self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format)
-        turn = Turn(self.db, facts, worker, lambda state, detail: None, lambda: self.may_write)
+        turn = Turn(self.db, facts, worker, lambda state, detail: None, lambda: self.may_write, text_sealer(SECRET_KEY).unseal)
         link = kind(turn, window)
         turn.link = link
         return link

@@ -115,8 +115,8 @@ def test_one_sender_of_a_mode_is_the_default_and_only_while_it_is_approved(db: D
 
     def look() -> None:
         with db.read() as tx:
-            found = [senders.default_sender(tx, amina.id, sandbox=sandbox) for sandbox in (False, True)]
-        default[:] = [sender and sender.sender for sender in found]
+            found = senders.default_senders(tx, [amina.id])
+        default[:] = [found.get((amina.id, sandbox)) for sandbox in (False, True)]
 
     look()
     assert default == [None, None]

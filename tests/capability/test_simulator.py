@@ -62,7 +62,7 @@ async def test_submissions_that_died_with_their_process_are_made_again_at_once(h
     await house.send(DELIVERED, kind="otp")
     facts = CarrierFacts(SIMULATOR_ID, "simulator")
     only_worker(house.db, 1)
-    turn = Turn(house.db, facts, 1, lambda state, detail: None, lambda: True)
+    turn = Turn(house.db, facts, 1, lambda state, detail: None, lambda: True, str)
     turn.link = ScriptedLink(turn, 100)
     await turn.once()
     assert house.count(inflight, inflight.c.state == "submitting") == 5

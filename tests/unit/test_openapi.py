@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -9,15 +10,17 @@ import pytest
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
+from heliograph.base.settings import Settings
 from heliograph.entry.app import endpoints
 from heliograph.entry.openapi import OPERATIONS, Undescribed, describe
 from heliograph.entry.openapi.reasons import REASONS
 from heliograph.keys import ALL_PERMISSIONS, Endpoint
 from heliograph.messages import FairQueue
 from tests.architecture.sources import PACKAGE, sources
+from tests.factories import SECRET_KEY
 
 NOWHERE = Database("sqlite:////nowhere/at/all.db")
-ENDPOINTS = endpoints(NOWHERE, ConfigCache(NOWHERE), lambda carriers: None, FairQueue())
+ENDPOINTS = endpoints(NOWHERE, ConfigCache(NOWHERE), lambda carriers: None, FairQueue(), Settings(Path(), NOWHERE.url, SECRET_KEY))
 DOCUMENT = describe(ENDPOINTS)
 
 

@@ -58,10 +58,11 @@ def test_every_setting_can_stand_in_the_environment(data_dir: Path, tmp_path: Pa
         "DATABASE_URL": POSTGRESQL, "REDIS_URL": "redis://127.0.0.1:6379/0", "HELIOGRAPH_SECRET_KEY": SECRET,
         "HELIOGRAPH_BASE_URL": "https://sms.example.org/", "HELIOGRAPH_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1", "HELIOGRAPH_METRICS_TOKEN": "m",
         "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "HELIOGRAPH_DRAIN_S": "7.5", "UNRELATED": "x",
+        "HELIOGRAPH_OTP_SENDER": "CODES",
         "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS": "10.20.0.0/16,fd00:1::/32", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1",
         "HELIOGRAPH_WEBHOOKS_CA_FILE": authorities,
     }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
-                   "debug", 7.5, ("10.20.0.0/16", "fd00:1::/32"), True, authorities)  # fmt: skip
+                   "debug", 7.5, "CODES", ("10.20.0.0/16", "fd00:1::/32"), True, authorities)  # fmt: skip
 
 
 def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:

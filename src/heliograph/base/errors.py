@@ -18,6 +18,7 @@ class ServiceError(Exception):
     code: ClassVar[str] = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
     reason: str = "internal_error"
+    beside: ClassVar[dict[str, Any]] = {}  # further keys beside `error`
 
     def __init__(self, message: str | None = None, *, reason: str | None = None, fields: list[FieldError] | None = None,
                  retry_after_s: int | None = None, **extra: Any) -> None:

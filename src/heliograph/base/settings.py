@@ -45,6 +45,7 @@ class Settings:
     log_format: str = "auto"  # auto, text or json
     log_level: str = "info"
     drain_s: float | None = None  # None: as the command thinks best
+    otp_sender: str = "Heliograph"  # what one-time passwords come from when their account has no default sender; senders/rules.py judges it
     webhooks_allow_networks: tuple[str, ...] = ()  # what webhooks may reach beside the public internet; webhooks/guard.py judges them
     webhooks_allow_loopback: bool = False
     webhooks_ca_file: str | None = None  # PEM
@@ -254,6 +255,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
     "drain_s": _drain_s,
+    "otp_sender": str,
     "webhooks_allow_networks": _networks("webhooks_allow_networks"),
     "webhooks_allow_loopback": _switch("webhooks_allow_loopback"),
     "webhooks_ca_file": _authorities("webhooks_ca_file"),

@@ -10,11 +10,12 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from heliograph import senders
 from heliograph.base import migrate
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import Forbidden, ServiceError, Unavailable
-from heliograph.base.settings import Settings
+from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
+from heliograph.base.settings import SettingError, Settings
 from heliograph.connect import endpoints as connect_endpoints
 from heliograph.entry.client import Proxies
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send
@@ -24,6 +25,8 @@ from heliograph.entry.published import published_pages
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor, FairQueue, account_ends
 from heliograph.messages import endpoints as message_endpoints
+from heliograph.otp import Issuing
+from heliograph.otp import endpoints as otp_endpoints
 from heliograph.plugin import endpoints as plugin_endpoints
 from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
@@ -44,7 +47,7 @@ class App:
         self.cache = ConfigCache(db)
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.queue = FairQueue()
-        table = endpoints(db, self.cache, on_queued, self.queue)
+        table = endpoints(db, self.cache, on_queued, self.queue, settings)
         self.api = Api(table, self.cache, self.limiter)
         self._proxies = Proxies(settings.trusted_proxies)
         self.api.client_of = self._proxies.client_of
@@ -137,10 +140,20 @@ def _metrics_text() -> bytes:
     return generate_latest(registry)
 
 
-def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> list[Endpoint]:
-    """The one table of all endpoints: routing, guards, description and tests are made from it."""
-    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(Acceptor(db, cache, on_queued, queue), cache, db),
+def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue, settings: Settings) -> list[Endpoint]:
+    """The one table of all endpoints: routing, guards, description and tests are made from it. Raises SettingError."""
+    acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
+    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(acceptor, cache, db),
+            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_key, service_sender=_service_sender(settings)),
             *connect_endpoints(db), *plugin_endpoints(db)]
+
+
+def _service_sender(settings: Settings) -> str:
+    try:
+        return senders.check(settings.otp_sender)
+    except InvalidRequest as error:
+        allowed = error.fields[0].message.removeprefix("must ").rpartition("; not ")[0]
+        raise SettingError("HELIOGRAPH_OTP_SENDER", repr(settings.otp_sender), f"what would {allowed}") from error
 
 
 def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:

@@ -46,6 +46,7 @@ class Dispatch:
         self._db = db
         self._cache = cache
         self._settings = settings
+        self._sealer = messages.text_sealer(settings.secret_key)
         self._lease = lease
         self._running: dict[int, Running] = {}
         self._epoch = -1
@@ -177,7 +178,8 @@ class Dispatch:
     async def _start(self, carrier: Carrier, connection: SmppSettings | None, *, follows: bool) -> None:
         """`follows`: another link of this process, which may have used up this second's rate."""
         await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
-        turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._lease.may_write)
+        turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._lease.may_write,
+                             self._sealer.unseal)
         link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
         turn.link = link
         turn.claiming = self._claiming

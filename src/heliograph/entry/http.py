@@ -216,7 +216,7 @@ def rendered(error: ServiceError, request_id: str) -> bytes:
     detail: dict[str, Any] = {"code": error.code, "message": error.message, "reason": error.reason, **error.extra}
     if error.fields:
         detail["fields"] = [{"field": field, "message": message} for field, message in error.fields]
-    return encode({"success": False, "error": detail, "message": error.message, "request_id": request_id})
+    return encode({"success": False, **error.beside, "error": detail, "message": error.message, "request_id": request_id})
 
 
 async def respond(send: Send, status: int, headers: Headers, body: bytes, *, head: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from heliograph import messages, plugin, requests, webhooks
+from heliograph import messages, otp, plugin, requests, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
@@ -16,7 +16,7 @@ from heliograph.webhooks import endpoints
 
 EVERY_S: Final = 60.0
 PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
-KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *plugin.KEPT)
+KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT)
 
 log = structlog.get_logger(__name__)
 

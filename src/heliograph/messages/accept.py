@@ -3,7 +3,8 @@
 A send of more than 500 recipients has a lane of its own, so that it never makes single ones wait.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send, exceptions_of
+from heliograph.messages.companion import Aboard, Companion
 from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places, rank_ahead
 from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
@@ -41,13 +43,16 @@ class Outcome(NamedTuple):
 
 
 class Acceptor:
-    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that queued something. `queue`: where in the queues."""
+    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that queued something. `queue`: where in the queues.
+    `companions`: of the types of sends that have one."""
 
-    def __init__(self, db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue) -> None:
+    def __init__(self, db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue,
+                 companions: Mapping[str, Companion] = MappingProxyType({})) -> None:
         self._db = db
         self._cache = cache
         self._on_queued = on_queued
         self._queue = queue
+        self._companions = companions
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 
@@ -89,16 +94,23 @@ class Acceptor:
                 if self._queue.is_old():
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
-                batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {})
+                batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {}, await self._aboard(tx, requests))
                 outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
                 if batch.accepted:
                     await accept_sql.store(tx, batch.columns(), SALES_ID)
+                    for companion in batch.aboard.values():
+                        await companion.store(tx)
                     await batch.tell(tx)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
             self._on_queued({run.carrier_id for accepted in batch.accepted for run in accepted.runs})
         return outcomes
+
+    async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
+        """The companions of a batch, by the type of the sends that they go with."""
+        types = self._companions.keys() & {request.type for request in requests}
+        return {kind: await self._companions[kind].board(tx, [request for request in requests if request.type == kind]) for kind in sorted(types)}
 
 
 def _to_lock(requests: Sequence[SendRequest]) -> list[str]:
@@ -124,8 +136,9 @@ class Batch:
     """One transaction's sends: decided one after the other, then laid out as columns."""
 
     def __init__(self, places: Places, locked: Sequence[Any], known: dict[tuple[str, bool, str], tuple[bytes, Send]],
-                 stored: dict[str, Send]) -> None:
+                 stored: dict[str, Send], aboard: Mapping[str, Aboard]) -> None:
         self.now_ms = clock.now_ms()
+        self.aboard = aboard
         self.accepted: list[Accepted] = []
         self._places = places
         self._known = known
@@ -146,12 +159,15 @@ class Batch:
             body_sha256, send = self._known[key]
             return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
         wallet = self._wallets[request.account_id]
-        verdict = judge(request, facts, tariff, wallet, self.now_ms)
+        companion = self.aboard.get(request.type)
+        verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
         if isinstance(verdict, ServiceError):
             return verdict
         send = _send_of(verdict, send_id, self.now_ms)
         if not request.dry_run:
             self._add(verdict, send)
+            if companion is not None:
+                companion.accepted(request, self.now_ms)
             if key[2]:
                 self._known[key] = (request.body_sha256, send)
         return Outcome(send)
@@ -187,6 +203,8 @@ class Batch:
         """What was stored, for /metrics."""
         for send in self._sends:
             metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
+        for companion in self.aboard.values():
+            companion.stored()
 
     def columns(self) -> accept_sql.Columns:
         """All accepted sends, laid out for one statement."""

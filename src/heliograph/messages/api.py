@@ -1,6 +1,5 @@
 """POST /sms/send, GET /messages/{id}, GET /reports."""
 
-import asyncio
 import hashlib
 from typing import Final
 
@@ -10,13 +9,13 @@ from heliograph.base.db import Database
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import cursor_at, read_page, read_span
-from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, acting_for_cached, customer_asked_for
+from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, customer_asked_for
 from heliograph.messages import read
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.answer import send_answer
 from heliograph.messages.request import REFERENCE_MAX, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
-from heliograph.requests import refuse_used_key
+from heliograph.requests import acting_for_call, refuse_used_key_of
 from heliograph.text import parse_phone
 
 SEND_PATH: Final = "POST /sms/send"
@@ -53,24 +52,13 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 
 
 def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
-    async def acting(call: Call, customer_id: str) -> str:
-        try:
-            return await acting_for_cached(cache, call.principal, customer_id, changes=True)
-        except NotFound:
-            await asyncio.to_thread(refuse_other_use, call)
-            raise
-
-    def refuse_other_use(call: Call) -> None:
-        with db.read() as tx:
-            refuse_used_key(tx, call, SEND_PATH)
-
     async def send(call: Call) -> Answer:
         call.query.finish()
         request = read_send(call.json(), ids.new_number(), call.principal.account_id, sandbox=call.principal.sandbox)
         if request.customer_id is not None:
-            request.account_id = await acting(call, request.customer_id)
+            request.account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         if request.dry_run:  # it stores no key and replays none, so whatever used this one had another body
-            await asyncio.to_thread(refuse_other_use, call)
+            await refuse_used_key_of(db, call, SEND_PATH)
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
         outcome = await acceptor.accept(request)

@@ -1,5 +1,6 @@
 """What goes out next: the runs at the head of a carrier's queue become submissions, each with its row in flight."""
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -10,6 +11,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Link, Outcome, Outgoing, Submission
 from heliograph.messages import turn_sql
 from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US
+from heliograph.messages.read import OTP
 from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.states import all_parts
 
@@ -27,10 +29,10 @@ class Claim(NamedTuple):
 NOTHING: Final = Claim([], [], [])
 
 
-async def claim(tx: HotTx, link: Link, carrier: CarrierFacts, worker: int, room: int, now_ms: int) -> Claim:
-    """Claims the messages next in line, for as many submissions as there is room for."""
+async def claim(tx: HotTx, link: Link, carrier: CarrierFacts, worker: int, room: int, now_ms: int, unsealed: Callable[[str], str]) -> Claim:
+    """Claims the messages next in line, for as many submissions as there is room for. `unsealed`: the text of a one-time password, of the stored."""
     attempts = await _take_runs(tx, carrier.id, worker, room, now_ms)
-    fresh, refused = _prepare(link, carrier, await turn_sql.outgoing(tx, list(attempts)), attempts, now_ms)
+    fresh, refused = _prepare(link, carrier, await turn_sql.outgoing(tx, list(attempts)), attempts, now_ms, unsealed)
     rows: list[Submission | Answer] = [*fresh, *refused]
     states = ["submitting" if place < room else "claimed" for place in range(len(fresh))] + ["claimed"] * len(refused)
     claimed = {(row[0], row[1]) for row in await turn_sql.CLAIM.rows(tx, [
@@ -80,7 +82,8 @@ async def _take_runs(tx: HotTx, carrier_id: int, worker: int, room: int, now_ms:
     return taken
 
 
-def _prepare(link: Link, carrier: CarrierFacts, rows: list[Any], attempts: dict[str, Any], now_ms: int) -> tuple[list[Submission], list[Answer]]:
+def _prepare(link: Link, carrier: CarrierFacts, rows: list[Any], attempts: dict[str, Any], now_ms: int,
+             unsealed: Callable[[str], str]) -> tuple[list[Submission], list[Answer]]:
     """Splits the messages into submissions, leaving out the parts that a carrier has accepted already; and those that cannot be encoded."""
     facts = {row[0]: row for row in rows}
     submissions: list[Submission] = []
@@ -90,9 +93,9 @@ def _prepare(link: Link, carrier: CarrierFacts, rows: list[Any], attempts: dict[
             continue
         _, recipient, accepted, sender, text, encoding, segments, kind, _ = facts[message_id]
         run = attempts[message_id]
-        message = Outgoing(message_id, sender, str(recipient), text, encoding, segments, max(1, (run[9] - now_ms) // 1_000),
-                           int(kind == "otp"), run[7])
         try:
+            message = Outgoing(message_id, sender, str(recipient), unsealed(text) if kind == OTP else text, encoding, segments,
+                               max(1, (run[9] - now_ms) // 1_000), int(kind == OTP), run[7])
             submissions += [s for s in link.prepare(message) if s.parts & ~accepted]
         except Exception as error:  # noqa: BLE001  whatever it was, it is this message's fault alone: those beside it go out
             log.error("message_not_encoded", carrier=carrier.name, message=ids.text_of_raw("msg", message_id), **told(error))

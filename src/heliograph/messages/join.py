@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
+from heliograph.messages.read import OTP
 from heliograph.messages.smsc_log import STATE_BITS, SmscLog, Submit, plain
 from heliograph.messages.standing import Standing
 from heliograph.messages.states import DELIVERED, FAILED
@@ -80,7 +81,7 @@ class Join:
 
     def of(self, message: Standing) -> Iterator[Finding]:
         """What is wrong with one message."""
-        if message.sandbox or message.recipient is None or message.text is None or message.encoding is None:
+        if message.sandbox or message.recipient is None or (message.text is None and message.type != OTP) or message.encoding is None:
             return  # it has never gone to an SMSC, or is so old that nothing is left of it to compare
         submits = self._claimed(message)
         simulated = self._simulated.get(message.id, 0) or (message.all_parts if message.carrier_id in self._simulators and not submits else 0)
@@ -132,7 +133,7 @@ class Join:
                      repeated: set[Submit]) -> Iterator[tuple[str, str]]:
         """Of one segment. What was taken is sent again because nobody knew: once by itself, and once each time that the operator has said so, after
         which it is not sent again by itself. Both are marked, and neither ever happens to an OTP."""
-        may_by_itself, is_marked = True, bool(message.parts_resent >> part & 1) and message.type != "otp"
+        may_by_itself, is_marked = True, bool(message.parts_resent >> part & 1) and message.type != OTP
         read_late: Submit | None = None
         for before, submit in zip([None, *submits], submits, strict=False):
             said = [at_ms for at_ms in resent_ms if at_ms <= submit.at_ms]
@@ -231,11 +232,13 @@ def _may_be_unknown(message: Standing, submit: Submit, parts: int) -> bool:
 
 def _difference(message: Standing, submit: Submit) -> str:
     """What tells a submission from the message that it may be of; nothing, if it is its."""
-    hashes = _hashes(message.text or "", message.encoding or "")
     if submit.sender != message.sender:
         return "sender"
     if submit.parts not in (1, message.segments) or not 1 <= submit.part <= submit.parts or (submit.reference or 0) & 0xF != submit.part:
         return "number of parts"
+    if message.type == OTP:
+        return ""  # its text is sealed while it is needed, and erased then
+    hashes = _hashes(message.text or "", message.encoding or "")
     if submit.text_sha256 != (hashes[0] if submit.parts == 1 else hashes[submit.part]):
         return "text"
     return ""

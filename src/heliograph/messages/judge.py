@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.base.lines import cut
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
+from heliograph.messages.companion import Aboard
 from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.text import Phone
 
@@ -105,20 +106,27 @@ class Accepted:
     credits_remaining: int = 0
 
 
-def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int) -> Accepted | ServiceError:
-    """Accepts one request and debits `wallet`, or says why not and leaves it as it was."""
-    asked = request.sender.lower()
-    asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked  # a leading + of digits is dropped, as when it was registered
-    sender = facts.senders.get(asked)
-    if sender is None and not (request.sandbox and asked == SANDBOX_SENDER.lower()):
+def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int,
+          companion: Aboard | None = None) -> Accepted | ServiceError:
+    """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `companion`: of its type, if that has one."""
+    sender = request.sender if request.sender_is_ours else _approved(request, facts)
+    if sender is None:
         return InvalidRequest(f"The sender {request.sender!r} is not approved for this account.", reason="sender_not_approved")
-    accepted = _sort_recipients(request, sender or SANDBOX_SENDER, facts, tariff)
+    accepted = _sort_recipients(request, sender, facts, tariff)
     if not accepted.recipients:
         reasons = ", ".join(sorted({reason for _, _, reason in accepted.rejected}))
         return InvalidRequest(f"None of the recipients can be sent to ({reasons}).", reason="no_valid_recipient")
-    refusal = None if request.dry_run else _debit(request, accepted, facts, wallet, now_ms)
+    refusal = companion.refusal(request, now_ms) if companion is not None else None
+    if refusal is None and not request.dry_run:
+        refusal = _debit(request, accepted, facts, wallet, now_ms)
     accepted.credits_remaining = wallet.sms_credits
     return refusal or accepted
+
+
+def _approved(request: SendRequest, facts: AccountFacts) -> str | None:
+    asked = request.sender.lower()
+    asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked  # a leading + of digits is dropped, as when it was registered
+    return facts.senders.get(asked) or (SANDBOX_SENDER if request.sandbox and asked == SANDBOX_SENDER.lower() else None)
 
 
 def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:

@@ -38,6 +38,7 @@ class SendRequest:
     idempotency_key: str | None = None
     body_sha256: bytes = b""
     path: str = "POST /sms/send"
+    sender_is_ours: bool = False  # the service's own, which no account has to have approved
     customer_id: str | None = field(default=None)
 
 

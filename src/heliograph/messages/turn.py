@@ -38,14 +38,15 @@ log = structlog.get_logger(__name__)
 
 
 class Turn:
-    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch, and `may_write` tells
-    whether its claims are still its own."""
+    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker` is the process's epoch, `may_write` tells
+    whether its claims are still its own, and `unsealed` reads the text of a one-time password."""
 
     def __init__(self, db: Database, carrier: CarrierFacts, worker: int, on_state: Callable[[LinkState, str], None],
-                 may_write: Callable[[], bool]) -> None:
+                 may_write: Callable[[], bool], unsealed: Callable[[str], str]) -> None:
         self._db = db
         self._on_state = on_state
         self._may_write = may_write
+        self._unsealed = unsealed
         self.carrier = carrier
         self._worker = worker
         self._answers: deque[Answer] = deque()
@@ -260,5 +261,5 @@ class Turn:
         room -= len(writing)
         if room <= 0 or self._buffer:
             return claims.NOTHING._replace(writing=writing)
-        claim = await claims.claim(tx, link, self.carrier, self._worker, room, now_ms)
+        claim = await claims.claim(tx, link, self.carrier, self._worker, room, now_ms, self._unsealed)
         return claim._replace(writing=writing + claim.writing)

@@ -88,10 +88,15 @@ def approved_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple
     return found
 
 
-def default_sender(tx: Connection, account_id: str, *, sandbox: bool) -> Sender | None:
-    """The account's default sender, if one is set and approved; in sandbox its own, else the live one."""
-    defaults = [sender for sender in usable(tx, account_id, sandbox=sandbox) if sender.is_default]
-    return max(defaults, key=lambda sender: sender.sandbox, default=None)
+def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], str]:
+    """By account and mode: its default sender, if one is set and approved; in sandbox its own, else the live one."""
+    query = sa.select(senders.c.account_id, senders.c.sandbox, senders.c.sender).where(
+        senders.c.account_id.in_(account_ids), senders.c.status == "approved", senders.c.is_default).order_by(senders.c.sandbox)
+    found: dict[tuple[str, bool], str] = {}
+    for account_id, is_sandbox, sender in tx.execute(query):
+        for mode in (True,) if is_sandbox else (False, True):
+            found[account_id, mode] = sender
+    return found
 
 
 def as_record(sender: Sender, customer_id: str | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX
 from heliograph.base.json import encode
-from heliograph.entry.openapi import connect, messages, plugin, senders, wallet
+from heliograph.entry.openapi import connect, messages, otp, plugin, senders, wallet
 from heliograph.entry.openapi.guide import EXAMPLE_BASE_URL, guide
 from heliograph.entry.openapi.parts import (
     EXAMPLE_REQUEST_ID,
@@ -28,12 +28,13 @@ VERSION: Final = "1.0.0"  # specification section 9
 BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Sending, and what became of it.",
+    otp.TAG: "Codes that prove who holds a phone.",
     wallet.TAG: "Money, SMS credits, and the ledger that explains them.",
     senders.TAG: "What messages may come from.",
     connect.TAG: "Customers of your own, whom you act for.",
     plugin.TAG: "What a shop's plugin asks and tells: it links a site, shows the account's status, and syncs its own log.",
 }
-_ROOMS: Final = (wallet, messages, senders, connect, plugin)
+_ROOMS: Final = (wallet, messages, otp, senders, connect, plugin)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()}
 
 # Failures that many operations have in common. The first two belong to none: any other path, and any other method, is answered so.
@@ -63,7 +64,9 @@ _ERROR: Final[Json] = {
                 "fields": array(record("One bad field.", field=text("Its JSON path, such as `recipients[3]`."),
                                        message=text("What was found, and what is allowed.")), "Every bad field.", maxItems=FIELDS_REPORTED_MAX),
                 "required": {"type": "number", "description": "With 402: what it would cost."},
-                "available": {"type": "number", "description": "With 402: what there is."}}},
+                "available": {"type": "number", "description": "With 402: what there is."},
+                "attempts_remaining": {"type": "integer", "minimum": 0, "description": "With `otp_incorrect`: so many wrong codes lock the phone."}}},
+        "verified": {"const": False, "description": "Of a code that was not taken: with the reasons that begin with `otp_`, at `/otp/verify`."},
         "message": text("The same as `error.message`."),
         "request_id": text("Names the request, also in our log.")}}  # fmt: skip
 

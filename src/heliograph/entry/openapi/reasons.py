@@ -34,7 +34,10 @@ REASONS: Final[dict[str, Reason]] = {
         sender_not_approved="The sender is not approved for this account.",
         no_valid_recipient="None of the recipients can be sent to.",
         currency_mismatch="Money to begin with is given in another currency than the partner's.",
-        too_many_segments="The text takes more segments than allowed, and nothing else is wrong (else `invalid_field`)."),
+        too_many_segments="The text takes more segments than allowed, and nothing else is wrong (else `invalid_field`).",
+        otp_incorrect="The code is not the one that was sent last; `attempts_remaining` tells how many more may be wrong.",
+        otp_expired="The code that was sent last is not valid any more.",
+        otp_not_found="No code was sent to this phone, or the last one was used."),
     **_reasons(
         402, "INSUFFICIENT_CREDITS",
         insufficient_credits="The wallet holds fewer SMS credits than this costs; `required` and `available` tell both figures.",
@@ -53,6 +56,10 @@ REASONS: Final[dict[str, Reason]] = {
     **_reasons(
         429, "RATE_LIMITED",
         rate_limited="The key has made all the requests it may make this minute.",
+        otp_too_soon="The last one-time password to this phone is only seconds old.",
+        otp_too_often="The phone was sent as many one-time passwords as it may be.",
+        otp_attempts_exceeded="Too many wrong codes were given for this phone: it is locked, for codes and for sends.",
+        otp_range_blocked="Many one-time passwords went to this range of numbers, and none was verified.",
         daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
     **_reasons(500, "INTERNAL_ERROR", internal_error="A fault of ours; the request id finds it in our log."),
     **_reasons(

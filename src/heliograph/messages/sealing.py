@@ -1,0 +1,12 @@
+"""The text of a one-time password is stored sealed: until a carrier takes it, nobody who reads the database learns the code."""
+
+from typing import Final
+
+from heliograph.base.secrets import Sealer
+
+_PURPOSE: Final = "text of a one-time password"
+
+
+def text_sealer(secret_key: str) -> Sealer:
+    """For whoever stores such a text, and whoever hands it to a carrier."""
+    return Sealer(secret_key, _PURPOSE)

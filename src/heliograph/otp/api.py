@@ -1,0 +1,111 @@
+"""POST /otp/send and POST /otp/verify."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock, ids
+from heliograph.base.cache import ConfigCache, Kind
+from heliograph.base.db import Database
+from heliograph.base.secrets import Sealer
+from heliograph.keys import Answer, Call, Endpoint, Handler
+from heliograph.messages import Acceptor, Outcome, text_sealer
+from heliograph.otp.code import Codes
+from heliograph.otp.issue import OtpRequest
+from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS
+from heliograph.otp.request import ANY_CODE, PLACE, Wish, default_text, read_given, read_wish
+from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
+from heliograph.requests import acting_for_call
+from heliograph.senders import default_senders
+from heliograph.text import count_segments
+
+SEND_PATH: Final = "POST /otp/send"
+
+
+class Own(NamedTuple):
+    """What an account sends one-time passwords with when it does not say."""
+
+    sender: str | None  # its default sender
+    text: str
+
+
+def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: str, service_sender: str) -> list[Endpoint]:
+    """`service_sender`: what goes out for accounts that have no default sender. `acceptor` has `Issuing` as companion of the type `otp`."""
+    codes = Codes(secret_key)
+    return [
+        Endpoint("POST", "/otp/send", "sms.send", handle=_sender(acceptor, cache, db, codes, text_sealer(secret_key), service_sender)),
+        Endpoint("POST", "/otp/verify", "sms.send", handle=_verifier(cache, db, codes)),
+    ]
+
+
+def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, codes: Codes, sealer: Sealer, service_sender: str) -> Handler:
+    async def send(call: Call) -> Answer:
+        call.query.finish()
+        wish = read_wish(call.json())
+        account_id = await acting_for_call(db, cache, call, SEND_PATH, wish.customer_id)
+        own = await cache.get(OWN, (account_id, call.principal.sandbox))
+        assert own is not None  # accounts are never deleted
+        outcome = await acceptor.accept(_request(call, account_id, wish, own, codes, sealer, service_sender))
+        body: dict[str, Any] = {"data": _record(outcome, wish)}
+        return Answer({**body, "warnings": wish.warnings} if wish.warnings else body, replayed=outcome.replayed)
+
+    return send
+
+
+def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
+    verifier = Verifier(db, cache, codes)
+
+    async def verify(call: Call) -> Answer:
+        call.query.finish()
+        given = read_given(call.json())
+        account_id = await acting_for_call(db, cache, call, VERIFY_PATH, given.customer_id)
+        who = call.principal
+        one = Try(ids.new_number(), account_id, who.account_id, who.sandbox, int(given.phone.digits), given.code, given.warnings)
+        one.idempotency_key, one.body_sha256 = _key(call)
+        verified = await verifier.verify(one)
+        return Answer({}, replayed=verified.replayed, raw=verified.raw)
+
+    return verify
+
+
+def _request(call: Call, account_id: str, wish: Wish, own: Own, codes: Codes, sealer: Sealer, service_sender: str) -> OtpRequest:
+    """A send of one message, whose id is the OTP's. Of the code there are then a hash and a sealed text."""
+    number, sandbox = ids.new_number(), call.principal.sandbox
+    code = codes.make(sandbox=sandbox)
+    text = wish.text or own.text
+    encoding, segments = count_segments(text.replace(PLACE, ANY_CODE))
+    key, body_sha256 = _key(call)
+    return OtpRequest(
+        number, account_id, call.principal.account_id, sandbox, wish.sender or own.sender or service_sender, sealer.seal(text.replace(PLACE, code)),
+        encoding, segments, [wish.phone.digits], [wish.phone], None, VALID_MS // 1_000, False, wish.warnings, type="otp", idempotency_key=key,
+        body_sha256=body_sha256, path=SEND_PATH, sender_is_ours=wish.sender is None and own.sender is None,
+        code_hmac=codes.keyed(ids.raw_of_number(number), account_id, int(wish.phone.digits), code, sandbox=sandbox))
+
+
+def _key(call: Call) -> tuple[str | None, bytes]:
+    return (None, b"") if call.idempotency_key is None else (call.idempotency_key, hashlib.sha256(call.body).digest())
+
+
+def _record(outcome: Outcome, wish: Wish) -> dict[str, Any]:
+    """Made from what is stored of the send, and of the body that a replay repeats: so a replay is the same by construction."""
+    send = outcome.send
+    number = int(send.id, 16)
+    return {
+        "id": ids.text_of_number(ID_PREFIX, number), "message_id": ids.text_of_number("msg", number + 1), "phone": wish.phone.digits,
+        "status": "pending", "expires_at": clock.rfc3339(send.created_at_ms + VALID_MS), "resend_after_s": RESEND_AFTER_S,
+        "credits_used": send.credits_used, "sandbox": bool(send.sandbox),
+    }  # fmt: skip
+
+
+def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Own]:
+    ids_of = {key[0] for key in keys}
+    names = {row[0]: row[1] for row in tx.execute(sa.select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids_of)))}
+    senders = default_senders(tx, ids_of)
+    return {key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names}
+
+
+OWN: Final = Kind("otp", _load_own)  # by raw id and mode

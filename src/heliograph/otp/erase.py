@@ -1,0 +1,42 @@
+"""The texts of one-time passwords are erased when their validity has ended: no carrier will ask for them any more."""
+
+import asyncio
+from typing import Final
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.hot import Statement
+from heliograph.base.paging import first_id_of
+from heliograph.otp.limits import VALID_MS
+from heliograph.otp.tables import KEPT_MS
+
+ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
+ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms
+PAUSE_S: Final = 0.1  # after each: at most a tenth of a writer's time
+
+_NEXT: Final = "SELECT id FROM otps WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3"
+_ERASE: Final = Statement(
+    "UPDATE sends SET text = NULL FROM unnest($1::uuid[]) AS e (id) WHERE sends.id = e.id AND sends.text IS NOT NULL",
+    "UPDATE sends SET text = NULL WHERE id = ?1 AND text IS NOT NULL")
+
+
+class Eraser:
+    """Of one process: it begins with all that is there, and goes on from where it was."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._from = first_id_of(0)
+
+    async def erase(self) -> None:
+        """Erases all that is due now."""
+        now_ms = clock.now_ms()
+        start, until = max(self._from, first_id_of(now_ms - KEPT_MS)), first_id_of(now_ms - ERASED_AFTER_MS)
+        while True:
+            async with self._db.hot() as tx:
+                found = [row[0] for row in await tx.fetch(_NEXT, start, until, ROWS_AT_ONCE)]
+                await _ERASE.over(tx, found)
+            if len(found) < ROWS_AT_ONCE:
+                break
+            start = found[-1]
+            await asyncio.sleep(PAUSE_S)
+        self._from = until

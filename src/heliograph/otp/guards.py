@@ -1,0 +1,94 @@
+"""Against pumping: a range of numbers to which many one-time passwords go and of which none is ever given back earns somebody money for nothing.
+
+Of an account's live sends only. What else guards an account, its countries and its daily credits, stands with the account and holds for every send.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import NotFound, RateLimited
+from heliograph.base.forms import shown
+from heliograph.otp.limits import seconds_until
+from heliograph.otp.tables import DAY_MS, otp_ranges
+
+RANGE_DIGITS: Final = 8
+SENDS_MAX: Final = 50  # to a range, in WINDOW_MS, without one verification
+WINDOW_MS: Final = 3_600_000
+BLOCKED_MS: Final = DAY_MS  # unless a code of the range is verified, or the operator unblocks it
+
+
+class RangeBlocked(RateLimited):
+    """Many one-time passwords went to this range of numbers, and none was verified; it is blocked for now."""
+
+    reason = "otp_range_blocked"
+
+
+@dataclass(slots=True)
+class Range:
+    """Sends to a range since its last verification. `account_id` is raw."""
+
+    account_id: str
+    digits: str
+    sent_at_ms: list[int]  # oldest first
+    blocked_at_ms: int | None = None
+
+    def refusal(self, now_ms: int) -> RangeBlocked | None:
+        if self.blocked_at_ms is None or self.blocked_at_ms + BLOCKED_MS <= now_ms:
+            return None
+        return RangeBlocked(retry_after_s=seconds_until(self.blocked_at_ms + BLOCKED_MS, now_ms))
+
+    def sent(self, now_ms: int) -> bool:
+        """One more went there; whether that blocks the range."""
+        self.sent_at_ms = [*(at_ms for at_ms in self.sent_at_ms if at_ms > now_ms - WINDOW_MS), now_ms]
+        self.blocked_at_ms = now_ms if len(self.sent_at_ms) >= SENDS_MAX else None
+        return self.blocked_at_ms is not None
+
+
+def digits_of(phone: int) -> str:
+    """The range of a number (E.164 digits)."""
+    return str(phone)[:RANGE_DIGITS]
+
+
+def written(sent_at_ms: Sequence[int]) -> str:
+    """As the column holds it; `read` is the other way."""
+    return ",".join(map(str, sent_at_ms))
+
+
+def read(text: str) -> list[int]:
+    return [int(at_ms) for at_ms in text.split(",")]
+
+
+class Blocked(NamedTuple):
+    """A blocked range, as the operator sees it. `account_id` is raw."""
+
+    account_id: str
+    digits: str
+    sends: int
+    blocked_at_ms: int
+
+    @property
+    def until_ms(self) -> int:
+        return self.blocked_at_ms + BLOCKED_MS
+
+
+def blocked(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None) -> list[Blocked]:
+    """Ranges that are blocked now, those blocked last first; without `account_id` (raw) everybody's."""
+    columns = otp_ranges.c
+    query = sa.select(columns.account_id, columns.digits, columns.sent_at_ms, columns.blocked_at_ms)
+    query = query.where(columns.blocked_at_ms > now_ms - BLOCKED_MS).order_by(columns.blocked_at_ms.desc(), columns.account_id, columns.digits)
+    if account_id is not None:
+        query = query.where(columns.account_id == account_id)
+    return [Blocked(row[0], row[1], len(read(row[2])), row[3]) for row in tx.execute(query.limit(limit))]
+
+
+def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
+    """Sends to the range go out again, and are counted anew. Raises NotFound when it is not blocked."""
+    columns = otp_ranges.c
+    found = tx.execute(otp_ranges.delete().where(columns.account_id == account_id, columns.digits == digits,
+                                                 columns.blocked_at_ms > now_ms - BLOCKED_MS))
+    if found.rowcount == 0:
+        raise NotFound(f"The range {shown(digits)} is not blocked for this account.")

@@ -1,0 +1,92 @@
+"""Sending one-time passwords: their part in the transaction that accepts their messages (messages/companion.py)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from heliograph.base import clock, ids
+from heliograph.base.errors import ServiceError
+from heliograph.base.hot import HotTx
+from heliograph.base.paging import first_id_of
+from heliograph.messages import SendRequest
+from heliograph.otp import issue_sql
+from heliograph.otp.guards import Range, digits_of, read, written
+from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
+from heliograph.otp.tables import KEPT_MS
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class OtpRequest(SendRequest):
+    """A send that is a one-time password. Its text is sealed; of its code there is what is stored of it."""
+
+    code_hmac: bytes = b""
+
+    @property
+    def phone(self) -> int:
+        assert self.phones[0] is not None  # what is no number was refused with the form
+        return int(self.phones[0].digits)
+
+
+class Issuing:
+    """The companion of sends of the type `otp`."""
+
+    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "Batch":
+        """Sandbox has no limits: nothing is read for it."""
+        live = [request for request in requests if isinstance(request, OtpRequest) and not request.sandbox]
+        phones = sorted({(request.account_id, request.phone) for request in live})
+        ranges = sorted({(request.account_id, digits_of(request.phone)) for request in live})
+        since = first_id_of(clock.now_ms() - KEPT_MS)
+        sent: dict[tuple[str, int], list[Otp]] = defaultdict(list)
+        for row in await issue_sql.RECENT.rows(tx, [(account_id, phone, since) for account_id, phone in phones]):
+            otp = Otp(*row)
+            sent[otp.account_id, otp.phone].append(otp)
+        known = {(row[0], row[1]): Range(row[0], row[1], read(row[2]), row[3]) for row in await issue_sql.RANGES.rows(tx, ranges)}
+        return Batch(sent, known)
+
+
+class Batch:
+    """One transaction's: judged one after the other, then laid out as rows."""
+
+    def __init__(self, sent: dict[tuple[str, int], list[Otp]], ranges: dict[tuple[str, str], Range]) -> None:
+        self._sent = sent
+        self._ranges = ranges
+        self._new: list[Otp] = []
+        self._changed: dict[tuple[str, str], Range] = {}
+        self._now_ms = 0
+
+    def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
+        if request.sandbox or not isinstance(request, OtpRequest):
+            return None
+        known = self._ranges.get((request.account_id, digits_of(request.phone)))
+        return refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms) or (known.refusal(now_ms) if known else None)
+
+    def accepted(self, request: SendRequest, now_ms: int) -> None:
+        assert isinstance(request, OtpRequest)
+        self._now_ms = now_ms
+        before = self._sent.get((request.account_id, request.phone), [])
+        otp = Otp(ids.raw_of_number(request.number), request.account_id, request.sandbox, request.phone, request.code_hmac,
+                  failures_kept(before[0] if before else None, now_ms), None, None, None, now_ms)
+        self._new.append(otp)
+        if request.sandbox:
+            return
+        self._sent[request.account_id, request.phone] = [otp, *before]
+        place = (request.account_id, digits_of(request.phone))
+        self._changed[place] = self._ranges.setdefault(place, Range(*place, []))
+        self._changed[place].sent(now_ms)
+
+    async def store(self, tx: HotTx) -> None:
+        await issue_sql.STORE_OTPS.rows(tx, [
+            (otp.id, otp.account_id, otp.sandbox, otp.phone, otp.code_hmac, otp.failures, otp.created_at_ms) for otp in self._new])
+        rows: list[tuple[Any, ...]] = [(*place, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms)
+                                       for place, known in sorted(self._changed.items())]
+        await issue_sql.STORE_RANGES.rows(tx, rows)
+
+    def stored(self) -> None:
+        for known in self._changed.values():
+            if known.blocked_at_ms is not None:
+                log.warning("otp_range_blocked", account=ids.text_of_raw("acc", known.account_id), range=known.digits)

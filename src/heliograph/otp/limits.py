@@ -1,0 +1,120 @@
+"""What may be sent to a phone, and what becomes of a code that somebody gives back (contract section 6, OTP). Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from heliograph.base.errors import InvalidRequest, RateLimited, ServiceError
+from heliograph.otp.tables import DAY_MS
+
+VALID_MS: Final = 300_000
+TRIES_MAX: Final = 5  # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in 200,000
+LOCK_MS: Final = 600_000
+RESEND_AFTER_S: Final = 30
+SENDS_MAX: Final = ((1, RESEND_AFTER_S * 1_000), (3, 600_000))  # so many in so long
+UNVERIFIED_MAX: Final = 10  # in a day
+REMEMBERED_MS: Final = DAY_MS  # of an OTP, from when it was sent: what is older counts for nothing
+REFUSED: Final[dict[str, Any]] = {"verified": False}
+
+
+class TooSoon(RateLimited):
+    """The last one-time password to this phone is only seconds old."""
+
+    reason = "otp_too_soon"
+
+
+class TooOften(RateLimited):
+    """This phone has been sent as many one-time passwords as it may be."""
+
+    reason = "otp_too_often"
+
+
+class Locked(RateLimited):
+    """Too many wrong codes were given for this phone: none is taken, and none sent, for a while."""
+
+    reason = "otp_attempts_exceeded"
+
+
+class LockedForCodes(Locked):
+    """Too many wrong codes were given for this phone: none is taken, and none sent, for a while."""
+
+    beside: ClassVar[dict[str, Any]] = REFUSED
+
+
+class Incorrect(InvalidRequest):
+    """This is not the code that was sent last."""
+
+    reason, beside = "otp_incorrect", REFUSED
+
+
+class Expired(InvalidRequest):
+    """The code that was sent last is not valid any more."""
+
+    reason, beside = "otp_expired", REFUSED
+
+
+class NoneOutstanding(InvalidRequest):
+    """There is no one-time password for this phone that was not used."""
+
+    reason, beside = "otp_not_found", REFUSED
+
+
+@dataclass(slots=True)
+class Otp:
+    """One that was sent. Ids are raw. The latest of a phone holds the phone's failures and lock."""
+
+    id: str
+    account_id: str
+    sandbox: bool
+    phone: int
+    code_hmac: bytes
+    failures: int
+    locked_until_ms: int | None
+    verified_at_ms: int | None
+    verified_by: str | None
+    created_at_ms: int
+
+
+def is_locked(latest: Otp, now_ms: int) -> bool:
+    return latest.locked_until_ms is not None and latest.locked_until_ms > now_ms
+
+
+def failures_kept(latest: Otp | None, now_ms: int) -> int:
+    """How many wrong tries the next code begins with: those before a lock have been paid for by it."""
+    return 0 if latest is None or latest.locked_until_ms is not None else latest.failures
+
+
+def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
+    """Why a phone must not be sent another one, if so. `sent`: those of the last day, the latest first.
+
+    Of several reasons the one that lasts longest: who waits so long may send."""
+    if not sent:
+        return None
+    if is_locked(sent[0], now_ms):
+        return Locked(retry_after_s=seconds_until(sent[0].locked_until_ms or 0, now_ms))
+    unverified = [otp for otp in sent if otp.verified_at_ms is None]
+    waits = [(among[most - 1].created_at_ms + ms, error) for among, most, ms, error in (
+        (sent, *SENDS_MAX[0], TooSoon), (sent, *SENDS_MAX[1], TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften)) if len(among) >= most]
+    until_ms, error = max(waits, key=lambda wait: wait[0])
+    return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
+
+
+def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> ServiceError | None:
+    """None: the code was right, and is used now by the verification `tried_by` (raw id); else why not. Changes `latest`."""
+    if latest is not None and is_locked(latest, now_ms):
+        return LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms))
+    if latest is None or latest.verified_at_ms is not None or latest.created_at_ms <= now_ms - REMEMBERED_MS:
+        return NoneOutstanding()
+    if latest.created_at_ms <= now_ms - VALID_MS:
+        return Expired()
+    if not is_right:
+        latest.failures += 1
+        if latest.failures == TRIES_MAX:
+            latest.locked_until_ms = now_ms + LOCK_MS
+        return Incorrect(attempts_remaining=TRIES_MAX - latest.failures)
+    latest.failures, latest.verified_at_ms, latest.verified_by = 0, now_ms, tried_by
+    return None
+
+
+def seconds_until(until_ms: int, now_ms: int) -> int:
+    return -((now_ms - until_ms) // 1_000)

@@ -1,0 +1,97 @@
+"""POST /otp/send and /otp/verify, first half: from a body to what is right in form. Needs no database."""
+
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.forms import Form, as_text, shown
+from heliograph.otp.code import DIGITS
+from heliograph.text import Phone, count_segments, country, parse_phone
+
+PLACE: Final = "{code}"  # of the code in a text
+CODE_MAX: Final = 64  # characters: what cannot be a code is a wrong one, within reason
+CUSTOMER_ID_MAX: Final = 64
+SENDER_MAX: Final = 64  # as POST /sms/send reads it; an approved one has 15 at most
+ANY_CODE: Final = "0" * DIGITS  # digits all take one septet or one unit
+DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 minutes."
+NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minutes."
+
+
+class Wish(NamedTuple):
+    """A body of POST /otp/send that is right in form. `sender`, `text` None: the account's own. `text` holds PLACE once."""
+
+    phone: Phone
+    sender: str | None
+    text: str | None
+    customer_id: str | None
+    warnings: list[str]
+
+
+class Given(NamedTuple):
+    """A body of POST /otp/verify that is right in form."""
+
+    phone: Phone
+    code: str
+    customer_id: str | None
+    warnings: list[str]
+
+
+def read_wish(body: dict[str, Any]) -> Wish:
+    """Specification 2.2, contract section 6. Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    phone = _read_phone(form)
+    sender = form.text("sender", "from", most=SENDER_MAX)
+    text = form.value("message", read=_text)
+    if text is not None and (segments := count_segments(text.replace(PLACE, ANY_CODE)).segments) > 1:
+        form.refuse("message", f"takes {segments} segments with the code in it; allowed: 1", reason="too_many_segments")
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    form.finish()
+    assert phone is not None
+    return Wish(phone, sender, text, customer_id, form.warnings())
+
+
+def read_given(body: dict[str, Any]) -> Given:
+    """Specification 2.3, contract section 6. Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    phone = _read_phone(form)
+    code = form.text("code", required=True, most=CODE_MAX)
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    form.finish()
+    assert phone is not None
+    assert code is not None
+    return Given(phone, code, customer_id, form.warnings())
+
+
+def default_text(name: str) -> str:
+    """The text of an account that gives none, with PLACE in it; its name shortened so that it fits one segment."""
+    for length in range(len(name), 0, -1):
+        shortened = name[:length].rstrip()
+        text = DEFAULT_TEXT.replace("{name}", shortened if length == len(name) else f"{shortened}...")
+        if text.count(PLACE) == 1 and count_segments(text.replace(PLACE, ANY_CODE)).segments == 1:
+            return text
+    return NAMELESS_TEXT
+
+
+def _read_phone(form: Form) -> Phone | None:
+    """A phone is read as numbers of POST /sms/send are, but the only one: what is none is a bad field."""
+    home = form.value("countryCode", "country_code", read=_country)
+
+    def read(value: Any) -> Phone:
+        phone = parse_phone(as_text(value), home)
+        if phone is None:
+            raise ValueError(f"must be a phone number, in international digits such as 233201234567 or with countryCode, not {shown(value)}")
+        return phone
+
+    return form.value("phone", read=read, required=True)
+
+
+def _country(value: Any) -> str:
+    found = country(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
+    return found
+
+
+def _text(value: Any) -> str:
+    text = as_text(value)
+    if text.count(PLACE) != 1:
+        raise ValueError(f"must contain {PLACE} exactly once, not {text.count(PLACE)} times")
+    return text

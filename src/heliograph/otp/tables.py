@@ -1,0 +1,44 @@
+"""One-time passwords: one row for each that was sent, and what is known of ranges of numbers. Both live a day: nothing older counts."""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+from heliograph.base.pruning import Kept
+
+# An OTP has the id of its send, so that its message, and the answer to it, follow from one number.
+otps = sa.Table(
+    "otps",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("phone", sa.BigInteger, nullable=False, comment="E.164 digits as a number"),
+    sa.Column("code_hmac", sa.LargeBinary(32), nullable=False, comment="of the code with this row's id, account, mode and phone; keyed"),
+    sa.Column("failures", sa.SmallInteger, nullable=False, comment="wrong tries since the last success, counted across codes"),
+    sa.Column("locked_until_ms", sa.BigInteger, nullable=True),
+    sa.Column("verified_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("verified_by", RawId, nullable=True, comment="the verification: found again when the reply to its COMMIT was lost"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("failures BETWEEN 0 AND 5", name="otps_failures"),
+    sa.CheckConstraint("(failures = 5) = (locked_until_ms IS NOT NULL)", name="otps_locked"),
+    sa.CheckConstraint("(verified_at_ms IS NULL) = (verified_by IS NULL)", name="otps_verified"),
+    sa.Index("otps_by_phone", "account_id", "sandbox", "phone", "id"),
+)
+
+# Live sends to a range of numbers since the last verification there; a verification takes the row away.
+otp_ranges = sa.Table(
+    "otp_ranges",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("digits", sa.String(8), primary_key=True, comment="the first eight of its numbers"),
+    sa.Column("sent_at_ms", sa.Text, nullable=False, comment="times of the last hour's sends, oldest first, comma-separated; at most 50"),
+    sa.Column("blocked_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("changed_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("otp_ranges_by_age", "changed_at_ms"),  # for pruning
+    sa.Index("otp_ranges_blocked", "blocked_at_ms", postgresql_where=sa.text("blocked_at_ms IS NOT NULL"),
+             sqlite_where=sa.text("blocked_at_ms IS NOT NULL")),
+)
+
+DAY_MS = 86_400_000
+KEPT_MS = DAY_MS + 3_600_000  # an hour longer than anything of it counts: clocks of several machines differ
+KEPT = (Kept(otps.name, "id", KEPT_MS), Kept(otp_ranges.name, "changed_at_ms", KEPT_MS))

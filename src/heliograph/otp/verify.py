@@ -1,0 +1,142 @@
+"""Verifying: what came in together is judged together, one after the other, and stored in one transaction before anybody is answered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from heliograph.base import clock, ids, metrics
+from heliograph.base.batching import Batcher
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database
+from heliograph.base.errors import Conflict, ServiceError
+from heliograph.base.json import encode
+from heliograph.otp import verify_sql
+from heliograph.otp.code import SANDBOX_CODE, Codes, equal
+from heliograph.otp.guards import digits_of
+from heliograph.otp.limits import TRIES_MAX, Incorrect, Otp, judge_try
+from heliograph.requests import KEPT_MS
+
+VERIFY_PATH: Final = "POST /otp/verify"
+BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
+BATCHES_AT_ONCE: Final = 2  # as when accepting
+WAITING_MAX: Final = 20_000  # in memory; past it 503
+ID_PREFIX: Final = "otp"
+
+
+@dataclass(slots=True)
+class Try:
+    """A code that somebody gives back. `number` is its own id, the same if its transaction has to be run again; ids are raw."""
+
+    number: int
+    account_id: str
+    key_account_id: str
+    sandbox: bool
+    phone: int
+    code: str
+    warnings: list[str]
+    idempotency_key: str | None = None
+    body_sha256: bytes = b""
+
+
+class Verified(NamedTuple):
+    """The answer to a right code, encoded."""
+
+    raw: bytes
+    replayed: bool = False
+
+
+class Verifier:
+    """The verifications of one process."""
+
+    def __init__(self, db: Database, cache: ConfigCache, codes: Codes) -> None:
+        self._db = db
+        self._cache = cache
+        self._codes = codes
+        self._batcher: Batcher[Try, Verified] = Batcher(
+            self._run, most=BATCH_MAX, waiting_max=WAITING_MAX, weigh=lambda _: 1, at_once=BATCHES_AT_ONCE if db.postgresql else 1)
+
+    async def verify(self, given: Try) -> Verified:
+        """Returns after the commit. Raises what contract section 6 names: a wrong try is stored before it is answered, too."""
+        return await self._batcher.submit(given)
+
+    async def _run(self, tries: Sequence[Try], again: bool) -> Sequence[Verified | ServiceError]:
+        started_s = clock.monotonic_s()
+        async with self._db.hot() as tx:
+            accounts = {given.account_id for given in tries} | {given.key_account_id for given in tries if given.idempotency_key is not None}
+            locked = await verify_sql.lock_accounts(tx, sorted(accounts))
+            self._cache.confirm(locked[0][1], started_s)
+            since_ms = clock.now_ms() - KEPT_MS
+            keys = await verify_sql.KEYS.rows(tx, [
+                (given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, since_ms) for given in tries if given.idempotency_key])
+            latest = await verify_sql.LATEST.rows(tx, sorted({(given.account_id, given.sandbox, given.phone) for given in tries}))
+            batch = Batch(self._codes, keys, latest)
+            outcomes = [batch.decide(given, again=again) for given in tries]
+            await verify_sql.STORE.rows(tx, [
+                (otp.id, otp.failures, otp.locked_until_ms, otp.verified_at_ms, otp.verified_by) for _, otp in sorted(batch.changed.items())])
+            await verify_sql.FORGET_RANGES.rows(tx, sorted(batch.proven))
+            await verify_sql.STORE_KEYS.rows(tx, batch.answered)
+        metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
+        return outcomes
+
+
+class Batch:
+    """One transaction's tries: each is judged by what those before it have changed."""
+
+    def __init__(self, codes: Codes, keys: Sequence[Any], latest: Sequence[Any]) -> None:
+        self._codes = codes
+        self._now_ms = clock.now_ms()
+        self._known = {(row[0], bool(row[1]), row[2]): (bytes(row[3]), str(row[4]).encode()) for row in keys}
+        self._latest = {(row[1], bool(row[2]), row[3]): Otp(*row) for row in latest}
+        self.changed: dict[str, Otp] = {}
+        self.proven: set[tuple[str, str]] = set()  # ranges of numbers in which a code was verified
+        self.answered: list[tuple[Any, ...]] = []  # rows of Idempotency-Keys
+
+    def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
+        """`again`: this transaction may have been committed before, and only the reply to that lost."""
+        key = (given.key_account_id, given.sandbox, given.idempotency_key or "")
+        if key in self._known:
+            body_sha256, raw = self._known[key]
+            # the key may be this very try's, of the commit whose reply was lost
+            return Verified(raw, replayed=not again) if body_sha256 == given.body_sha256 else Conflict()
+        latest = self._latest.get((given.account_id, given.sandbox, given.phone))
+        refusal = self._judge_in_sandbox(given, latest) if given.sandbox else self._judge(given, latest, again=again)
+        if refusal is not None:
+            return refusal
+        otp_id = latest.id if latest is not None else ids.raw_of_number(given.number)
+        verified_at_ms = latest.verified_at_ms if latest is not None and latest.verified_at_ms is not None else self._now_ms
+        raw = _answer(given, otp_id, verified_at_ms)
+        if given.idempotency_key is not None:
+            self._known[key] = (given.body_sha256, raw)
+            self.answered.append((given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, given.body_sha256, raw.decode(),
+                                  self._now_ms))
+        return Verified(raw)
+
+    def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> ServiceError | None:
+        tried_by = ids.raw_of_number(given.number)
+        if again and latest is not None and latest.verified_by == tried_by:
+            return None
+        before = (latest.failures, latest.verified_at_ms) if latest is not None else None
+        refusal = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self._now_ms)
+        if latest is not None and before != (latest.failures, latest.verified_at_ms):
+            self.changed[latest.id] = latest
+        if refusal is None:
+            self.proven.add((given.account_id, digits_of(given.phone)))
+        return refusal
+
+    def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> ServiceError | None:
+        """One code is right for every phone, whenever and however often it is given, and nothing is counted (contract section 4)."""
+        if not equal(given.code.encode(), SANDBOX_CODE.encode()):
+            return Incorrect(attempts_remaining=TRIES_MAX - 1)
+        if latest is not None and latest.verified_at_ms is None:
+            latest.verified_at_ms, latest.verified_by = self._now_ms, ids.raw_of_number(given.number)
+            self.changed[latest.id] = latest
+        return None
+
+    def _is_right(self, given: Try, latest: Otp) -> bool:
+        return equal(latest.code_hmac, self._codes.keyed(latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox))
+
+
+def _answer(given: Try, otp_id: str, verified_at_ms: int) -> bytes:
+    body: dict[str, Any] = {"success": True, "verified": True, "data": {
+        "id": ids.text_of_raw(ID_PREFIX, otp_id), "phone": str(given.phone), "verified_at": clock.rfc3339(verified_at_ms)}}
+    return encode({**body, "warnings": given.warnings} if given.warnings else body)

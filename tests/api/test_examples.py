@@ -20,6 +20,9 @@ def server(request: pytest.FixtureRequest, new_database: Callable[[str], str], t
         yield server
 
 
+PHONE = "233201234567"
+
+
 def ran(directory: Path, *command: str | Path, **env: str) -> list[str]:
     """The lines that it printed."""
     path = f"{HELIOGRAPH.parent}{os.pathsep}{os.environ['PATH']}"
@@ -30,7 +33,7 @@ def ran(directory: Path, *command: str | Path, **env: str) -> list[str]:
 
 
 def test_every_example_is_run_here() -> None:
-    assert {path.name for path in EXAMPLES.iterdir()} == {"connect.py", "senders.sh", "shop.py", "wallet.sh"}
+    assert {path.name for path in EXAMPLES.iterdir()} == {"connect.py", "otp.py", "senders.sh", "shop.py", "wallet.sh"}
 
 
 @pytest.mark.parametrize("mode", ["sandbox", "live"])
@@ -65,3 +68,20 @@ def test_an_operator_decides_on_senders(server: Server, tmp_path: Path) -> None:
         lines = ran(tmp_path, "sh", EXAMPLES / "senders.sh", DATABASE_URL=server.cast.amina.db.url, HELIOGRAPH_SECRET_KEY="s" * 32)
         assert any(line.startswith("looks like") and f"PAYDAY of {server.cast.amina.text_id}" in line for line in lines)
         assert any(line.split()[:1] == ["rejected"] and line.endswith("It passes for another") for line in lines)
+
+
+def otp(server: Server, key: str, typed: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, EXAMPLES / "otp.py", PHONE], input=typed, capture_output=True, text=True, timeout=WITHIN_S, check=False,
+                          env={**os.environ, "API_KEY": key, "HELIOGRAPH_URL": server.url, "NO_PROXY": "*"})  # fmt: skip
+
+
+def test_a_one_time_password_is_sent_and_verified(server: Server) -> None:
+    done = otp(server, server.cast.amina.key(sandbox=True), "1\n654321\n123456\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"A code is on its way to {PHONE}" in done.stdout
+    assert done.stdout.count("This is not the code that was sent last.") == 2
+    assert "Verified at " in done.stdout
+    live = server.cast.amina.key()
+    assert otp(server, live, "1\n" * 5).returncode == 1
+    again = otp(server, live, "")
+    assert (again.returncode, again.stdout.startswith("No code was sent: ")) == (1, True)

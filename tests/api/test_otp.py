@@ -114,7 +114,8 @@ def test_the_text_and_its_sender_can_be_chosen(api: Service, amina: Actor) -> No
 @pytest.mark.parametrize(("body", "fields", "reason"), [
     ({}, ["phone"], "invalid_field"), ({"phone": 233201234567}, ["phone"], "invalid_field"), ({"phone": "12"}, ["phone"], "invalid_field"),
     ({"phone": [PHONE]}, ["phone"], "invalid_field"), ({"phone": PHONE, "countryCode": "XX"}, ["countryCode"], "invalid_field"),
-    ({"phone": PHONE, "message": "no place"}, ["message"], "invalid_field"), ({"phone": PHONE, "message": "{code}{code}"}, ["message"], "invalid_field"),
+    ({"phone": PHONE, "message": "no place"}, ["message"], "invalid_field"),
+    ({"phone": PHONE, "message": "{code}{code}"}, ["message"], "invalid_field"),
     ({"phone": PHONE, "message": "{code} " + "x" * 154}, ["message"], "too_many_segments"),
     ({"phone": PHONE, "message": "{code} " + "ё" * 64}, ["message"], "too_many_segments"),
     ({"phone": "x", "message": "x", "sender": ""}, ["phone", "sender", "message"], "invalid_field")])

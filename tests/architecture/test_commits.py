@@ -25,6 +25,8 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/unmatched.py": "an operator's match of a receipt is a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "base/advisory.py": "a lock that is held for a moment only is a transaction's",
+    "otp/verify.py": "a batch of verifications is a transaction",
+    "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",
     "webhooks/receiver.py": "what is due is read in a transaction",
     "webhooks/record.py": "a batch of webhook outcomes is a transaction",

@@ -146,14 +146,14 @@ class Row(NamedTuple):
 class House:
     """One account with a sender and credits, one carrier with a route to it. `turn()` gives the carrier's turn and scripted link."""
 
-    def __init__(self, url: str, database: type[LossyDatabase] = LossyDatabase) -> None:
+    def __init__(self, url: str, database: type[LossyDatabase] = LossyDatabase, like: "House | None" = None) -> None:
         self.db = database(url)
         self.cache = ConfigCache(self.db)
         self.woken: list[set[int]] = []
         self.queue = FairQueue()
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
-        self.amina = open_account(self.db, credits=1_000)
-        self.carrier_id = open_carrier(self.db)
+        self.amina = open_account(self.db, credits=1_000) if like is None else like.amina
+        self.carrier_id = open_carrier(self.db) if like is None else like.carrier_id
         self.may_write = True  # whether this process has shown itself of late
         only_worker(self.db, WORKER)
 

@@ -1,5 +1,5 @@
-"""What has served its time is deleted: Idempotency-Keys, carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days,
-what sites told after 90. Once a minute, in small batches."""
+"""What has served its time is deleted: the texts of one-time passwords after ten minutes and all else of them after a day, Idempotency-Keys,
+carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90. Once a minute, in small batches."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,9 +23,11 @@ log = structlog.get_logger(__name__)
 
 async def keep_pruning(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    eraser = otp.Eraser(db)
     while True:
         try:
             if is_ours():
+                await eraser.erase()
                 await prune_all(db)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
             log.error("pruning_failed", **told(error))

@@ -11,8 +11,9 @@ VALID_MS: Final = 300_000
 TRIES_MAX: Final = 5  # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in 200,000
 LOCK_MS: Final = 600_000
 RESEND_AFTER_S: Final = 30
-SENDS_MAX: Final = ((1, RESEND_AFTER_S * 1_000), (3, 600_000))  # so many in so long
-UNVERIFIED_MAX: Final = 10  # in a day
+OFTEN_MS: Final = 600_000
+OFTEN_MAX: Final = 3  # sends to a phone in OFTEN_MS
+UNVERIFIED_MAX: Final = 10  # … in a day, of codes that nobody has given back
 REMEMBERED_MS: Final = DAY_MS  # of an OTP, from when it was sent: what is older counts for nothing
 REFUSED: Final[dict[str, Any]] = {"verified": False}
 
@@ -81,7 +82,9 @@ def is_locked(latest: Otp, now_ms: int) -> bool:
 
 def failures_kept(latest: Otp | None, now_ms: int) -> int:
     """How many wrong tries the next code begins with: those before a lock have been paid for by it."""
-    return 0 if latest is None or latest.locked_until_ms is not None else latest.failures
+    if latest is None or latest.locked_until_ms is not None or not _is_remembered(latest, now_ms):
+        return 0
+    return latest.failures
 
 
 def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
@@ -94,7 +97,7 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
         return Locked(retry_after_s=seconds_until(sent[0].locked_until_ms or 0, now_ms))
     unverified = [otp for otp in sent if otp.verified_at_ms is None]
     waits = [(among[most - 1].created_at_ms + ms, error) for among, most, ms, error in (
-        (sent, *SENDS_MAX[0], TooSoon), (sent, *SENDS_MAX[1], TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften)) if len(among) >= most]
+        (sent, 1, RESEND_AFTER_S * 1_000, TooSoon), (sent, OFTEN_MAX, OFTEN_MS, TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften)) if len(among) >= most]
     until_ms, error = max(waits, key=lambda wait: wait[0])
     return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
 
@@ -103,7 +106,7 @@ def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) ->
     """None: the code was right, and is used now by the verification `tried_by` (raw id); else why not. Changes `latest`."""
     if latest is not None and is_locked(latest, now_ms):
         return LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms))
-    if latest is None or latest.verified_at_ms is not None or latest.created_at_ms <= now_ms - REMEMBERED_MS:
+    if latest is None or latest.verified_at_ms is not None or not _is_remembered(latest, now_ms):
         return NoneOutstanding()
     if latest.created_at_ms <= now_ms - VALID_MS:
         return Expired()
@@ -114,6 +117,10 @@ def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) ->
         return Incorrect(attempts_remaining=TRIES_MAX - latest.failures)
     latest.failures, latest.verified_at_ms, latest.verified_by = 0, now_ms, tried_by
     return None
+
+
+def _is_remembered(otp: Otp, now_ms: int) -> bool:
+    return otp.created_at_ms > now_ms - REMEMBERED_MS
 
 
 def seconds_until(until_ms: int, now_ms: int) -> int:

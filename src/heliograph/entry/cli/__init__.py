@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "wallet": "Money of an account: topup, adjust.",
     "message": "Messages: list, show; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
+    "otp": "One-time passwords: blocked, unblock.",
     "sender": "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved.",
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",

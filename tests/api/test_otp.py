@@ -133,7 +133,7 @@ def test_a_text_that_just_fits_is_sent(api: Service, amina: Actor) -> None:
 
 
 def test_a_verification_that_is_repeated_is_answered_again(api: Service, amina: Actor) -> None:
-    body = {"phone": PHONE, "code": code_sent(api.db, sent(api, amina)["id"]), "unknown": 1}
+    body: dict[str, Any] = {"phone": PHONE, "code": code_sent(api.db, sent(api, amina)["id"]), "unknown": 1}
     missed = api.post(amina, "/otp/verify", {**body, "code": wrong(body["code"])}, key="k-1")
     assert missed.reason == "otp_incorrect"
     first, again = (api.post(amina, "/otp/verify", body, key="k-1") for _ in range(2))
@@ -167,7 +167,7 @@ def test_neither_code_nor_text_stands_anywhere_but_sealed(api: Service, amina: A
     text = "{code} belongs to a secret text"
     data = api.post(amina, "/otp/send", {"phone": PHONE, "message": text}, key="k-1")
     code = code_sent(api.db, data.data["id"])
-    seen = [data.body, verify(api, amina, wrong(code)).body, api.get(amina, f"/messages/{data.data['message_id']}").body,
+    seen: list[Any] = [data.body, verify(api, amina, wrong(code)).body, api.get(amina, f"/messages/{data.data['message_id']}").body,
             api.get(amina, "/reports").body, api.get(amina, "/wallet/transactions").body, verify(api, amina, code).body, caplog.text]
     with api.db.read() as tx:
         seen += [[tuple(row) for row in tx.execute(sa.select(table))] for table in (sends, messages, otps, idempotency_keys)]

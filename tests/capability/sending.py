@@ -152,8 +152,8 @@ class House:
         self.woken: list[set[int]] = []
         self.queue = FairQueue()
         self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue)
-        self.amina = open_account(self.db, credits=1_000) if like is None else like.amina
-        self.carrier_id = open_carrier(self.db) if like is None else like.carrier_id
+        self.amina: str = open_account(self.db, credits=1_000) if like is None else like.amina
+        self.carrier_id: int = open_carrier(self.db) if like is None else like.carrier_id
         self.may_write = True  # whether this process has shown itself of late
         only_worker(self.db, WORKER)
 

@@ -96,8 +96,8 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
     if is_locked(sent[0], now_ms):
         return Locked(retry_after_s=seconds_until(sent[0].locked_until_ms or 0, now_ms))
     unverified = [otp for otp in sent if otp.verified_at_ms is None]
-    waits = [(among[most - 1].created_at_ms + ms, error) for among, most, ms, error in (
-        (sent, 1, RESEND_AFTER_S * 1_000, TooSoon), (sent, OFTEN_MAX, OFTEN_MS, TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften)) if len(among) >= most]
+    limits = ((sent, 1, RESEND_AFTER_S * 1_000, TooSoon), (sent, OFTEN_MAX, OFTEN_MS, TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften))
+    waits = [(among[most - 1].created_at_ms + ms, error) for among, most, ms, error in limits if len(among) >= most]
     until_ms, error = max(waits, key=lambda wait: wait[0])
     return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
 

@@ -83,11 +83,14 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
     carriers = [Figure(f"ours.drain_{count}.{kind}", f"the same by heliograph carrier run, {count} of them", "messages/s", beside_drain)
                 for count in CARRIER_PROCESSES]
     hooks_aims = (Aim(at_least=3_000),) if on_postgresql else ()
+    otp_aims = (Aim(at_least=2_000),) if on_postgresql else ()
     two_workers = (Figure(f"ours.webhooks_two.{kind}", "the same for ten endpoints, by two heliograph worker", "deliveries/s", ("limit.aiohttp",)),)
     return (
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
         *(two if on_postgresql else ()),
         Figure(f"ours.bulk.{kind}", "10,000-recipient sends, 4 connections", "recipients/s", (rows,), bulk_aims),
+        Figure(f"ours.otp_send.{kind}", "one-time passwords sent, 64 connections", "messages/s", beside_accept, otp_aims),
+        Figure(f"ours.otp_verify.{kind}", "right codes verified, 64 connections", "codes/s", beside_accept, otp_aims),
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
         *(carriers if on_postgresql else ()),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),

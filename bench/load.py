@@ -41,9 +41,10 @@ def generator() -> str:
     return "wrk" if shutil.which("wrk") else "python"
 
 
-def run(traffic: Traffic, connections: int, seconds: float) -> Load:
-    """Sends `traffic` over so many connections for so many seconds. Raises NotMeasured when nothing was answered."""
-    load = (_by_wrk if generator() == "wrk" else _by_python)(traffic, connections, seconds, next(_first))
+def run(traffic: Traffic, connections: int, seconds: float, first: int | None = None) -> Load:
+    """Sends `traffic` over so many connections for so many seconds, beginning behind the running number `first`, or one that no run had.
+    Raises NotMeasured when nothing was answered."""
+    load = (_by_wrk if generator() == "wrk" else _by_python)(traffic, connections, seconds, next(_first) if first is None else first)
     if not load.answered:
         raise NotMeasured(f"no request was answered {traffic.expected_status}: {load}")
     return load

@@ -33,7 +33,7 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
         sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
         warm = _warm(conditions, sends)
         idle = load.run(sends, 1, IDLE_S)
-        seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
+        seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
         lost = {"lost": max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)}
         return [
             Reading(f"ours.cold.{kind}", warm.first_s_answered, warm.errors),
@@ -62,7 +62,7 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
     with set_up(conditions, databases) as place, serving(place) as server:
         sends = traffic.bulk_sends(place.data_dir, server.port, setup.keys_file(place), each)
         warm = load.run(sends, conditions.bulk_connections, conditions.warm_up_s)
-        seen, detail = _measured(server, sends, conditions.bulk_connections, conditions.seconds)
+        seen, detail = measured(server, sends, conditions.bulk_connections, conditions.seconds)
         lost = {"lost": max(0, (warm.answered + seen.answered) * each - outcome(place).stored)}
         return [Reading(f"ours.bulk.{kind}", seen.per_s * each, together(seen.errors, warm.errors, lost), detail), _memory(kind, server)]
 
@@ -105,7 +105,7 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
             warm = _warm(conditions, sends)
             before = until_delivered(place, smsc["control_port"])
             ask(smsc["control_port"], "/reset")
-            seen, detail = _measured(server, sends, conditions.connections, conditions.seconds)
+            seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
             done = until_delivered(place, smsc["control_port"], before.stored)
             errors = together(seen.errors, warm.errors, before.errors_of(warm.answered), done.errors_of(seen.answered))
             return [
@@ -148,10 +148,10 @@ def _warm(conditions: Conditions, sends: traffic.Traffic) -> Warm:
     return Warm(sum(run.answered for run in runs), together(*(run.errors for run in runs)), runs[0].answered)
 
 
-def _measured(server: Serving, sends: traffic.Traffic, connections: int, seconds: float) -> tuple[load.Load, dict[str, Any]]:
+def measured(server: Serving, sends: traffic.Traffic, connections: int, seconds: float, first: int | None = None) -> tuple[load.Load, dict[str, Any]]:
     """A load run, and how the server fared meanwhile."""
     used = server.cpu_seconds()
-    seen = load.run(sends, connections, seconds)
+    seen = load.run(sends, connections, seconds, first)
     return seen, {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms, "cores": (server.cpu_seconds() - used) / seen.seconds}
 
 

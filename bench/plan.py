@@ -11,13 +11,13 @@ from functools import partial
 import psutil
 import psycopg
 
-from bench import kannel, limits, ours, webhooks
+from bench import kannel, limits, otp, ours, webhooks
 from bench.databases import Databases, PostgresDatabases
 from bench.figures import CARRIER_PROCESSES
 from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
-GROUPS = ("accept", "bulk", "drain", "webhooks", "start")
+GROUPS = ("accept", "bulk", "otp", "drain", "webhooks", "start")
 CASE_FAILS_WITH = (NotMeasured, OSError, subprocess.SubprocessError, http.client.HTTPException, psycopg.Error, sqlite3.Error)
 BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
 
@@ -73,6 +73,8 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
         else:
             yield Case("bulk", "limit: SQLite", partial(limits.sqlite, conditions))
     yield from of_ours("bulk", "bulk", ours.bulk)
+    yield from of_ours("otp", "one-time passwords sent", otp.send)
+    yield from of_ours("otp", "one-time passwords verified", otp.verify)
     yield Case("drain", "limit: SMPP", partial(limits.smpp, conditions))
     if with_kannel:
         yield Case("drain", "Kannel: drain", partial(kannel.drain, conditions))

@@ -67,6 +67,20 @@ def bulk_sends(folder: Path, port: int, keys: Path, recipients: int) -> Traffic:
     return Traffic(port, _written(folder, "bulk", [_send(port, body) for body in bodies]), keys)
 
 
+def otp_sends(folder: Path, port: int, keys: Path) -> Traffic:
+    """One-time passwords, each to another phone."""
+    return Traffic(port, _written(folder, "otp-send", [_of_phone("/api/v1/otp/send", port, {"phone": RECIPIENT_MARK})]), keys)
+
+
+def otp_codes(folder: Path, port: int, keys: Path, code: str) -> Traffic:
+    """One code given back for each phone."""
+    return Traffic(port, _written(folder, "otp-verify", [_of_phone("/api/v1/otp/verify", port, {"phone": RECIPIENT_MARK, "code": code})]), keys)
+
+
+def _of_phone(path: str, port: int, body: dict[str, str]) -> str:
+    return _post(path, port, f"Authorization: Bearer {KEY_MARK}\r\n", json.dumps(body))
+
+
 def bare_posts(folder: Path, port: int, path: str) -> Traffic:
     """The same single send, to a server that does nothing with it."""
     template = _send(port, [RECIPIENT_MARK]).replace("/api/v1/sms/send", path, 1).replace(KEY_MARK, "sk_live_" + "0" * 38)

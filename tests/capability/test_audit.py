@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from heliograph.base import clock
 from heliograph.messages.audit import audit
 from heliograph.messages.smsc_log import NotALog, read_logs
-from heliograph.messages.tables import carrier_refs, messages, unmatched_receipts
-from tests.capability.lived import LATE, NOWHERE, RECIPIENTS, Event, Lived, audited, known, rows, submits_of, text_id, written
+from heliograph.messages.tables import carrier_refs, messages, sends, unmatched_receipts
+from tests.capability.lived import LATE, NOWHERE, RECIPIENTS, TEXTS, Event, Lived, audited, known, rows, submits_of, text_id, written
 
 T = TypeVar("T")
 CASES = 40  # of all that could be changed; which ones follows from the seed
@@ -31,6 +31,13 @@ def test_what_has_lived_is_found_in_order(lived: Lived, tmp_path: Path) -> None:
     assert (figures["submitted"], figures["taken"]) == (len(submits), sum(event["status"] == 0 for event in submits))
     assert figures["repeated"] == len(submits) - len({(event["recipient"], event["text_sha256"]) for event in submits}) > figures["duplicates"] >= 1
     assert figures["in_doubt"] >= 1
+
+
+def test_a_one_time_password_is_found_though_its_text_is_erased(lived: Lived, tmp_path: Path) -> None:
+    erased = sa.update(sends).where(sends.c.text == TEXTS[2], ~sends.c.sandbox).values(type="otp", text=None)
+    found = audited(lived, tmp_path, change=erased)
+    assert [finding for finding in found.findings if "was sent again" not in finding.what] == []
+    assert found.figures["submitted"] > 0
 
 
 # --- the SMSC's log

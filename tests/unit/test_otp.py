@@ -1,0 +1,64 @@
+"""One-time passwords, the pure parts: texts of ours, codes and what is kept of them, and how a text is sealed."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from heliograph.base.secrets import SecretUnreadable
+from heliograph.messages import text_sealer
+from heliograph.otp.code import Codes, equal
+from heliograph.otp.request import ANY_CODE, NAMELESS_TEXT, PLACE, default_text
+from heliograph.text import count_segments
+
+ONE, OTHER = "0" * 31 + "1", "0" * 31 + "2"
+
+
+@given(name=st.text(min_size=1, max_size=128))
+@example(name="{code}")
+@example(name="{name}")
+@example(name="ё" * 128)
+@example(name="€" * 128)
+def test_the_default_text_holds_the_code_once_and_fits_one_segment_whatever_the_name(name: str) -> None:
+    text = default_text(name)
+    assert text.count(PLACE) == 1
+    assert count_segments(text.replace(PLACE, ANY_CODE)).segments == 1
+
+
+def test_a_name_is_shortened_no_further_than_it_must_be() -> None:
+    assert default_text("Amina Foods") == "{code} is your Amina Foods verification code. It expires in 5 minutes."
+    assert len(default_text("x" * 128).replace(PLACE, ANY_CODE)) == 160
+    assert default_text("Ёлка и ещё много слов").startswith("{code} is your Ёлка")
+    assert default_text("{code}") == "{code} is your {code... verification code. It expires in 5 minutes."
+    assert NAMELESS_TEXT.count(PLACE) == 1
+
+
+def test_what_is_kept_of_a_code_belongs_to_its_row_account_mode_and_phone_and_to_the_key() -> None:
+    codes, other = Codes("s" * 32), Codes("t" * 32)
+    kept = codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=False)
+    assert len(kept) == 32
+    assert equal(kept, codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=False))
+    for different in (
+            codes.keyed(OTHER, ONE, 233201234567, "402913", sandbox=False), codes.keyed(ONE, OTHER, 233201234567, "402913", sandbox=False),
+            codes.keyed(ONE, ONE, 233201234568, "402913", sandbox=False), codes.keyed(ONE, ONE, 233201234567, "402914", sandbox=False),
+            codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=True), other.keyed(ONE, ONE, 233201234567, "402913", sandbox=False)):
+        assert not equal(kept, different)
+
+
+def test_codes_are_six_digits_and_no_two_alike_but_in_sandbox() -> None:
+    codes = Codes("s" * 32)
+    made = {codes.make(sandbox=False) for _ in range(1_000)}
+    assert len(made) > 980
+    assert all(len(code) == 6 and code.isdigit() for code in made)
+    assert codes.make(sandbox=True) == "123456"
+
+
+def test_a_sealed_text_is_read_with_its_key_only_and_an_unsealed_one_by_anybody() -> None:
+    sealer = text_sealer("s" * 32)
+    sealed = [sealer.seal("402913 is your code, ё") for _ in range(2)]
+    assert sealed[0] != sealed[1]
+    assert "402913" not in sealed[0]
+    assert [sealer.unseal(each) for each in sealed] == ["402913 is your code, ё"] * 2
+    assert sealer.unseal("an ordinary text") == "an ordinary text"
+    for wrong in (text_sealer("t" * 32).seal("x"), sealed[0][:-4] + "AAAA", "sealed:", "sealed:?"):
+        with pytest.raises(SecretUnreadable):
+            sealer.unseal(wrong)

@@ -1,5 +1,6 @@
 """What has served its time is deleted: the texts of one-time passwords after ten minutes and all else of them after a day, Idempotency-Keys,
-carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90. Once a minute, in small batches."""
+carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90. Once a minute, in small
+batches."""
 
 import asyncio
 from collections.abc import Callable

@@ -62,6 +62,10 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
     again = _demo(tmp_path)
     assert again.returncode == 0, again.stderr
     assert "\n  delivered " in again.stdout
+    customers = [re.search(r"customer +(cus_\w+), Demo Corner", said) for said in (shown, again.stdout)]
+    assert None not in customers
+    assert len({found[1] for found in customers if found is not None}) == 1, "it is made once"
+    assert "site         https://demo-shop.example, linked" in again.stdout
 
 
 def test_the_demo_refuses_another_database(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from heliograph import accounts, keys, senders, wallet
+from heliograph import accounts, connect, keys, plugin, senders, wallet
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
@@ -18,6 +18,10 @@ ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
 CREDITS: Final = 1_000
 RECIPIENT: Final = "233201234567"
+CUSTOMERS_CREDITS: Final = 100
+CUSTOMER: Final = connect.Wish("Demo Corner", RECIPIENT, "GH", external_ref="demo")
+SITE_URL: Final = "https://demo-shop.example"
+SITE: Final = plugin.About(ACCOUNT, "woocommerce", None, "1.7.2", None)
 TEXT: Final = "Hello from Heliograph!"
 DELIVERED_WITHIN_S: Final = 10
 REQUEST_TIMEOUT_S: Final = 5
@@ -25,10 +29,12 @@ LOOK_EVERY_S: Final = 0.05
 
 
 class Ready(NamedTuple):
-    """What the demo's user needs."""
+    """What the demo's user needs, and what there is to look at."""
 
     live_key: str
     sandbox_key: str
+    customer_id: str
+    site_url: str
 
 
 class NotDelivered(Exception):
@@ -49,23 +55,27 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
 
 
 def prepare(db: Database, now_ms: int) -> Ready:
-    """The demo's account with credits, an approved sender, a route to the simulator; and new keys at each start, for they are shown once."""
+    """The demo's account with credits, an approved sender, a route to the simulator, a customer and a linked site; and new keys at each start, for
+    they are shown once."""
     with db.write() as tx:
         there = [account for account in accounts.page(tx, limit=100) if account.name == ACCOUNT]
         account = there[0] if there else accounts.create(tx, ACCOUNT, "GH", now_ms=now_ms)
         if not there:
             wallet.open_wallet(tx, account.id, "GHS")
-            wallet.grant(tx, account.id, CREDITS, "A present for the demo", "demo", now_ms=now_ms)
+            wallet.grant(tx, account.id, CREDITS + CUSTOMERS_CREDITS, "A present for the demo", "demo", now_ms=now_ms)
             senders.approve(tx, senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms).id, now_ms=now_ms)
+        wish = CUSTOMER._replace(initial_credits=0 if there else CUSTOMERS_CREDITS)
+        customer = connect.provision(tx, account.id, wish, sandbox=False, now_ms=now_ms).customer
+        site = plugin.connect(tx, account.id, SITE_URL, SITE, sandbox=False, now_ms=now_ms)
         for key in keys.page(tx, limit=100, account_id=account.id):
             if key.revoked_at_ms is None:
                 keys.revoke(tx, key.id, now_ms=now_ms)
         if not all_routes(tx):
             set_route(tx, "", ["simulator"])
-        made = [keys.issue(tx, account.id, name="demo", sandbox=sandbox, tier="enterprise", permissions=keys.ALL_PERMISSIONS, now_ms=now_ms).key
-                for sandbox in (False, True)]
+        live, sandbox = (keys.issue(tx, account.id, name="demo", sandbox=mode, tier="enterprise", permissions=keys.ALL_PERMISSIONS, now_ms=now_ms).key
+                         for mode in (False, True))
     db.close()
-    return Ready(*made)
+    return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url)
 
 
 def _send_and_follow(base_url: str, ready: Ready, say: Callable[[str], None]) -> None:
@@ -106,6 +116,8 @@ def _farewell(base_url: str, ready: Ready, once: bool) -> str:
   API          {base_url}/api/v1      its description: {base_url}/docs
   live key     {ready.live_key}
   sandbox key  {ready.sandbox_key}
+  customer     {ready.customer_id}, {CUSTOMER.full_name}: acted for with customer_id
+  site         {ready.site_url}, linked as the plugin does
 
 Live texts of this demo go to the built-in simulator: nothing leaves this machine. {then}"""
 

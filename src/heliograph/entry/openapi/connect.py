@@ -10,6 +10,7 @@ from heliograph.entry.openapi.parts import (
     EXAMPLE_AT,
     EXAMPLE_PHONE,
     Json,
+    Link,
     Operation,
     a_list,
     example_id,
@@ -107,7 +108,12 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         with_warnings(_PROVISIONED), {"data": _EXAMPLE, "created": True}, body=ref("CustomerForm"),
         body_example={"full_name": "Bilal Stores", "phone": EXAMPLE_PHONE, "country_code": "GH", "email": "hello@bilal.example",
                       "external_ref": "shop-1042", "label": "Shops, Accra", "initial_sms_credits": 100},
-        reasons=("nested_customer", "currency_mismatch", "insufficient_credits", "insufficient_balance")),
+        reasons=("nested_customer", "currency_mismatch", "insufficient_credits", "insufficient_balance"),
+        links=(Link("customer", ("GET", "/connect/customers/{id}"), "id", "/data/id"),
+               Link("moveCredits", ("POST", "/connect/customers/{id}/credits"), "id", "/data/id"),
+               Link("itsBalance", ("GET", "/balance"), "customer_id", "/data/id"),
+               Link("itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"),
+               Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
         TAG, "One customer", "A customer of yours with its figures of now.", one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(

@@ -110,7 +110,7 @@ def describe(endpoints: Iterable[Endpoint], base_url: str = "") -> Json:
 def _operation(endpoint: Endpoint, operation: Operation) -> Json:
     described: Json = {
         "tags": [operation.tag], "summary": operation.summary,
-        "operationId": f"{endpoint.method.lower()}{endpoint.path.replace('/', '_').replace('-', '_').replace('{', '').replace('}', '')}",
+        "operationId": _name(endpoint.method, endpoint.path),
         "description": f"{operation.description}\n\nTakes the permission `{endpoint.permission}`.",
         "x-permission": endpoint.permission,
         "parameters": [*operation.parameters, *([IDEMPOTENCY_KEY] if endpoint.method == "POST" else [])],
@@ -122,6 +122,15 @@ def _operation(endpoint: Endpoint, operation: Operation) -> Json:
     return described
 
 
+def _name(method: str, path: str) -> str:
+    return f"{method.lower()}{path.replace('/', '_').replace('-', '_').replace('{', '').replace('}', '')}"
+
+
+def _links(operation: Operation) -> Json:
+    found = {link.name: {"operationId": _name(*link.to), "parameters": {link.parameter: f"$response.body#{link.place}"}} for link in operation.links}
+    return {"links": found} if found else {}
+
+
 def _reasons(endpoint: Endpoint, operation: Operation) -> tuple[str, ...]:
     return (*ALWAYS, *(WITH_BODY if endpoint.takes_body else ()), *(WHEN_CHANGING if endpoint.method != "GET" else ()),
             *(ON_POST if endpoint.method == "POST" else ()), *(WITH_PATH_ID if "{id}" in endpoint.path else ()), *operation.reasons)
@@ -131,7 +140,7 @@ def _success(endpoint: Endpoint, operation: Operation) -> Json:
     replayed = ("Idempotent-Replayed",) if endpoint.method == "POST" else ()
     answer = operation.answer
     schema = {**answer, "required": ["success", *answer["required"]], "properties": {"success": {"const": True}, **answer["properties"]}}
-    return {"description": "Done.", "headers": headers("X-Request-Id", *RATE_HEADERS, *replayed),
+    return {"description": "Done.", "headers": headers("X-Request-Id", *RATE_HEADERS, *replayed), **_links(operation),
             "content": {"application/json": {"schema": schema, "example": {"success": True, **operation.example}}}}
 
 

@@ -11,6 +11,7 @@ from heliograph.entry.openapi.parts import (
     SINCE,
     UNTIL,
     Json,
+    Link,
     Operation,
     a_list,
     array,
@@ -141,7 +142,9 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "1 s.",
         with_warnings(one_record(ref("Send"))), {"data": _SEND_EXAMPLE}, body=ref("SendForm"),
         body_example={"sender": "AMINA", "message": "Your order 1042 is on its way.", "recipients": [EXAMPLE_PHONE], "reference": "order-1042"},
-        reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "insufficient_credits", "daily_cap_reached")),
+        reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "insufficient_credits", "daily_cap_reached"),
+        links=(Link("firstMessage", ("GET", "/messages/{id}"), "id", "/data/message_ids/0"),
+               Link("itsMessages", ("GET", "/reports"), "send_id", "/data/send_id"))),
     ("GET", "/messages/{id}"): Operation(
         TAG, "Delivery status of a message", "One message, with the times of its changes.", one_record(ref("MessageWithTimeline")),
         {"data": {**_MESSAGE_EXAMPLE, "timeline": _TIMELINE_EXAMPLE}},

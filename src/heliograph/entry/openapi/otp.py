@@ -10,6 +10,7 @@ from heliograph.entry.openapi.parts import (
     EXAMPLE_PHONE,
     WARNINGS,
     Json,
+    Link,
     Operation,
     example_id,
     flag,
@@ -75,7 +76,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                   "expires_at": rfc3339(EXAMPLE_MS + VALID_MS), "resend_after_s": RESEND_AFTER_S, "credits_used": 1, "sandbox": False}},
         body=ref("OtpForm"), body_example={"phone": EXAMPLE_PHONE},
         reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "otp_too_soon", "otp_too_often",
-                 "otp_attempts_exceeded", "otp_range_blocked", "insufficient_credits", "daily_cap_reached")),
+                 "otp_attempts_exceeded", "otp_range_blocked", "insufficient_credits", "daily_cap_reached"),
+        links=(Link("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),)),
     ("POST", "/otp/verify"): Operation(
         TAG, "Verify a one-time password",
         "Tells whether a code is the one that was sent to the phone last. It is right once: of two that come together one succeeds. **Whatever is no "

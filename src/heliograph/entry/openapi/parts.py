@@ -26,6 +26,16 @@ EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 
 @dataclass(frozen=True)
+class Link:
+    """What an answer leads to: a parameter of another operation, by its place in this one's body (OpenAPI 3.1, section 4.8.20)."""
+
+    name: str
+    to: tuple[str, str]  # method and path
+    parameter: str
+    place: str  # a JSON pointer
+
+
+@dataclass(frozen=True)
 class Operation:
     """One endpoint's description. What all endpoints share (key, rate, their errors and headers) is added by document.py."""
 
@@ -38,6 +48,7 @@ class Operation:
     body: Json | None = None  # schema
     body_example: Json | None = None
     reasons: tuple[str, ...] = ()  # why it can fail, beside what all endpoints share
+    links: tuple[Link, ...] = ()
 
 
 # schemas

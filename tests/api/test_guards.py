@@ -105,8 +105,10 @@ def test_another_accounts_and_the_other_modes_id_answer_exactly_like_a_random_on
 
 def body_fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
     schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {"properties": {}})
-    described = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return dict(described["properties"])
+    schemas = document["components"]["schemas"]
+    described = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    forms = [described] if "properties" in described else [schemas[one["$ref"].rpartition("/")[2]] for one in described["anyOf"]]
+    return {name: rules for form in forms for name, rules in form["properties"].items()}
 
 
 def test_acting_for_a_customer_is_for_its_partner_with_the_permission(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:

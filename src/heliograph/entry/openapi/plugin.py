@@ -77,7 +77,7 @@ _LOG_EXAMPLE: Final[Json] = {
 
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("GET", "/account/status"): Operation(
-        TAG, "The account's status", "Credits and wallet, as a plugin shows them in a shop's settings.",
+        TAG, "Status of the account", "Credits and wallet, as a plugin shows them in a shop's settings.",
         {"type": "object", "required": ["account"], "properties": {"account": record(
             "The account whose key asks.",
             id=text("The account's id: `acc_…`, or `cus_…` of a Connect customer.", pattern="^(acc|cus)_[0-9a-hjkmnp-tv-z]{26}$"),
@@ -94,7 +94,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         {"site": _SITE_EXAMPLE}, body=ref("SiteForm"),
         body_example={"site_url": "https://shop.example", "site_name": "Amina's shop", "platform": "woocommerce", "plugin_version": "1.7.2"}),
     ("POST", "/sitebuilder/logs"): Operation(
-        TAG, "Sync a site's log",
+        TAG, "Sync the log of a site",
         "One entry, or up to 100 as `logs`. An entry whose `external_ref` its site has told before is not stored again; its id is answered all the "
         "same. Entries are kept for 90 days.",
         with_warnings(one_record(record(

@@ -5,13 +5,13 @@ import signal
 
 import structlog
 import uvloop
-from prometheus_client import start_http_server
 
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
 from heliograph.carriers import carrier_named, connection_settings
 from heliograph.entry.app import account_ends_of
+from heliograph.entry.counted import showing_metrics
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.logs import unexpected
 from heliograph.entry.only_server import AlreadyServed, require_schema
@@ -23,22 +23,13 @@ __all__ = ["AlreadyServed", "run"]
 log = structlog.get_logger(__name__)
 
 
-def run(settings: Settings, kind: str, carrier: str | None, metrics_port: int | None) -> None:
-    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one that it is for, if only one.
-    `metrics_port`: where loopback peers may read what it counts. Raises AlreadyServed, SettingError,
-    NotFound for the carrier, SecretUnreadable for its password."""
+def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None) -> None:
+    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one that it is for, if only one. What it counts is shown
+    at `metrics_port`, if there is one. Raises AlreadyServed, SettingError, NotFound for the carrier, SecretUnreadable for its password."""
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
-    if metrics_port is not None:
-        _show_metrics(metrics_port)
-    uvloop.run(_work(settings, kind, carrier))
-
-
-def _show_metrics(port: int) -> None:
-    try:
-        start_http_server(port, "127.0.0.1")
-    except OSError as error:
-        raise SettingError("--metrics-port", f"{port} ({error.strerror})", "a free port of this machine") from error
+    with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
+        uvloop.run(_work(settings, kind, carrier))
 
 
 def _id_of(db: Database, name: str, secret_key: str) -> int:

@@ -9,7 +9,7 @@ import click
 from heliograph.entry.cli.command import Command, Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import OrWord, Whole, given, read_password
-from heliograph.entry.cli.worker import metrics_option, work
+from heliograph.entry.cli.worker import metrics_options, work
 
 if TYPE_CHECKING:
     from heliograph.carriers import Carrier
@@ -191,12 +191,12 @@ def test(session: Session, name: str) -> None:
     show(session, {"name": name, "state": state.value, "detail": detail})
 
 
-def _run(session: Session, name: str, metrics_port: int | None) -> None:
-    work(session, "carrier", name, metrics_port)
+def _run(session: Session, name: str, metrics_host: str, metrics_port: int | None) -> None:
+    work(session, "carrier", name, metrics_host, metrics_port)
 
 
 command.add_command(Command(
-    "run", callback=_run, prints_record=False, params=[click.Argument(["name"]), metrics_option()],
+    "run", callback=_run, prints_record=False, params=[click.Argument(["name"]), *metrics_options()],
     epilog=examples("carrier run gh-main", "carrier run gh-main --metrics-port 9101"),
     help="Serve one carrier in a process of its own, on PostgreSQL: workers leave it alone then. Several may run for one carrier: each has all "
          "its binds, and they share its rate. SIGTERM or Ctrl-C stops it: what is on the wire is waited for.",

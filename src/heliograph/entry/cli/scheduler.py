@@ -1,15 +1,15 @@
 """`heliograph scheduler`."""
 
 from heliograph.entry.cli.command import Command, Session, examples
-from heliograph.entry.cli.worker import metrics_option, work
+from heliograph.entry.cli.worker import metrics_options, work
 
 
-def _scheduler(session: Session, metrics_port: int | None) -> None:
-    work(session, "scheduler", None, metrics_port)
+def _scheduler(session: Session, metrics_host: str, metrics_port: int | None) -> None:
+    work(session, "scheduler", None, metrics_host, metrics_port)
 
 
 command = Command(
-    "scheduler", callback=_scheduler, prints_record=False, params=[metrics_option()],
+    "scheduler", callback=_scheduler, prints_record=False, params=metrics_options(),
     epilog=examples("scheduler", "scheduler --metrics-port 9102"),
     help="Look after what is everybody's, on PostgreSQL: validity that ends, messages in doubt, carriers that are down, work of processes "
          "that died, deleting. One is active; should it stop, another one takes over within 45 s. Without any, heliograph worker does it.",

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from heliograph.base.db import Database
+from heliograph.entry.counting import API_LOCK
 from heliograph.entry.only_server import DATABASE_LOCK
 from heliograph.messages.turn import POLL_S
 from tests.crash.processes import ServerProcess
@@ -32,8 +33,9 @@ class Place(NamedTuple):
     smsc: RememberingSmsc
     sql: "psycopg.Connection[tuple[int]]"
 
-    def terminate_holder(self) -> None:
-        row = self.sql.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM ({HOLDER}) AS holder").fetchone()
+    def terminate_holder(self, lock: int = DATABASE_LOCK) -> None:
+        held = HOLDER.replace(str(DATABASE_LOCK), str(lock))
+        row = self.sql.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM ({held}) AS holder").fetchone()
         assert row is not None, "nobody holds the lock"
 
     def send(self, server: ServerProcess, number: int) -> str:
@@ -113,7 +115,8 @@ def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first
         place: Place, server: ServerProcess, tmp_path: Path) -> None:
     place.wait_until_delivered(server, place.send(server, 1))
     server.process.send_signal(signal.SIGSTOP)
-    place.terminate_holder()
+    for lock in (DATABASE_LOCK, API_LOCK):
+        place.terminate_holder(lock)
     second = ServerProcess(place.url, tmp_path / "second")
     try:
         second.wait_until_ready()

@@ -1,6 +1,7 @@
 """Idempotency-Key on every POST: what succeeded once is answered again, and not done again (contract section 2)."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -178,13 +179,16 @@ class Holder:
 
     def wait_for(self, thread: threading.Thread) -> None:
         """Until the other one waits for this row a second time: a lock is waited for one second at most, and then tried again."""
-        for somebody in (True, False, True):
-            while self._somebody_waits() != somebody and thread.is_alive():
-                pass
+        tries: set[Any] = set()
+        while len(tries) < 2 and thread.is_alive():
+            tries |= self._waiting_since()
+            time.sleep(0.005)
 
-    def _somebody_waits(self) -> bool:
-        waiters = f"SELECT count(*) FROM pg_stat_activity WHERE {self._pid} = ANY(pg_blocking_pids(pid))"
-        return bool(self._connection.exec_driver_sql(waiters).scalar_one())
+    def _waiting_since(self) -> set[Any]:
+        """When those who wait began to. In a transaction PostgreSQL goes on showing the sessions that it has shown first, unless told otherwise."""
+        self._connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
+        waiters = f"SELECT query_start FROM pg_stat_activity WHERE {self._pid} = ANY(pg_blocking_pids(pid))"
+        return set(self._connection.exec_driver_sql(waiters).scalars())
 
     def finish(self, *, commit: bool) -> None:
         (self._connection.commit if commit else self._connection.rollback)()

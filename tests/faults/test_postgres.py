@@ -113,7 +113,7 @@ def states_told(proxy: Proxy) -> Counter[bytes]:
 
 def wait_until_one_waits(house: House, watcher: psycopg.Connection) -> None:
     """For a lock that somebody holds."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'heliograph'"
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     house.until(lambda: (watcher.execute(waiting).fetchone() or (0,))[0], "the service waits for a lock")
 
 

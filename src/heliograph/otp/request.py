@@ -3,12 +3,12 @@
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form, as_text, shown
+from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
-from heliograph.text import Phone, count_segments, country, parse_phone
+from heliograph.text import Phone, count_segments, parse_phone, read_country
 
 PLACE: Final = "{code}"  # of the code in a text
 CODE_MAX: Final = 64  # characters: what cannot be a code is a wrong one, within reason
-CUSTOMER_ID_MAX: Final = 64
 SENDER_MAX: Final = 64  # as POST /sms/send reads it; an approved one has 15 at most
 ANY_CODE: Final = "0" * DIGITS  # digits all take one septet or one unit
 DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 minutes."
@@ -72,7 +72,7 @@ def default_text(name: str) -> str:
 
 def _read_phone(form: Form) -> Phone | None:
     """A phone is read as numbers of POST /sms/send are, but the only one: what is none is a bad field."""
-    home = form.value("countryCode", "country_code", read=_country)
+    home = form.value("countryCode", "country_code", read=read_country)
 
     def read(value: Any) -> Phone:
         phone = parse_phone(as_text(value), home)
@@ -81,13 +81,6 @@ def _read_phone(form: Form) -> Phone | None:
         return phone
 
     return form.value("phone", read=read, required=True)
-
-
-def _country(value: Any) -> str:
-    found = country(value) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")
-    return found
 
 
 def _text(value: Any) -> str:

@@ -1,12 +1,11 @@
 """From the bodies of the plugin's endpoints to requests that are right in form; needs no database."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import BadParts, Form, as_text, keeping, shown
 from heliograph.base.json import encode
 from heliograph.base.lines import one_line
 from heliograph.plugin.logs import Said
@@ -112,18 +111,7 @@ def _said(form: Form) -> Said:
 
 
 def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:
-    return form.value(name, read=_by(partial(one_line, name, most=most)), required=required)
-
-
-def _by(rule: Callable[[str], str]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        text = as_text(value)
-        try:
-            return rule(text)
-        except InvalidRequest as error:
-            raise ValueError(error.fields[0].message) from error
-
-    return read
+    return form.value(name, read=keeping(lambda text: one_line(name, text, most=most)), required=required)
 
 
 def _site_url(value: Any) -> str:

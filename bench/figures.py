@@ -84,6 +84,8 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
                 for count in CARRIER_PROCESSES]
     hooks_aims = (Aim(at_least=3_000),) if on_postgresql else ()
     otp_aims = (Aim(at_least=2_000),) if on_postgresql else ()
+    frozen_aims, expanded_aims = ((Aim(at_most=15),), (Aim(at_least=20_000),)) if on_postgresql else ((), ())
+    import_aims, search_aims = ((Aim(at_least=5_000),), (Aim(at_most=50),)) if on_postgresql else ((), ())
     two_workers = (Figure(f"ours.webhooks_two.{kind}", "the same for ten endpoints, by two heliograph worker", "deliveries/s", ("limit.aiohttp",)),)
     return (
         Figure(f"ours.accept.{kind}", "one-recipient sends, 64 connections", "messages/s", beside_accept, accept_aims),
@@ -91,6 +93,15 @@ def _of_database(kind: str) -> tuple[Figure, ...]:
         Figure(f"ours.bulk.{kind}", "10,000-recipient sends, 4 connections", "recipients/s", (rows,), bulk_aims),
         Figure(f"ours.otp_send.{kind}", "one-time passwords sent, 64 connections", "messages/s", beside_accept, otp_aims),
         Figure(f"ours.otp_verify.{kind}", "right codes verified, 64 connections", "codes/s", beside_accept, otp_aims),
+        Figure(f"ours.campaign_frozen_plain.{kind}", "campaign launch, 200,000 contacts for each second of a load run", "s", (), frozen_aims),
+        Figure(f"ours.campaign_frozen_own.{kind}", "the same, each with a text of its own", "s"),
+        Figure(f"ours.campaign_plain.{kind}", "their messages made, charged and queued", "messages/s", (rows,), expanded_aims),
+        Figure(f"ours.campaign_own.{kind}", "the same, each with a text of its own", "messages/s", (rows,), expanded_aims),
+        Figure(f"ours.campaign_memory.{kind}", "what a process grows by that", "MiB", highest=True),
+        Figure(f"ours.campaign_first.{kind}", "from the launch to its first submit_sm, by serve", "s", aims=(Aim(at_most=2),)),
+        Figure(f"ours.campaign_sent.{kind}", "a campaign by serve, launched -> delivered", "messages/s", ("limit.smpp_receipts",)),
+        Figure(f"ours.contacts_import.{kind}", "contacts imported from a file, 100,000", "contacts/s", aims=import_aims),
+        Figure(f"ours.contacts_search.{kind}", "searches among them, the slowest needle's median", "ms", aims=search_aims),
         Figure(f"ours.drain.{kind}", "queued -> sent -> delivered, a full queue let go", "messages/s", beside_drain, drain_aims),
         *(carriers if on_postgresql else ()),
         Figure(f"ours.flow_accept.{kind}", "accept and deliver at once: accepted", "messages/s", ("kannel.accept",), flow_aims),

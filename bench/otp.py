@@ -9,9 +9,9 @@ from bench.databases import Databases, Place
 from bench.ours import measured
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, one_row, outcome, serving, set_up
+from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids
 from heliograph.base.db import Database
-from heliograph.keys.tables import api_keys
 from heliograph.otp.code import Codes
 from heliograph.otp.tables import otps
 
@@ -52,11 +52,12 @@ def _issue(place: Place, first: int, count: int) -> None:
     base = (now_ms << 80) | (0x7 << 76) | (0b10 << 62) | secrets.randbits(40) << 20
     try:
         with database.read() as tx:
-            accounts = list(tx.execute(sa.select(api_keys.c.account_id).order_by(api_keys.c.id)).scalars())
+            in_order = sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).order_by(sa.func.length(accounts.c.name), accounts.c.name)
+            account_ids = list(tx.execute(in_order).scalars())  # as the keys file has them
         for start in range(first + 1, first + count + 1, ROWS_AT_ONCE):
             rows = []
             for number in range(start, min(start + ROWS_AT_ONCE, first + count + 1)):
-                account_id, phone, otp_id = accounts[number % len(accounts)], int(traffic.recipient(number)), ids.raw_of_number(base + number)
+                account_id, phone, otp_id = account_ids[number % len(account_ids)], int(traffic.recipient(number)), ids.raw_of_number(base + number)
                 rows.append({"id": otp_id, "account_id": account_id, "sandbox": False, "phone": phone, "failures": 0, "created_at_ms": now_ms,
                              "code_hmac": codes.keyed(otp_id, account_id, phone, CODE, sandbox=False)})
             with database.write() as tx:

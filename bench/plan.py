@@ -11,13 +11,13 @@ from functools import partial
 import psutil
 import psycopg
 
-from bench import kannel, limits, otp, ours, webhooks
+from bench import campaigns, contacts, kannel, limits, otp, ours, webhooks
 from bench.databases import Databases, PostgresDatabases
 from bench.figures import CARRIER_PROCESSES
 from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
-GROUPS = ("accept", "bulk", "otp", "drain", "webhooks", "start")
+GROUPS = ("accept", "bulk", "otp", "contacts", "campaigns", "drain", "webhooks", "start")
 CASE_FAILS_WITH = (NotMeasured, OSError, subprocess.SubprocessError, http.client.HTTPException, psycopg.Error, sqlite3.Error)
 BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
 
@@ -75,6 +75,9 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
     yield from of_ours("bulk", "bulk", ours.bulk)
     yield from of_ours("otp", "one-time passwords sent", otp.send)
     yield from of_ours("otp", "one-time passwords verified", otp.verify)
+    yield from of_ours("campaigns", "campaigns frozen and expanded", campaigns.expand)
+    yield from of_ours("campaigns", "a campaign sent", campaigns.send)
+    yield from of_ours("contacts", "contacts imported and searched", contacts.keep)
     yield Case("drain", "limit: SMPP", partial(limits.smpp, conditions))
     if with_kannel:
         yield Case("drain", "Kannel: drain", partial(kannel.drain, conditions))

@@ -70,7 +70,7 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
     """Runs `heliograph serve`, or another command that listens; stopped by SIGTERM on leaving."""
     port, log = free_port(), place.data_dir / "serve.log"
     began = time.monotonic()
-    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=_environment(place, redis_url)) as child:
+    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=environment(place, redis_url)) as child:
         wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
         yield Serving(child.pid, port, time.monotonic() - began)
 
@@ -80,10 +80,10 @@ def sending(place: Place, processes: int, *command: str) -> Iterator[list[int]]:
     """Runs so many `heliograph carrier run` for the place's carrier, or of another command; their process ids."""
     with ExitStack() as running:
         yield [running.enter_context(started([HELIOGRAPH, *(command or ("carrier", "run", setup.CARRIER))], place.data_dir / f"sending-{number}.log",
-                                             env=_environment(place))).pid for number in range(processes)]
+                                             env=environment(place))).pid for number in range(processes)]
 
 
-def _environment(place: Place, redis_url: str = "") -> dict[str, str]:
+def environment(place: Place, redis_url: str = "") -> dict[str, str]:
     return {
         "HELIOGRAPH_DATA_DIR": str(place.data_dir),
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,

@@ -2,7 +2,7 @@
 
     API_KEY=sk_test_… python examples/connect.py
 
-With a sandbox key nothing is sent and nobody pays; with a live one the partner's wallet needs 150 SMS credits. HELIOGRAPH_URL is where the
+With a sandbox key nothing is sent and nobody pays; with a live one the partner's wallet needs 150 SMS credits. API_URL is where the
 service is, http://127.0.0.1:8080 if it is not set. It can be run again: the customer is made once, and is given its credits once.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-API = os.environ.get("HELIOGRAPH_URL", "http://127.0.0.1:8080") + "/api/v1"
+API = os.environ.get("API_URL", "http://127.0.0.1:8080") + "/api/v1"
 HEADERS = {"Authorization": f"Bearer {os.environ['API_KEY']}", "Content-Type": "application/json"}
 
 

@@ -2,7 +2,7 @@
 
     API_KEY=sk_test_… python examples/otp.py 233201234567
 
-With a sandbox key nothing is sent, and the code is 123456. HELIOGRAPH_URL is the service's address, http://127.0.0.1:8080 unless it is set.
+With a sandbox key nothing is sent, and the code is 123456. API_URL is the service's address, http://127.0.0.1:8080 unless it is set.
 """
 
 import json
@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-BASE_URL = os.environ.get("HELIOGRAPH_URL", "http://127.0.0.1:8080") + "/api/v1"
+BASE_URL = os.environ.get("API_URL", "http://127.0.0.1:8080") + "/api/v1"
 TIMEOUT_S = 15
 
 

@@ -1,6 +1,10 @@
 # The life of a sender ID, from the operator's side, beside a running server: reserved names, a warning, reasons, a history.
-# It needs an account named amina, and can be run again.
+# It makes the accounts amina and chidi where they are missing, and can be run again.
 set -e
+
+for account in amina chidi; do
+    heliograph account show $account || heliograph account create $account --country GH --currency GHS
+done
 
 heliograph sender reserve MTN --reason "The network's own name"
 heliograph sender register M-T-N --account amina --by Esi # you may; an account is refused, also what only looks like it

@@ -3,17 +3,19 @@ standard library.
 
     API_KEY=sk_test_… python examples/shop.py
 
-With a sandbox key nothing is sent; with a live one SENDER has to be an approved sender ID, and the text costs a credit. HELIOGRAPH_URL is where the
+With a sandbox key nothing is sent; with a live one SENDER has to be an approved sender ID, and the text costs a credit. API_URL is where the
 service is, http://127.0.0.1:8080 if it is not set. It can be run again: the order is notified once, and its log is stored once.
 """
 
 import json
 import os
+import sys
 import time
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-API = os.environ.get("HELIOGRAPH_URL", "http://127.0.0.1:8080") + "/api/v1"
+API = os.environ.get("API_URL", "http://127.0.0.1:8080") + "/api/v1"
 HEADERS = {"Authorization": f"Bearer {os.environ['API_KEY']}", "Content-Type": "application/json"}
 SENDER = os.environ.get("SENDER", "SANDBOX")
 SITE = {"site_url": "https://shop.example", "site_name": "Amina's shop", "platform": "woocommerce", "plugin_version": "1.7.2"}
@@ -25,8 +27,11 @@ TEMPLATE = "Hi {customer_name}, order {order_id} at {site_name} ({order_total}, 
 def call(path: str, body: dict[str, Any] | None = None, *, key: str | None = None) -> dict[str, Any]:
     """A GET, or a POST of `body`; with an Idempotency-Key it is safe to repeat."""
     headers = {**HEADERS, "Idempotency-Key": key} if key else HEADERS
-    with urlopen(Request(API + path, None if body is None else json.dumps(body).encode(), headers)) as answer:
-        return dict(json.load(answer))
+    try:
+        with urlopen(Request(API + path, None if body is None else json.dumps(body).encode(), headers)) as answer:
+            return dict(json.load(answer))
+    except HTTPError as refused:  # such as the same order from another SENDER: it was notified
+        sys.exit(f"{path}: {json.load(refused)['message']}")
 
 
 # When its key is saved, the plugin links the site.

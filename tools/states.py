@@ -12,6 +12,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from heliograph.campaigns import states as campaign_states
 from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS, OUR_FAULTS, SESSION_FAULTS, outcome_of
@@ -58,7 +59,8 @@ ERROR_CAUSES: Final = {
     "expired": "also: still queued when its validity ends",
     "rejected": "",
     "unknown": "also: in doubt until its validity ends",
-    "canceled": "in doubt, and the operator said that it is not to be sent any more: `message settle --as canceled`",
+    "canceled": "its campaign was canceled; or it was in doubt, and the operator said that it is not to be sent any more: "
+                "`message settle --as canceled`",
     "blocked": NEVER_YET,
     "no_route": NEVER_YET,
 }
@@ -82,6 +84,30 @@ SENDER_MOVES: Final = {
     ("suspended", "approved"): "sender approve",
     ("submitted", "rejected"): "sender reject",
     ("approved", "suspended"): "sender suspend",
+}
+CAMPAIGN_MEANINGS: Final = {
+    "draft": "written down; nothing of it is sent",
+    "scheduled": "starts by itself when its time has come",
+    "sending": "its messages become due, chunk by chunk",
+    "paused": "goes on when it is resumed, or what `status_reason` names is over",
+    "completed": "none of its messages is queued any more",
+    "canceled": "what was queued of it has failed, and was refunded",
+    "failed": "its time came, and it could not start: `status_reason`",
+}
+CAMPAIGN_MOVES: Final = {
+    ("draft", "scheduled"): "campaign schedule",
+    ("scheduled", "scheduled"): "campaign schedule, another time",
+    ("draft", "sending"): "campaign launch",
+    ("scheduled", "sending"): "its time has come, or campaign launch",
+    ("paused", "sending"): "campaign resume, a top-up, or the next day",
+    ("sending", "paused"): "campaign pause, credits spent, daily cap, sender or account withdrawn",
+    ("sending", "completed"): "the last message is queued no more",
+    ("paused", "completed"): "the last message is queued no more",
+    ("draft", "canceled"): "campaign cancel",
+    ("scheduled", "canceled"): "campaign cancel",
+    ("sending", "canceled"): "campaign cancel",
+    ("paused", "canceled"): "campaign cancel",
+    ("scheduled", "failed"): "its time has come, and it cannot be sent",
 }
 # SMPP 3.4, table 5-2
 STATUS_NAMES: Final = {
@@ -108,12 +134,14 @@ def document() -> str:
     _same(LINK_MEANINGS, LinkState)
     _same(SENDER_MEANINGS, SENDER_STATUSES)
     _same(SENDER_MOVES, ((state, to) for to in REACHED_FROM for state in REACHED_FROM[to]))
+    _same(CAMPAIGN_MEANINGS, campaign_states.REACHED_FROM)
+    _same(CAMPAIGN_MOVES, ((state, to) for to, reached_from in campaign_states.REACHED_FROM.items() for state in reached_from))
     return "\n".join([
         "# States\n",
         "<!-- Made by tools/states.py from the code: change it there, and run `make docs`. -->\n",
-        "What a message, a segment on the wire, a sender ID and a carrier can be, and what leads from one state to the next.",
+        "What a message, a segment on the wire, a sender ID, a campaign and a carrier can be, and what leads from one state to the next.",
         "This page is made from the code that decides it, and a test keeps the two the same.\n",
-        *_messages(), *_segments(), *_answers(), *_statuses(), *_receipts(), *_errors(), *_senders(), *_carriers(),
+        *_messages(), *_segments(), *_answers(), *_statuses(), *_receipts(), *_errors(), *_senders(), *_campaigns(), *_carriers(),
     ])
 
 
@@ -232,10 +260,20 @@ def _senders() -> Iterator[str]:
     yield "Decided in `senders/states.py: move`.\n"
 
 
+def _campaigns() -> Iterator[str]:
+    yield "## Campaigns\n"
+    moves = [(state, to, moved) for (state, to), moved in CAMPAIGN_MOVES.items()]
+    yield from _diagram([("[*]", "draft", "campaign create"), *moves, *((state, "[*]", "") for state in ("completed", "canceled", "failed"))])
+    yield from _table(("status", "means"), ((f"`{status}`", meaning) for status, meaning in CAMPAIGN_MEANINGS.items()))
+    yield "Decided by the table `REACHED_FROM` of `campaigns/states.py`, under the lock of the campaign's row."
+    yield "[Campaigns](campaigns.md) tells the rest.\n"
+
+
 def _carriers() -> Iterator[str]:
     yield "## Carriers\n"
     yield from _table(("state", "means"), ((f"`{state.value}`", LINK_MEANINGS[state]) for state in LinkState))
-    yield f"`heliograph carrier list` shows it, with the reason. A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
+    yield "`heliograph carrier list` shows it, with the reason; `heliograph carrier show NAME` all settings too."
+    yield f"A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
     yield "new messages take the next carrier of their route, and what waits for it moves there too.\n"
 
 

@@ -2,9 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import sqlalchemy as sa
+
+from heliograph import campaigns, keys, senders
 from heliograph.keys import Endpoint
-from tests.api.cast import PHONE
+from heliograph.keys.tables import api_keys
+from tests.api.cast import PHONE, approve_sender
 from tests.api.service import Service, contract
+from tests.capability.campaigns import write_down
 
 
 class Example(NamedTuple):
@@ -31,8 +36,22 @@ def make_customer(api: Service, key: str) -> str:
     return str(api.post(key, "/connect/customers", {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"}).data["id"])
 
 
+def make_contact(api: Service, key: str) -> str:
+    return str(api.post(key, "/contacts", {"phone": PHONE}).data["id"])
+
+
+def make_campaign(api: Service, key: str) -> str:
+    with api.db.write() as tx:
+        account_id, sandbox = tx.execute(sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(api_keys.c.sha256 == keys.digest(key))).one()
+        if not senders.usable(tx, account_id, sandbox=sandbox):
+            approve_sender(tx, account_id, "OFFERS")
+        sender = senders.usable(tx, account_id, sandbox=sandbox)[0].sender
+    return campaigns.text_id(write_down(api.db, account_id, sandbox=sandbox, sender=sender))
+
+
 # of a record of the key's account and mode, for each path with an id in it
-MAKERS = {"/messages/{id}": make_message, "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
+MAKERS = {"/messages/{id}": make_message, "/campaigns/{id}": make_campaign, "/contacts/{id}": make_contact,
+          "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
 
 
 def link_site(api: Service, key: str) -> None:

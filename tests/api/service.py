@@ -70,6 +70,12 @@ class Service:
             more["headers"] = {**more.get("headers", {}), "Idempotency-Key": key}
         return self.request("POST", who, path, **more) if "content" in more else self.request("POST", who, path, json=json, **more)
 
+    def put(self, who: Actor | str | None, path: str, json: Any) -> Reply:
+        return self.request("PUT", who, path, json=json)
+
+    def delete(self, who: Actor | str | None, path: str, **query: Any) -> Reply:
+        return self.request("DELETE", who, path, params=query)
+
     def request(self, method: str, who: Actor | str | None, path: str, **more: Any) -> Reply:
         return self.run(self.requested(method, who, path, **more))
 

@@ -99,6 +99,9 @@ def test_every_bad_field_is_named(api: Service, amina: Actor) -> None:
     for field, value in (("initial_wallet_balance", -0.01), ("initial_sms_credits", True), ("initial_wallet_balance", True), ("full_name", " "),
                          ("email", "a b@c"), ("email", "a@b..c"), ("currency", "XTS"), ("country_code", "gb-eng"), ("initial_sms_credits", 10**15)):
         assert provision(api, amina, **{field: value}).bad_fields == [field], (field, value)
+    for amount in (b"1.00000000000000000001", b"1e-400"):
+        wish = b'{"full_name": "Dede", "phone": "233201234567", "country_code": "GH", "initial_wallet_balance": %b}' % amount
+        assert api.post(amina, CUSTOMERS, content=wish).bad_fields == ["initial_wallet_balance"], amount
     assert provision(api, amina, status="suspended", id="cus_1", parent_id="x").body["warnings"]
     assert api.get(amina, CUSTOMERS, external_ref="x" * 129).bad_fields == ["external_ref"]
 
@@ -176,6 +179,7 @@ def test_a_sandbox_customer_lives_in_sandbox_only_and_costs_nothing(api: Service
     assert held(api, sandbox) == held(api, amina) == (50, 1_000)
     own = key_of(api, dede, sandbox=True)
     assert held(api, own) == held(api, sandbox, customer_id=dede["id"]) == (75.25, 5_000)
+    assert api.send(own, [PHONE], sender="SANDBOX")["credits_remaining"] == 5_000
     assert api.get(own, "/wallet/transactions").data == []
     assert api.post(own, "/sms/send", {"sender": "SANDBOX", "message": "hi", "recipients": [PHONE]}).data["credits_used"] == 0
     with pytest.raises(InvalidRequest, match="must be sandbox"):

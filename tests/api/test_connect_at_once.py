@@ -48,7 +48,7 @@ class Partner:
         with self.db.read() as tx:
             wallet.hold_still(tx)
             assert wallet.verify(tx) == []
-        assert_books_agree(self.db, in_order=not self.db.postgresql)
+        assert_books_agree(self.db)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

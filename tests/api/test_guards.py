@@ -195,7 +195,7 @@ def test_a_body_over_one_mebibyte_is_refused_after_the_permission_and_before_its
 def test_only_json_is_read(api: Service, amina: Actor) -> None:
     for example in POSTS:
         for content_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json"):
-            reply = api.request("POST", amina, example.path, headers={"Content-Type": content_type}, **example.sends)
+            reply = api.request(example.endpoint.method, amina, example.path, headers={"Content-Type": content_type}, **example.sends)
             assert (reply.status, reply.reason) == (400, "invalid_json"), (str(example), content_type)
         for content_type in ("application/json; charset=utf-8", "Application/JSON"):
             assert is_answered(api, amina, example, headers={"Content-Type": content_type}), (str(example), content_type)

@@ -1,5 +1,6 @@
 """GET /account/status and the endpoints below /sitebuilder."""
 
+import json
 from typing import Any
 
 import pytest
@@ -111,9 +112,17 @@ def test_equal_entries_at_once_are_stored_once(api: Service, amina: Actor) -> No
 
 def test_the_text_of_a_one_time_password_is_not_stored(api: Service, amina: Actor) -> None:
     link(api, amina)
-    for kind in ("otp", "OTP"):
-        assert api.post(amina, "/sitebuilder/logs", {**LOG, "message_type": kind, "body": "123456 is your code"}).status == 200
-    assert [row["body"] for row in stored(api, site_logs)] == [None, None]
+    sent = api.post(amina, "/otp/send", {"phone": "233201234567"}).data
+    text = api.send(amina, ["233201234568"])
+    told = [*({**LOG, "message_type": kind} for kind in ("otp", "OTP", "login_Otp")), {**LOG, "event": "sms_OTP_sent"},
+            *({**LOG, "message_id": given} for own in (sent["message_id"], sent["id"]) for given in (own, own.upper()))]
+    plain = [{**LOG, "message_id": message_id} for message_id in (text["message_id"], "msg_1", "7", None)]
+    reply = api.post(amina, "/sitebuilder/logs", {"logs": [{**entry, "body": "123456 is your code"} for entry in told + plain]})
+    assert (reply.status, reply.data["received"]) == (200, 12)
+    assert [row["body"] for row in stored(api, site_logs)] == [None] * 8 + ["123456 is your code"] * 4
+    for event in ("otp", "sms_OTP_sent", "order_paid"):
+        assert api.post(amina, "/sitebuilder/events", {**LOG, "event": event, "payload": {"code": 123456}}).status == 200
+    assert [json.loads(row["payload"]) for row in stored(api, site_events)] == [{}, {}, {"code": 123456}]
 
 
 def test_a_site_is_its_accounts_and_modes(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:

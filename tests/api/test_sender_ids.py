@@ -57,6 +57,12 @@ def test_all_bad_fields_are_named_together_and_nothing_is_stored(api: Service, c
     assert api.get(chidi, "/sender-ids").data == []
 
 
+def test_what_one_time_passwords_come_from_is_nobodys_to_register(api: Service, chidi: Actor) -> None:
+    reply = api.post(chidi, "/sender-ids", {"sender": "HELI0GRAPH"})
+    assert (reply.status, list(reply.bad_fields)) == (400, ["sender"])
+    assert api.get(chidi, "/sender-ids").data == []
+
+
 def test_the_same_sender_again_is_the_existing_record_and_a_rejected_one_is_resubmitted(api: Service, chidi: Actor) -> None:
     first = api.post(chidi, "/sender-ids", {"sender": "CHIDI", "country_code": "NG"}).data
     assert api.post(chidi, "/sender-ids", {"sender": "chidi", "purpose": "other"}).data == first

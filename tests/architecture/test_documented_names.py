@@ -12,6 +12,7 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from heliograph.base import metrics, settings
+from heliograph.base.db import metadata
 from heliograph.entry.cli import COMMANDS
 from tests.architecture.sources import PACKAGE, ROOT, sources
 
@@ -127,3 +128,11 @@ def _anchors(text: str) -> set[str]:
 def _prose(text: str) -> str:
     """A page without its blocks of code."""
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_handbook_says_of_every_table_how_long_it_is_kept() -> None:
+    for table in sorted((PACKAGE).glob("*/tables.py")):
+        import_module(f"heliograph.{table.parent.name}.tables")
+    import_module("heliograph.base.leases")
+    told = {name for row in _table("docs/retention.md", "table") for name in re.findall(r"`(\w+)`", row[0])}
+    assert told == set(metadata.tables)

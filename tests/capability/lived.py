@@ -16,6 +16,7 @@ from heliograph.messages.audit import Audit, audit
 from heliograph.messages.smsc_log import read_logs
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, messages, queue
+from heliograph.wallet import hold_still
 from tests.crash.processes import ServerProcess
 from tests.factories import SENDER, issue_key, open_account, open_carrier
 from tests.wire.smsc_process import running
@@ -78,8 +79,10 @@ def _messages_of(server: ServerProcess, key: str, send_id: str) -> list[dict[str
 
 
 def _is_quiet(db: Database) -> bool:
-    """Nothing waits, and what is in flight is in doubt."""
+    """Nothing waits, and what is in flight is in doubt. While it is not so yet, whatever stands there has its reason."""
     with db.read() as tx:
+        hold_still(tx)
+        assert audit(tx).findings == []
         waits = tx.execute(sa.select(sa.func.count()).select_from(queue)).scalar_one()
         return not waits and not tx.execute(sa.select(sa.func.count()).where(inflight.c.state != "in_doubt")).scalar_one()
 

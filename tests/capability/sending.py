@@ -16,10 +16,11 @@ from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease, workers
 from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over, text_sealer
-from heliograph.messages.accept import Outcome as Accepted
+from heliograph.messages.batch import Outcome as Accepted
 from heliograph.messages.fair import FairQueue
 from heliograph.messages.tables import messages, sends
 from heliograph.messages.verify import verify_charges
+from heliograph.messages.verify_tallies import verify_tallies
 from heliograph.wallet.tables import ledger_entries
 from tests.factories import SECRET_KEY, SENDER, open_account, open_carrier, send_request
 
@@ -227,10 +228,10 @@ class House:
             return list(tx.execute(sa.select(ledger_entries.c.credits).where(ledger_entries.c.type == kind).order_by(ledger_entries.c.id)).scalars())
 
     def assert_sound(self) -> None:
-        """The ledger proves the balances, and the charges the messages."""
+        """The ledger proves the balances, the charges the messages, and the tallies are what those add up to."""
         with self.db.read() as tx:
             wallet.hold_still(tx)
-            found = [*wallet.verify(tx), *verify_charges(tx)]
+            found = [*wallet.verify(tx), *verify_charges(tx), *verify_tallies(tx)]
         assert not found, found
 
     def carrier_is_removed_from_routes(self) -> None:

@@ -4,12 +4,14 @@ import asyncio
 import json
 from collections import Counter
 
+import pytest
+
 from heliograph import accounts, carriers
 from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited, ServiceError
 from heliograph.messages.accept import LARGE_SEND
-from heliograph.messages.accept import Outcome as Accepted
 from heliograph.messages.answer import send_answer
+from heliograph.messages.batch import Outcome as Accepted
 from heliograph.messages.request import SendRequest
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests import KEPT_MS
@@ -145,6 +147,19 @@ async def test_equal_keys_in_one_batch_are_one_send(house: House) -> None:
     assert reasons(results)[50] == "idempotency_key_reused"
     assert (house.sends(), house.credits()) == (2, 998)
     house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize("at_once_too", [False, True], ids=["one after the other", "in one batch"])
+async def test_a_key_is_another_one_on_another_path(house: House, at_once_too: bool) -> None:
+    first, second = send_request(house.amina, key="k-1"), send_request(house.amina, text="other", key="k-1")
+    second.path = "POST /otp/send"
+    results = await at_once(house, first, second) if at_once_too else [*await at_once(house, first), *await at_once(house, second)]
+    again = send_request(house.amina, text="other", key="k-1")
+    again.path = second.path
+    assert reasons(results) == ["accepted", "accepted"]
+    assert [result.replayed for result in [*results, *await at_once(house, again)] if isinstance(result, Accepted)] == [False, False, True]
+    assert (house.sends(), house.credits()) == (2, 998)
 
 
 @awaited

@@ -10,7 +10,7 @@ from heliograph.base import batching, clock
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.messages.accept import Outcome as Accepted
+from heliograph.messages.batch import Outcome as Accepted
 from heliograph.messages.tables import messages, queue
 from tests.capability.sending import House
 from tests.capability.test_accept import answer, at_once, reasons
@@ -94,7 +94,8 @@ async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(postgresql_h
 
 
 @awaited
-async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replayed(postgresql_house: House) -> None:
+@pytest.mark.parametrize("left", [999, 0], ids=["and could be accepted", "and would be refused"])
+async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replayed(postgresql_house: House, left: int) -> None:
     house = postgresql_house
     first = await house.send(key="k-0")
     with psycopg.connect(house.db.url) as other:
@@ -105,9 +106,10 @@ async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replaye
             await asyncio.sleep(0.001)
             other.execute("SELECT pg_stat_clear_snapshot()")  # else the sessions of its first look are all that it sees
         other.execute("UPDATE idempotency_keys SET key = 'k-1'")
+        other.execute("UPDATE wallets SET sms_credits = %s WHERE account_id = %s", [left, house.amina])
     assert (await sending).replayed
     assert answer(await sending) == answer(first)
-    assert (house.sends(), house.credits()) == (1, 999)
+    assert (house.sends(), house.credits()) == (1, left)
 
 
 @awaited

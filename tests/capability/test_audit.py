@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.messages.audit import audit
-from heliograph.messages.smsc_log import NotALog, read_logs
+from heliograph.messages.smsc_log import AHEAD_MAX_MS, NotALog, read_logs
 from heliograph.messages.tables import carrier_refs, messages, sends, unmatched_receipts
 from tests.capability.lived import LATE, NOWHERE, RECIPIENTS, TEXTS, Event, Lived, audited, known, rows, submits_of, text_id, written
 
@@ -29,7 +29,9 @@ def test_what_has_lived_is_found_in_order(lived: Lived, tmp_path: Path) -> None:
     assert sum(figures[status] for status in ("queued", "sent", "delivered", "failed")) == figures["messages"]
     submits = [event for event in lived.events if event["event"] == "submit_sm"]
     assert (figures["submitted"], figures["taken"]) == (len(submits), sum(event["status"] == 0 for event in submits))
-    assert figures["repeated"] == len(submits) - len({(event["recipient"], event["text_sha256"]) for event in submits}) > figures["duplicates"] >= 1
+    repeated = len(submits) - len({(event["recipient"], event["text_sha256"]) for event in submits})
+    assert figures["repeated"] == repeated >= figures["duplicates"]  # the SMSC may have taken the first of each, too
+    assert repeated >= 1
     assert figures["in_doubt"] >= 1
 
 
@@ -38,6 +40,17 @@ def test_a_one_time_password_is_found_though_its_text_is_erased(lived: Lived, tm
     found = audited(lived, tmp_path, change=erased)
     assert [finding for finding in found.findings if "was sent again" not in finding.what] == []
     assert found.figures["submitted"] > 0
+
+
+def test_an_id_that_was_misread_is_found_as_it_was_printed(lived: Lived, tmp_path: Path) -> None:
+    """So a doubt keeps it, when the only receipt that could be its own was read in a wrong base."""
+    with lived.db.read() as tx:
+        refs = list(tx.execute(sa.select(carrier_refs.c.ref).where(carrier_refs.c.message_id.is_not(None))).scalars())
+    misread = [sa.update(carrier_refs).where(carrier_refs.c.ref == ref).values(ref=f"{int(ref, 16)}", printed=ref) for ref in refs]
+    assert audited(lived, tmp_path, change=misread).findings == []
+    for other in ({"printed": None}, {"ref": "9" + carrier_refs.c.ref}):  # nothing was printed so; no reading of what was
+        changed = [*misread, sa.update(carrier_refs).where(carrier_refs.c.message_id.is_not(None)).values(other)]
+        assert {finding.kind for finding in audited(lived, tmp_path, change=changed).findings} >= {"lost"}
 
 
 # --- the SMSC's log
@@ -124,7 +137,8 @@ def test_a_receipt_that_was_acknowledged_has_an_effect_or_waits_for_its_message(
     [at] = [place for place in submits_of(lived) if lived.events[place]["message_id"] in refs]
     its = {"at_ms": lived.events[at]["at_ms"], "session": 1, "sequence": 1, "message_id": lived.events[at]["message_id"], "state": state}
     for others, is_found in (({"event": "receipt"}, False), ({"event": "acknowledged", "status": 0x08}, False),
-                             ({"event": "acknowledged", "status": 0}, True), ({"event": "acknowledged", "status": 0, "at_ms": 1 << 50}, False)):
+                             ({"event": "acknowledged", "status": 0}, True),
+                             ({"event": "acknowledged", "status": 0, "at_ms": clock.now_ms() + 60_000}, False)):
         found = audited(lived, tmp_path, events=[*lived.events[: at + 1], {**its, **others}, *lived.events[at + 1 :]])
         assert [(finding.kind, finding.where) for finding in found.findings] == [("lost", text_id(sent.id))] * is_found, found
 
@@ -140,6 +154,17 @@ def test_what_came_after_the_look_at_the_database_needs_no_explanation(lived: Li
     later = {**lived.events[place], "recipient": "1", "at_ms": clock.now_ms() + 60_000}
     assert audited(lived, tmp_path, events=[*lived.events, later]).is_clean
     assert not audited(lived, tmp_path, events=[*lived.events, {**later, "at_ms": clock.now_ms() - 1}]).is_clean
+
+
+def test_a_log_whose_clock_is_ahead_is_not_taken_for_what_came_later(lived: Lived, tmp_path: Path) -> None:
+    """A stranger's submission of tomorrow is not proven: the log is called what it is, once."""
+    place = submits_of(lived)[-1]
+    for ahead_ms, is_found in ((AHEAD_MAX_MS - 60_000, False), (AHEAD_MAX_MS + 60_000, True), (86_400_000, True)):
+        later = {**lived.events[place], "recipient": "1", "message_id": "feed", "at_ms": clock.now_ms() + ahead_ms}
+        found = audited(lived, tmp_path, events=[*lived.events, later, later])
+        where = [(finding.kind, finding.where) for finding in found.findings if "later than now: the clock of that SMSC is ahead" in finding.what]
+        assert where == [("unexplained", f"smsc.jsonl line {len(lived.events) + 1}")] * is_found, found
+        assert found.is_clean != is_found
 
 
 def test_a_rotated_log_and_logs_of_several_smscs_say_the_same(lived: Lived, tmp_path: Path) -> None:

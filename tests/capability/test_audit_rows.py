@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from heliograph.base import ids
 from heliograph.entry.cli import main
 from heliograph.messages.audit import FINDINGS_SHOWN_MAX
+from heliograph.messages.fair import BULK_FROM_US
 from heliograph.messages.tables import carrier_refs, inflight, messages, operator_decisions, queue, sends
 from tests.capability.lived import NOWHERE, RECIPIENTS, TEXTS, Lived, audited, known, rows, submits_of, written
 from tests.factories import SECRET_KEY
@@ -31,6 +32,37 @@ LONG = sa.select(messages.c.id).where(messages.c.status == "delivered", messages
 DOUBTFUL = sa.select(inflight.c.message_id).order_by(inflight.c.message_id).limit(1).scalar_subquery()
 RUN = {"carrier_id": 1, "rank_us": 1, "count": 1, "segments": 1, "prefix": "", "attempt": 1, "not_before_ms": 0, "expires_at_ms": 1 << 50}
 FLIGHT = {"part": 1, "parts": 1, "carrier_id": 1, "worker": 1, "attempt": 1, "prefix": "", "expires_at_ms": 1 << 50, "since_ms": 0}
+NOBODY_SAID = "neither an operator nor its campaign has said so"
+FRESH, BACK = {**RUN, "rank_us": BULK_FROM_US}, RUN  # never handed to a carrier; came back from one
+
+
+def _puts(message: sa.ScalarSelect[Any], run: dict[str, Any]) -> sa.Insert:
+    """Into the queue, as its send's."""
+    its = sa.select(messages.c.id, messages.c.send_id, messages.c.segments).where(messages.c.id == message)
+    values = {name: value for name, value in run.items() if name != "segments"}
+    return sa.insert(queue).from_select(["first_id", "send_id", "segments", *values], its.add_columns(*map(sa.literal, values.values())))
+
+
+def _queues(*runs: dict[str, Any], message: sa.ScalarSelect[Any] | None = None, state: str | None = None) -> list[sa.Executable]:
+    """Makes a message wait anew: in these runs and, with this state, in flight."""
+    chosen = _one("sent") if message is None else message
+    what: list[sa.Executable] = [_puts(chosen, run) for run in runs]
+    what += [] if state is None else [sa.insert(inflight).values(message_id=chosen, state=state, **FLIGHT)]
+    anew = {"status": "queued", "parts_accepted": 0, "parts_delivered": 0}
+    return [*what, sa.update(messages).where(messages.c.id == chosen).values(anew)]
+
+
+def _fails(code: str, why: str | None = None, **others: object) -> list[sa.Executable]:
+    """Of a message that was delivered: the log says taken, DELIVRD, acknowledged."""
+    at_ms = {"failed_at_ms": messages.c.delivered_at_ms, "delivered_at_ms": None}
+    return [_update("delivered", {"status": "failed", "error_code": code, "error_message": why, **at_ms, **others})]
+
+
+def _decides(message: sa.ScalarSelect[Any], decision: str, at_ms: int = 0) -> sa.Insert:
+    return sa.insert(operator_decisions).values(id=NOWHERE, message_id=message, carrier_id=1, parts=1, decision=decision, decided_by="amina",
+                                                reason="asked the carrier", decided_at_ms=at_ms)
+
+
 TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a message": (sa.delete(messages).where(messages.c.id == _one("delivered")), "unexplained", "nobody has sent: its id is that of msg_"),
     "a message that a client was promised": (sa.delete(messages).where(messages.c.id == _one("delivered")), "lost", "was answered 200"),
@@ -75,6 +107,25 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
         .where(carrier_refs.c.message_id == _one("delivered"))), "unexplained", " has too"),
     "a carrier's id of another part": (sa.update(carrier_refs).where(carrier_refs.c.message_id == LONG, carrier_refs.c.parts == 1).values(parts=2),
                                        "unexplained", "is not that of the same part at the SMSC"),
+    "a waiting message in flight": (_queues(FRESH, state="submitting"), "unexplained", "at 2 places at once"),
+    "a waiting message in two runs": (_queues(FRESH, BACK), "unexplained", "at 2 places at once"),
+    "a long one in two runs": (_queues(FRESH, {**BACK, "carrier_id": 2}, message=LONG), "unexplained", "as if it had never been handed to a carrier"),
+    "a long one twice with a carrier": (_queues(BACK, {**BACK, "rank_us": 2}, message=LONG), "unexplained", "waits for one carrier more than once"),
+    "a run of a delivered message": (_puts(_one("delivered", parts_resent=0), BACK), "unexplained", "it is delivered, and still waits in the queue"),
+    "a run of a long one": (_puts(LONG, FRESH), "unexplained", "as if it had never been handed to a carrier"),
+    "a flight of a delivered message": (sa.insert(inflight).values(message_id=_one("delivered", parts_resent=0), state="in_doubt", **FLIGHT),
+                                        "unexplained", "it is delivered, and still waits in the queue, or is in flight"),
+    "a flight of a failed message": (sa.insert(inflight).values(message_id=_one("failed", parts_resent=0), state="claimed", **FLIGHT),
+                                     "unexplained", "it is failed, and still waits in the queue, or is in flight"),
+    "a flight of a long one": (sa.insert(inflight).values(message_id=LONG, state="in_doubt", **FLIGHT), "unexplained", "was accepted before"),
+    "one canceled by nobody": (_fails("canceled"), "unexplained", NOBODY_SAID),
+    "one canceled after another decision": ([_decides(_one("delivered"), "resent"), *_fails("canceled")], "unexplained", NOBODY_SAID),
+    "one without a route": (_fails("no_route"), "unexplained", "the SMSC has taken it"),
+    "one that was blocked": (_fails("blocked"), "unexplained", "it has failed (blocked), and all of it is accepted"),
+    "one that the carrier refused": (_fails("carrier_rejected", "(it cannot be encoded for this carrier)"), "unexplained", "all of it is accepted"),
+    "one refused with no status": (_fails("carrier_rejected"), "unexplained", "not with which command_status"),
+    "one expired too early": (_fails("expired", parts_accepted=0), "unexplained", "no receipt of the SMSC has said so"),
+    "one unknown too early": (_fails("unknown", parts_accepted=0), "unexplained", "no receipt of the SMSC has said so"),
     "one in sandbox": (_update("delivered", {"sandbox": True}), "unexplained", "a submit_sm that nobody has sent"),
 }
 
@@ -85,11 +136,6 @@ def test_whatever_is_changed_in_the_database_is_found(lived: Lived, tmp_path: Pa
     found = audited(lived, tmp_path, change=statement)
     assert any(finding.kind == kind and told in finding.what for finding in found.findings), found
     assert found.figures[kind] >= sum(finding.kind == kind for finding in found.findings)
-
-
-def _decides(message: sa.ScalarSelect[Any], decision: str, at_ms: int = 0) -> sa.Insert:
-    return sa.insert(operator_decisions).values(id=NOWHERE, message_id=message, carrier_id=1, parts=1, decision=decision, decided_by="amina",
-                                                reason="asked the carrier", decided_at_ms=at_ms)
 
 
 @pytest.mark.parametrize(("what", "message", "decision"), [

@@ -74,13 +74,19 @@ TAMPERED: dict[str, tuple[Any, str]] = {
         [column.name for column in ledger_entries.c],
         sa.select(*[sa.literal("f" * 32, ledger_entries.c.id.type) if column.name == "id" else column for column in ledger_entries.c])
         .where(ledger_entries.c.credits == LAST_CHARGE)), "charged 5 credits more"),
-    "a charge of nothing": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference=None), "names no send"),
+    "a charge of nothing": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference=None),
+                            "names neither a send nor a campaign"),
     "a charge of something else": (sa.update(ledger_entries).where(ledger_entries.c.credits == FIRST_CHARGE).values(reference="inv-17"),
-                                   "the send inv-17 the ledger charged 6 credits more"),
+                                   "for inv-17 the ledger charged 6 credits more"),
     "a message's price": (sa.update(messages).where(messages.c.credits == 5).values(credits=4), "says 5 credits, its messages 4"),
     "a message's refund": (sa.update(messages).where(messages.c.refunded == REFUND_OF_TWO).values(refunded=1), "refunded 1 credits more"),
     "a lost message": (sa.delete(messages).where(messages.c.refunded == REFUND_OF_TWO), "has 2 of its 3 messages"),
     "a lost send": (sa.delete(sends).where(sends.c.credits_used == 5), "which is not there"),
+    "whose message it is": (sa.update(messages).where(messages.c.credits == 5).values(account_id=ids.raw_of_number(7)),
+                            "1 messages are another account's"),
+    "whose message one of three is": (sa.update(messages).where(messages.c.refunded == REFUND_OF_TWO).values(account_id=ids.raw_of_number(7)),
+                                      "1 messages are another account's"),
+    "a message's mode": (sa.update(messages).where(messages.c.credits == 5).values(sandbox=True), "or of the other mode"),
     "a send that says it was free": (sa.update(sends).where(sends.c.credits_used == 5).values(credits_used=0), "says 0 credits, its messages 5"),
 }
 

@@ -1,6 +1,7 @@
 """The operator's commands, run as they are typed."""
 
 import re
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
@@ -107,6 +108,20 @@ def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
         "heliograph: The sender amina is approved; only one that is submitted can be rejected.\n")
 
 
+def test_a_carrier_is_shown_with_all_that_is_known_of_it(run: Run, database_url: str) -> None:
+    run(*CARRIER, "--status", "0x45=retry", "--window", 5, stdin="secret\n")
+    with closing(Database(database_url)) as db, db.write() as tx:  # what a server has found out of it
+        tx.execute(sa.text("UPDATE carriers SET id_format = 'hex', state = 'bound', state_detail = '1 of 1' WHERE name = 'mtn'"))
+    known = run("carrier", "show", "mtn", "--json").json
+    assert known in run("carrier", "list", "--json").json
+    assert known.items() >= {"window": 5, "status_overrides": {"0x45": "retry"}, "learnt_id_format": "hex", "state": "bound"}.items()
+    told = dict(line.split("  ", 1) for line in run("carrier", "show", "mtn").out.splitlines())
+    assert {name: value.strip() for name, value in told.items()}.items() >= {
+        "window": "5", "id format": "auto", "learnt id format": "hex", "state detail": "1 of 1", "status_overrides 0x45": "retry"}.items()
+    assert "secret" not in str(known)
+    assert "There is no carrier 'gh'." in run("carrier", "show", "gh").err
+
+
 def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(run: Run, database_url: str) -> None:
     added = run("carrier", "add", "mtn", "--type", "smpp", "--host", "smpp.example.net", "--port", 2775, "--system-id", "amina",
                 "--password-file", "-", "--tps", 50, "--source-ton-npi", "5,0", "--json", stdin="p4ssw0rd\n")
@@ -200,6 +215,10 @@ def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str]) ->
     (["account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "-1"], "'--balance': '-1' is not a number of 0 or more."),
     (["account", "set", "x", "--low-balance-amount", "x"], "'--low-balance-amount': 'x' is not a number, or none."),
     (["serve", "--port", "65536"], "'--port': '65536' is not a whole number from 0 to 65535."),
+    (["smsc", "--stats", "nan"], "'nan' is not a number of 0.1 or more."),
+    (["smsc", "--stats", "inf"], "'inf' is not a number of 0.1 or more."),
+    ([*CARRIER, "--tps", "NaN"], "'NaN' is not a number of 0 or more."),
+    (["carrier", "set", "mtn", "--tps", "-1"], "-1.0 is not in the range x>=0"),
     (["carrier", "list", "-5"], "Got unexpected extra argument (-5)"),
 ])
 def test_a_value_that_cannot_be_is_named_with_what_can(run: Run, args: list[str], told: str) -> None:

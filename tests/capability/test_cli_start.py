@@ -2,11 +2,13 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
 from heliograph import wallet
+from heliograph.base import files
 from heliograph.base.db import Database
 
 
@@ -37,3 +39,15 @@ def test_several_that_begin_at_once_on_an_empty_file_all_find_it_migrated(tmp_pa
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate(timeout=60)[1] for process in started] == [""] * 4
+
+
+def test_a_process_that_stays_may_open_as_many_files_as_the_system_allows_it(tmp_path: Path) -> None:
+    executable = Path(sys.executable).parent / "heliograph"
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with subprocess.Popen([str(executable), "smsc", "--port", "0", "--json"], stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd=tmp_path,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        limits = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        process.terminate()
+    assert limits == (min(hard, files.FILES_MAX) if hard != resource.RLIM_INFINITY else files.FILES_MAX, hard)

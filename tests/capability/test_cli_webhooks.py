@@ -11,13 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
 from heliograph.base import clock, ids
+from heliograph.base.db import Database
+from heliograph.base.leases import workers
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.record import Recorder, Tried, Waiting
+from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.capability.commands import Run, Said
 from tests.capability.sending import House
@@ -140,16 +145,17 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
     assert (await later(run, "webhook", "replay", made["id"], "--since", "1h", "--json")).json["replayed"] == 2
     assert (await later(run, "webhook", "replay", made["id"], "--event", listed[1]["id"], "--json")).json["replayed"] == 1
     assert (len(waiting(house.db)), outcomes(house.db)) == (3, [])
+    assert (await later(run, "webhook", "attempts", made["id"], "--event", listed[1]["id"], "--json")).json == one
     assert "either" in (await later(run, "webhook", "replay", made["id"])).err
     assert "30 days" in (await later(run, "webhook", "replay", made["id"], "--since", "31d")).err
     await later(run, "webhook", "disable", made["id"])
     assert "enable" in (await later(run, "webhook", "replay", made["id"], "--since", "1h")).err
 
 
-async def happened(house: House, count: int) -> None:
+async def happened(house: House, count: int, said: str = "") -> None:
     async with house.db.hot() as tx:
         await emit(tx, await listeners(tx, [house.amina]),
-                   [Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number}) for number in range(count)])
+                   [Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number, "said": said}) for number in range(count)])
 
 
 @asynccontextmanager
@@ -179,6 +185,15 @@ async def test_listen_forwards_what_happens_and_leaves_nothing_behind(house: Hou
         assert (event["event"], event["id"]) == ("message.sent", shown.split()[2])
         assert json.loads(shown.splitlines()[1]) == event
         assert " → 200 in " in shown
+        with house.db.write() as tx:  # as when it was stopped for half a minute
+            tx.execute(workers.delete().where(workers.c.kind == "listen"))
+        while not house.count(workers, workers.c.kind == "listen"):
+            await asyncio.sleep(0.1)
+        await happened(house, 1, said="\x9b31m")  # CSI in one octet: what a terminal obeys
+        assert " → 200 in " in (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+        body = (await process.stdout.readline()).decode()
+        assert json.loads(body) == checked(receiver, secret)
+        assert (body.strip().isprintable(), json.loads(body)["data"]["said"]) == (True, "\x9b31m")
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 30) == 0
     assert house.count(webhook_endpoints) == house.count(webhook_queue) == house.count(webhook_deliveries) == 0
@@ -197,3 +212,62 @@ async def test_notices_of_an_account_are_listed_newest_first(house: House, run: 
     assert listed[0]["account_id"] == (await later(run, "account", "show", "amina", "--json")).json["id"]
     assert "notice 0" in (await later(run, "account", "notices", "amina")).out
     assert (await later(run, "account", "notices", "nobody")).status == 1
+
+
+@awaited
+async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one_succeeds(house: House, run: Run) -> None:
+    made = await asyncio.to_thread(add, run)
+    await happened(house, 4)
+    recorder = Recorder(house.db)
+    with house.db.read() as tx:
+        rows = [Waiting(*row) for row in tx.execute(webhook_queue.select().order_by(webhook_queue.c.event_id))]
+    for late_ms, (row, status) in enumerate(zip(reversed(rows), (500, 200, 500, 200), strict=True)):
+        reason = None if status == 200 else "status"
+        recorder.add(Tried(row, clock.now_ms() + late_ms, 12, status, reason, "said", None))
+    task = asyncio.create_task(recorder.run(lambda batch: None))
+    await recorder.emptied()
+    task.cancel()
+    newest_first = [ids.text_of_raw("evt", row.event_id) for row in reversed(rows)]
+    for limit in (1, 3, 4):
+        listed = (await later(run, "webhook", "attempts", made["id"], "--limit", str(limit), "--json")).json
+        assert [attempt["event_id"] for attempt in listed] == newest_first[:limit]
+
+
+@awaited
+async def test_an_outcome_that_is_recorded_while_others_are_replayed_is_not_lost(postgresql_house: House) -> None:
+    house = postgresql_house
+    with house.db.write() as tx:
+        endpoint, _ = endpoints.add(tx, house.amina, "https://example.org/hook", ["message.sent"], sandbox=False, include_customers=False,
+                                    secret_key=SECRET_KEY, allow=Openings(), now_ms=clock.now_ms())
+    await happened(house, 3)
+    with house.db.write() as tx:
+        events = list(tx.execute(webhook_queue.delete().returning(webhook_queue.c.event_id)).scalars())
+        first, between, last = sorted(events)
+        tx.execute(webhook_deliveries.insert(), [failed(endpoint.id, event_id) for event_id in (first, last)])
+    others = Database(house.db.url)
+    recorded: list[str] = []
+
+    def record(*_: Any) -> None:
+        """After the first statement of the replay, by another process."""
+        if not recorded:
+            recorded.append(between)
+            with others.write() as tx:
+                tx.execute(webhook_deliveries.insert().values(failed(endpoint.id, between)))
+
+    try:
+        with house.db.write() as tx:
+            sa.event.listen(tx, "after_cursor_execute", record)
+            assert replay_since(tx, endpoint, clock.now_ms() - 60_000, now_ms=clock.now_ms()) == 2
+    finally:
+        others.close()
+    assert recorded
+    assert (waiting_ids(house), outcomes(house.db)) == ({first, last}, [("exhausted", 5, None)])
+
+
+def failed(endpoint_id: str, event_id: str) -> dict[str, Any]:
+    return {"endpoint_id": endpoint_id, "event_id": event_id, "outcome": "exhausted", "tries": 5, "at_ms": clock.now_ms()}
+
+
+def waiting_ids(house: House) -> set[str]:
+    with house.db.read() as tx:
+        return set(tx.execute(webhook_queue.select().with_only_columns(webhook_queue.c.event_id)).scalars())

@@ -106,6 +106,9 @@ def test_the_ledgers_proof_finds_a_transfer_that_only_one_side_holds(db: Databas
 def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) -> None:
     amina = account(db)
     bilal = provision(db, amina, sandbox=True, initial_credits=70, initial_balance=2.5)
+    hook = ("webhook", "add", "https://shop.example/hook", "--account", accounts.text_of_id(bilal, is_customer=True), "--events", "all", "--mode")
+    assert "--mode must be sandbox for a customer that was provisioned in sandbox" in run(*hook, "live").err
+    assert run(*hook, "sandbox").status == 0
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="sandbox customer"):
             wallet.grant(tx, bilal, 1, "x", now_ms=NOW_MS)

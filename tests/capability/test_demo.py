@@ -52,6 +52,10 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
             found = re.search(r"API +(\S+).*live key +(\S+)", shown, re.DOTALL)
             assert found is not None, shown
             assert f"\n  curl {found[1]}/sms/send " in shown
+            campaign = re.search(r"campaign +(cmp_\w+), 'Demo offers': to 57 contacts, one a second", shown)
+            assert campaign is not None, shown
+            record = httpx.get(f"{found[1]}/campaigns/{campaign[1]}", headers={"Authorization": f"Bearer {found[2]}"}).json()["data"]
+            assert (record["status"], record["recipients_total"]) == ("sending", 57)
             second = _demo(tmp_path)
             assert (second.returncode, second.stdout) == (1, "")
             assert second.stderr.startswith(f"heliograph: Another server (process {first.pid}) uses the data directory ")

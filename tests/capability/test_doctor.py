@@ -10,7 +10,9 @@ from heliograph.base.leases import workers
 from heliograph.base.settings import Settings
 from heliograph.carriers import LinkState, record_state
 from heliograph.entry.doctor import examine
-from tests.factories import SECRET_KEY, open_carrier
+from heliograph.otp.guards import BLOCKED_MS
+from heliograph.otp.tables import otp_ranges
+from tests.factories import SECRET_KEY, open_account, open_carrier
 
 
 @pytest.mark.parametrize(("kinds", "verdict", "found"), [
@@ -45,3 +47,32 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(database_url: s
     db.close()
     [finding] = [finding for finding in examine(Settings(tmp_path, database_url, SECRET_KEY)) if finding.check == "carrier carrier"]
     assert (finding.verdict, finding.found) == ("ok", "bound")
+
+
+@pytest.mark.parametrize(("detail", "remedy"), [
+    ("bind refused with command_status 0x00000005", "is carrier's system_id bound elsewhere"),
+    ("bind refused with command_status 0x0000000e", "is a server running? try: heliograph carrier test carrier"),
+])
+def test_a_carrier_that_says_already_bound_is_met_with_what_may_be_the_cause(detail: str, remedy: str, database_url: str, tmp_path: Path) -> None:
+    db = Database(database_url)
+    carrier_id = open_carrier(db)
+    with db.write() as tx:
+        epoch = tx.execute(workers.insert().values(kind="worker", started_at_ms=0).returning(workers.c.epoch)).scalar_one()
+        record_state(tx, epoch, carrier_id, LinkState.REFUSED, detail, clock.now_ms())
+    db.close()
+    [finding] = [finding for finding in examine(Settings(tmp_path, database_url, SECRET_KEY)) if finding.check == "carrier carrier"]
+    assert (finding.verdict, finding.found) == ("warning", f"refused: {detail}")
+    assert (finding.remedy or "").startswith(remedy)
+
+
+def test_ranges_that_one_time_passwords_are_not_sent_to_are_counted(database_url: str, tmp_path: Path) -> None:
+    settings = Settings(tmp_path, database_url, SECRET_KEY)
+    db = Database(database_url)
+    account_id = open_account(db)
+    assert "otp ranges" not in {finding.check for finding in examine(settings)}
+    with db.write() as tx:
+        for digits, blocked_at_ms in (("23320000", clock.now_ms()), ("23320001", None), ("23320002", clock.now_ms() - BLOCKED_MS)):
+            tx.execute(otp_ranges.insert().values(account_id=account_id, digits=digits, sent_at_ms="1", blocked_at_ms=blocked_at_ms, changed_at_ms=1))
+    db.close()
+    [finding] = [finding for finding in examine(settings) if finding.check == "otp ranges"]
+    assert (finding.verdict, finding.found) == ("warning", "1 blocked: many one-time passwords went there, and none was verified")

@@ -5,7 +5,9 @@ import pytest
 from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
-from heliograph.messages import CarrierFacts, learn_id_format, match_doubts
+from heliograph.messages import CarrierFacts, learn_id_format, match_doubts, settle_doubts
+from heliograph.messages.decide import Decision, decide, signed
+from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import PHONE, SENDER, awaited, phones
@@ -90,7 +92,7 @@ async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printe
     link.answer(*link.open.values(), ref=f"{7_000_003:x}")
     link.receive("7000003", phones(1)[0])
     await link.turn.once()
-    assert await learn_id_format(house.db, house.carrier_id, 0) == "dec"
+    assert await learn_id_format(house.db, link.turn.carrier, 0) == "dec"
 
 
 # as the only one that can be meant
@@ -213,3 +215,64 @@ async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
     link.answer(two, late=True)
     await link.turn.once()
     assert house.statuses() == ["delivered"]
+
+
+# whose receipt may still come
+
+
+@awaited
+@BY_ID
+@pytest.mark.parametrize("before", ["sent once more", "ended as unknown", "settled by the operator", "failed by another part"])
+async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never_named_an_id(house: House, ref: str | None, before: str) -> None:
+    """So it settles no other doubt about that handset and sender, but one about another handset."""
+    if before == "failed by another part":
+        link = await house.submitted(text=THREE_SEGMENTS)
+        link.answer(link.submitted[0], outcome=Outcome.UNANSWERED)
+        link.answer(*link.submitted[1:], outcome=Outcome.REFUSED)
+        await link.turn.once()
+        clock.move(by_ms=RESEND_AFTER_MS)
+        await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
+    else:
+        link = await in_doubt(house, "one")
+    earlier = link.submitted[0].message_id
+    if before == "sent once more":
+        clock.move(by_ms=RESEND_AFTER_MS)
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
+        await link.turn.once()
+        link.answer(link.submitted[1], ref="2")
+        link.receive("2", PHONE)
+        await link.turn.once()
+    elif before == "ended as unknown":
+        clock.move(by_ms=49 * 3_600_000)
+        await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
+    elif before == "settled by the operator":
+        await decide(house.db, {house.carrier_id: [(earlier, 1)]}, {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
+                     Decision.UNDELIVERABLE, signed("the operator", "because"), lambda decided: None)
+    was = house.statuses()[0]
+    assert was in ("delivered", "failed/unknown", "failed/undeliverable", "failed/carrier_rejected")
+    await in_doubt(house, "two", link=link)
+    await in_doubt(house, "three", link=link, to=phones(1)[0])
+    link.receive(ref, PHONE)
+    link.receive(ref and "bb2", phones(1)[0])
+    await link.turn.once()
+    assert await match(house) == 1
+    assert house.statuses() == [was, "queued", "delivered"]
+    house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize("id_format", ["as_is", "dec", "hex", "auto"])
+@pytest.mark.parametrize("prints", [("{:x}", "{:d}"), ("{:d}", "{:x}"), ("{:x}", "{:x}"), ("{:d}", "{:d}")], ids=" ".join)
+async def test_an_id_that_is_an_accepted_messages_in_any_reading_settles_no_doubt(house: House, id_format: str, prints: tuple[str, str]) -> None:
+    """How a carrier prints ids may be known wrongly: set so, or changed by the carrier."""
+    number = 1_697_000_000_123
+    link = house.turn(id_format=id_format)
+    await house.send(PHONE, "one")
+    await link.turn.once()
+    link.answer(link.submitted[0], ref=prints[0].format(number))
+    await link.turn.once()
+    await in_doubt(house, "two", link=link)
+    link.receive(prints[1].format(number), PHONE)
+    await link.turn.once()
+    assert await match(house, id_format=id_format) == 0
+    assert house.statuses()[1] == "queued"

@@ -50,6 +50,14 @@ def test_who_stands_still_for_30_s_is_retired_and_learns_it(db: Database) -> Non
     assert dead.count("api") == 2
 
 
+def test_a_server_on_sqlite_shows_nothing_and_is_not_retired_by_a_command_beside_it(db: Database) -> None:
+    server, command, killed = begun(db, "serve"), begun(db, "listen"), begun(db, "listen")
+    looks_for(command, 60)
+    assert (command.count("serve"), command.count("listen")) == (0 if db.postgresql else 1, 1)
+    with pytest.raises(Retired):
+        (server if db.postgresql else killed).look()
+
+
 def test_who_has_not_looked_for_long_retires_nobody_by_what_he_saw_before(db: Database) -> None:
     stopped, living = begun(db), begun(db)
     looks_for(living, 20)

@@ -36,6 +36,10 @@ async def test_after_fifty_in_an_hour_without_a_verification_a_range_is_blocked_
     assert went_out(outcomes) == SENDS_MAX
     assert [(outcome[0], round(int(outcome[1] or 0) / 3_600)) for outcome in outcomes[SENDS_MAX:]] == [("otp_range_blocked", 24)] * 5
     assert house.credits() == 1_000 - SENDS_MAX
+    with house.db.read() as tx:
+        [notice] = accounts.notices_of(tx, house.amina)
+        assert (notice.kind, notice.text[:69]) == ("otp_range_blocked", f"50 one-time passwords went to numbers that begin with {RANGE} within")
+        assert accounts.notices_of(tx, chidi) == []
     assert isinstance(await house.ask("233201234567"), Sent), "another range"
     assert isinstance(await house.ask(phones(1)[0], account_id=chidi), Sent), "another account"
     assert isinstance(await house.ask(phones(1)[0], sandbox=True), Sent)

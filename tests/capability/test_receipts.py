@@ -5,8 +5,10 @@ import sqlalchemy as sa
 
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.receipt import read_receipt
 from heliograph.messages.states import FAILED_BY_RECEIPT
-from heliograph.messages.tables import carrier_refs, unmatched_receipts
+from heliograph.messages.tables import carrier_refs, messages, unmatched_receipts
 from tests.capability.sending import House
 from tests.factories import PHONE, awaited, phones
 
@@ -153,6 +155,24 @@ async def test_a_receipt_that_cannot_be_read_is_kept_and_acknowledged(house: Hou
         kept = [bytes(raw) for raw in tx.execute(sa.select(unmatched_receipts.c.raw).order_by(unmatched_receipts.c.id)).scalars()]
     assert b"DLR \xff\x00 ok" in kept
     assert b"id:a stat:?" in kept
+
+
+@awaited
+@pytest.mark.parametrize("fields", ["id: sub:001 stat:DELIVRD err:000 text:", "id:1 stat:GONE err:000 Text :", "stat:DELIVRD err:000 msg:", ""])
+@pytest.mark.parametrize(("charset", "coding"), [("latin-1", 0), ("utf-16-be", 8), ("utf-16-be", 0)])
+async def test_what_a_receipt_quotes_of_the_message_is_not_stored(house: House, fields: str, charset: str, coding: int) -> None:
+    link = await house.submitted()
+    link.answer(*link.open.values())
+    octets = f"{fields}328253 is your code".encode(charset)
+    for esm_class, payload in ((0x04, {}), (0x44, {pdu.MESSAGE_PAYLOAD: octets})):
+        message = pdu.ShortMessage(PHONE, "AMINA", b"" if payload else octets, esm_class, coding, tlvs=payload)
+        link.turn.received([read_receipt(message, object())])
+    await link.turn.once()
+    assert (house.count(unmatched_receipts), len(link.acknowledged)) == (2, 2)
+    with house.db.read() as tx:
+        stored = repr([tx.execute(sa.select(table)).all() for table in (unmatched_receipts, carrier_refs, messages)]).replace("\\x00", "")
+    assert "328253" not in stored
+    assert "left out)" in stored
 
 
 @awaited

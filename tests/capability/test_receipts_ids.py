@@ -17,7 +17,7 @@ async def rematch(house: House, id_format: str) -> int:
 
 
 async def learnt(house: House, link: ScriptedLink) -> str | None:
-    return await learn_id_format(house.db, house.carrier_id, 0, link.turn.matched_as_is)
+    return await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched)
 
 
 @awaited
@@ -125,5 +125,5 @@ async def test_ids_of_one_digit_prove_no_base(house: House) -> None:
         link.receive(str(k), submission.recipient)
     await link.turn.once()
     assert house.statuses() == ["delivered"] * 9 + ["sent"] * 3
-    assert link.turn.matched_as_is == 0
+    assert link.turn.matched == 0
     assert await learnt(house, link) == "dec"

@@ -154,3 +154,12 @@ def test_what_cannot_be_registered_is_refused(db: Database) -> None:
         with pytest.raises(NotFound):
             senders.register(tx, "0" * 32, "AMINA", sandbox=False, now_ms=NOW_MS)
         assert senders.page(tx, limit=10) == []
+
+
+def test_a_customer_that_lives_in_sandbox_has_no_live_senders(db: Database) -> None:
+    amina = account(db)
+    customer = db.transact(lambda tx: accounts.create(tx, "A customer", "GH", parent_id=amina.id, sandbox=True, now_ms=NOW_MS))
+    with pytest.raises(InvalidRequest) as refusal:
+        register(db, customer.id)
+    assert str(refusal.value) == "mode must be sandbox for a customer that was provisioned in sandbox."
+    assert register(db, customer.id, sandbox=True).status == "approved"

@@ -97,6 +97,30 @@ def test_a_reserved_name_and_what_looks_like_it_is_refused_to_accounts_and_not_t
         senders.release(tx, "MTN")
 
 
+def test_the_services_own_sender_and_emergency_numbers_are_reserved_however_they_are_disguised(db: Database, run: Run) -> None:
+    amina = account(db, "amina")
+
+    def register(sender: str, service_sender: str) -> senders.Sender:
+        return db.transact(lambda tx: senders.register(tx, amina.id, sender, sandbox=False, service_sender=service_sender, now_ms=NOW_MS))
+
+    for name, service_sender in (("HELIOGRAPH", "Heliograph"), ("HELI0GR4PH", "Heliograph"), ("Helio-Graph", "Heliograph"), ("NOTlCES", "Notices"),
+                                 ("55500", "55500"), ("1I2", "Notices"), ("9I1", "Notices"), ("91l", "Notices"), ("9-g9", "Notices")):
+        with pytest.raises(InvalidRequest, match=r"is reserved, because it is, or looks like, (the sender of the service's|an emergency)"):
+            register(name, service_sender)
+    assert [register(name, "Notices").status for name in ("HELIOGRAPH", "GIL", "5550", "9112")] == ["submitted"] * 4
+    late = {name: senders.text_id(register(name, "Notices")) for name in ("HELI0GRAPH", "L4TEBANK")}
+    run("sender", "reserve", "LATEBANK", "--reason", "a bank")
+    for name, why in (("HELI0GRAPH", "it is, or looks like, the sender of the service's own one-time passwords"),
+                      ("L4TEBANK", "it is, or looks like, LATEBANK: a bank")):
+        assert run("sender", "show", late[name], "--json").json["reserved"] == why
+        assert run("sender", "approve", late[name]).err == f"Warning: {name} is reserved: {why}.\n"
+    said = run("sender", "register", "112", "--account", "amina", "--approve")
+    assert (said.status, said.err) == (0, "Warning: 112 is reserved: it is, or looks like, an emergency number.\n")
+    for name, mode in (("AMINA", "live"), ("LATEBANK", "sandbox")):
+        made = run("sender", "register", name, "--account", "amina", "--mode", mode, "--json").json["id"]
+        assert run("sender", "show", made, "--json").json["reserved"] is None
+
+
 @given(words=st.lists(st.sampled_from(["register", "approved", "rejected", "suspended"]), max_size=10))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The proof of the events: it finds nothing where texts have lived, and whatever is then taken away, added or changed it finds."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -70,6 +71,16 @@ def _changed(**columns: object) -> Callable[[Connection], None]:
     return change
 
 
+def _shown(**fields: object) -> Callable[[Connection], None]:
+    """Its body says something else of the message."""
+    def change(tx: Connection) -> None:
+        body = json.loads(str(_an_event(tx)["body"]))
+        body["data"] |= fields
+        _changed(body=json.dumps(body))(tx)
+
+    return change
+
+
 FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
     "an event is missing": (_deleted, ["message.delivered of msg_"]),
     "an event is there twice": (_added, ["message.delivered of msg_… is 2 events"]),
@@ -80,6 +91,10 @@ FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
     "an event is about no message": (
         _changed(body='{"data": {"id": "msg_01m8128bvre00sdkf1nrvrb1qm"}}'),
         ["is about msg_01m8128bvre00sdkf1nrvrb1qm, which is not there", "is no event"]),
+    "an event shows another status": (_shown(status="failed"), ["tells message.delivered of msg_… shows it as failed (error None)"]),
+    "an event shows an error": (_shown(error={"code": "expired", "message": "Late."}), ["shows it as delivered (error expired)"]),
+    "an event shows another recipient": (_shown(recipient="233209999999"), ["tells message.delivered of msg_… shows another recipient"]),
+    "an event shows no recipient": (_shown(recipient=None), ["shows another recipient"]),
     "an event waits nowhere": (_forgotten, ["neither waits for the endpoint whe_"]),
     "an event waits, and is delivered": (_told_and_waiting, ["more than once"]),
 }

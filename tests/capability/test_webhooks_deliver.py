@@ -15,7 +15,7 @@ from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.leases import Lease, workers
 from heliograph.webhooks import endpoints, replay
-from heliograph.webhooks.deliver import Deliveries
+from heliograph.webhooks.deliver import POLL_S, Deliveries
 from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.record import FAILING_MAX_MS, RETRY_DELAYS_MS
 from heliograph.webhooks.tables import webhook_endpoints
@@ -201,6 +201,24 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
                 tx.execute(workers.delete().where(workers.c.epoch == first.epoch))
             await until(lambda: len(outcomes(house.db)) == 202)
         await holder.stop(0.0)
+
+
+@awaited
+async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_hangs(house: House) -> None:
+    async with receiving(in_turn(hangs, says(OK))) as receiver, delivering(house):
+        made, _ = endpoint(house.db, house.amina, receiver.url())
+        endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
+        await happened(house)
+        await until(lambda: len(receiver.bodies) == 1)
+        with house.db.write() as tx:
+            endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
+        await asyncio.sleep(3 * POLL_S)  # a disabled one with something waiting is noticed when the queue is looked at
+        with house.db.write() as tx:
+            endpoints.enable(tx, endpoint_id)
+        began_s = time.monotonic()
+        await happened(house)
+        await until(lambda: len(receiver.bodies) == 2)
+        assert time.monotonic() - began_s < 1
 
 
 @awaited

@@ -27,6 +27,7 @@ A row is a test in a file of its own kind (`test_reset.py`, `test_receipts.py`),
 | what clients were answered, and when | `house.clients.replies`, `.accepted` |
 | what a carrier got | `carrier.submits()`, `.events(…)` |
 | receivers of webhooks that misbehave, and are mended | `receivers.py: hearing`, `FAULTS` |
+| campaigns under way, and what must hold at their end | `campaigning.py: Under`, `all_sent`, `check_all` |
 | doubts that are old | `house.age_doubts()` |
 | a shorter and a longer form | `matrix.quick_or_long(5, 60)`; `@pytest.mark.long` where there is no shorter one |
 | a carrier served by several processes | `house.run("carrier", "run", "carrier")`; see `test_several_processes.py` |

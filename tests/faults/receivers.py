@@ -5,7 +5,7 @@ import gzip
 import json
 import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -20,6 +20,7 @@ from tests.faults.house import House
 from tests.wire.webhook_receiver import OK, Receiver, after, receiver_in_a_thread, says, without_end
 
 OPEN: Final = {"HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1"}
+OF_MESSAGES: Final = ("message.sent", "message.delivered", "message.failed")
 KNOWN_FOR_MS: Final = 3_600_000  # so long ago the endpoints were made: the checker holds them to all that they hear
 GIB: Final = 2**30
 CHUNK: Final = b"x" * 65_536
@@ -118,12 +119,13 @@ class Hearing:
 
 
 @contextmanager
-def hearing(house: House, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> Iterator[Hearing]:
-    """A receiver of the house's live events about messages."""
+def hearing(house: House, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1",
+            kinds: Sequence[str] = OF_MESSAGES) -> Iterator[Hearing]:
+    """A receiver of the house's live events, about messages unless other kinds are named."""
     heard = Hearing(house, fault)
     with receiver_in_a_thread(heard, tls) as heard.receiver:
         made, _ = endpoint(house.db, house.account_id, heard.receiver.url(host, "http" if tls is None else "https"),
-                           ["message.sent", "message.delivered", "message.failed"], age_ms=KNOWN_FOR_MS)
+                           kinds, age_ms=KNOWN_FOR_MS)
         heard.id = made.id
         yield heard
 

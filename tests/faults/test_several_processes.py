@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -175,7 +176,6 @@ def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(n
         carrier.wait_for("submit_sm", len(carrier.submits()) + 3 * tps)
     times_ms = [submit["at_ms"] for submit in carrier.events("submit_sm")]
     # As the carrier saw them arrive: what a busy machine delays comes together. Two that knew nothing of each other would send twice the rate.
-    assert busiest(times_ms, 1_000) <= 1.5 * tps
     assert busiest(times_ms, 5_000) <= 1.1 * 5 * tps
     house.holds(repeated_max=0, recovered_s=shared_s, how=f"{tps} submit_sm/s agreed, at most {busiest(times_ms, 1_000)} arrived in any second while "
                 "one came and went; until the newcomer had its share")
@@ -277,14 +277,23 @@ def test_another_scheduler_takes_over(new_house: Callable[..., House], fault: in
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_changed_connection_keeps_the_rate(new_house: Callable[..., House], kind: str) -> None:
-    """A new link follows the old one, which may have used up the second's rate."""
+    """A new link follows the old one, which may have used up the second's rate: so it waits for a second, counted from the old one's last answer.
+    How many arrived in a second says less: what stands still for a moment finds many at once."""
     house = new_house(kind)
     carrier = house.carrier(tps=(tps := 40), window=50)
     house.start((("serve",),))
-    house.clients.send(12 * tps)
+    house.clients.send(count := 8 * tps)
     for window in (51, 52):
-        carrier.wait_for("submit_sm", len(carrier.submits()) + tps)
+        carrier.wait_for("submit_sm", min(len(carrier.submits()) + tps, count))  # a slow machine takes long for a command
         house.command("carrier", "set", "carrier", "--window", str(window))
+        house.clients.send(3 * tps)  # however long it took, the new link has something to send
+        count += 3 * tps
     house.settle()
-    times_ms = sorted(event["at_ms"] for event in carrier.events("submit_sm"))
-    assert busiest(times_ms, 1_000) <= 1.25 * tps  # what arrives is bunched a little
+    times_ms: dict[int, list[int]] = {}
+    for event in carrier.events("submit_sm"):
+        times_ms.setdefault(event["session"], []).append(event["at_ms"])
+    links = [times_ms[session] for session in sorted(times_ms)]
+    pauses_ms = [after[0] - before[-1] for before, after in pairwise(links)]
+    assert pauses_ms
+    assert min(pauses_ms) >= 990, pauses_ms  # two clocks, each read to the millisecond
+    assert busiest(sorted(at_ms for link in links for at_ms in link), 5_000) <= 1.1 * 5 * tps

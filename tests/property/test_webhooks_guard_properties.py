@@ -22,7 +22,7 @@ _FORBIDDEN = """
 2001::/23 2001:db8::/32 2002::/16 3ffe::/16 3fff::/20 5f00::/16 fc00::/7 fd00:ec2::254 fe80::/10 fec0::/10 ff00::/8
 """
 _NEVER_OPENED = """
-0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/4 255.255.255.255 168.63.129.16 100.100.100.200 192.0.0.192
+0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/4 255.255.255.255 168.63.129.16 100.100.100.200 100.96.0.96 192.0.0.192
 ::/96 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 2001::/32 2002::/16 fd00:ec2::/32 fe80::/10 ff00::/8
 """
 FORBIDDEN = [ip_network(text) for text in _FORBIDDEN.split()]
@@ -106,6 +106,15 @@ def test_what_is_allowed_lies_outside_and_what_is_outside_is_allowed(address: Ad
 ])  # fmt: skip
 def test_a_refusal_names_the_kind_of_address(address: str, kind: str) -> None:
     assert judge(ip_address(address)) == kind
+
+
+@pytest.mark.parametrize("address", [
+    "169.254.169.254", "169.254.170.2", "168.63.129.16", "192.0.0.192", "100.100.100.200", "100.96.0.96", "fd00:ec2::254", "fd20:ce::254",
+    "fd00:42::42", "fd00:c1::a9fe:a9fe", "fd00:a9fe:a9fe::1", "fd00:100::100:200",
+])  # fmt: skip
+@pytest.mark.parametrize("opened", [EVERYTHING, Openings(networks=(ip_network("100.64.0.0/10"), ip_network("fc00::/7")))])
+def test_the_metadata_services_of_clouds_are_never_opened(address: str, opened: Openings) -> None:
+    assert judge(ip_address(address), opened) == "a cloud's metadata service"
 
 
 @given(st.sampled_from(NEVER_OPENED).flatmap(within))

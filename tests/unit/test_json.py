@@ -1,12 +1,13 @@
 """Each thing that contract section 2 refuses, wherever in a body it stands. Bodies at random: tests/property/test_json_property.py."""
 
+import json
 import time
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from heliograph.base.json import NESTING_MAX, InvalidJson, decode_object
+from heliograph.base.json import NESTING_MAX, InvalidJson, Rounded, decode_object, encode
 
 BOM = b"\xef\xbb\xbf"
 
@@ -112,3 +113,12 @@ def test_no_body_of_a_megabyte_holds_up_the_others(body: bytes) -> None:
     with suppress(InvalidJson):
         decode_object(body)
     assert time.process_time() - before_s < HOSTILE_S_MAX
+
+
+@pytest.mark.parametrize(("written", "value", "is_rounded"), [
+    ("1.00000000000000000001", 1.0, True), ("1e-400", 0.0, True), ("1e-99999999999999999999", 0.0, True),
+    ("0.1000000000000000055511151231257827", 0.1, True),
+    ("1.00000000000000000000", 1.0, False), ("0.30000000000000004", 0.1 + 0.2, False), ("-0.0", 0.0, False)])
+def test_a_number_with_more_digits_than_a_float_holds_is_told_from_one_that_is_exact(written: str, value: float, is_rounded: bool) -> None:
+    decoded = decode_object(b'{"a": %b}' % written.encode())
+    assert (decoded["a"], isinstance(decoded["a"], Rounded), json.loads(encode(decoded))) == (value, is_rounded, {"a": value})

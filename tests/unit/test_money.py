@@ -45,8 +45,8 @@ def test_whole_amounts_are_integers_in_json() -> None:
 
 
 def test_currencies_are_those_in_use_whatever_their_case() -> None:
-    assert [currency(code) for code in ("ghs", "UGX", "Eur")] == ["GHS", "UGX", "EUR"]
-    for code in ("GHC", "DEM", "XXX", "G", "", "G\0S"):  # GHC: the cedi until 2007
+    assert [currency(code) for code in ("ghs", "UGX", "Eur", "SVC", "VED")] == ["GHS", "UGX", "EUR", "SVC", "VED"]
+    for code in ("GHC", "BGN", "DEM", "XXX", "G", "", "G\0S"):  # GHC: the cedi until 2007, BGN: the lev until 2025
         with pytest.raises(InvalidRequest, match="must be a currency of ISO 4217"):
             currency(code)
 

@@ -103,6 +103,9 @@ def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(da
     ("HELIOGRAPH_DRAIN_S", "nan", "'nan'", "0 to 15 seconds"),
     ("HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS", "10.20.0.0/16,all", "'all'", "addresses or networks such as 10.0.0.0/8"),
     ("HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "yes", "'yes'", "1 or 0"),
+    ("HELIOGRAPH_ERASE_AFTER_DAYS", "6", "'6'", "7 to 3650 days, or never"),
+    ("HELIOGRAPH_ERASE_AFTER_DAYS", "90d", "'90d'", "7 to 3650 days, or never"),
+    ("HELIOGRAPH_DELETE_AFTER_DAYS", "3651", "'3651'", "40 to 3650 days, or never"),
     ("HELIOGRAPH_WEBHOOKS_CA_FILE", "/missing.pem", "'/missing.pem' (No such file or directory)", "a file of certificates in PEM"),
     ("HELIOGRAPH_WEBHOOKS_CA_FILE", "/dev/null", "'/dev/null' (no certificates)", "a file of certificates in PEM"),
 ])  # fmt: skip
@@ -125,6 +128,8 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_d
     ("secret_key = 5", "HELIOGRAPH_SECRET_KEY"),
     ("webhooks_allow_loopback = 2", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK"),
     ("webhooks_ca_file = true", "HELIOGRAPH_WEBHOOKS_CA_FILE"),
+    ("erase_after_days = true", "HELIOGRAPH_ERASE_AFTER_DAYS"),
+    ("delete_after_days = 41.5", "HELIOGRAPH_DELETE_AFTER_DAYS"),
 ])  # fmt: skip
 def test_a_value_of_the_wrong_kind_in_the_file_is_named_too(data_dir: Path, line: str, name: str) -> None:
     write_config(data_dir, line)
@@ -199,3 +204,9 @@ def test_a_secret_key_file_that_was_damaged_is_not_taken_for_a_key(data_dir: Pat
 @pytest.mark.parametrize("url", ["postgres://amina@db/x", "postgresql://amina@db/x"])
 def test_both_spellings_of_postgresql_mean_the_same(data_dir: Path, url: str) -> None:
     assert load(data_dir, {"DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET}).database_url == "postgresql://amina@db/x"
+
+
+def test_days_are_counted_or_never(data_dir: Path) -> None:
+    assert load(data_dir, {}).erase_after_days == 90
+    told = load(data_dir, {"HELIOGRAPH_ERASE_AFTER_DAYS": "never", "HELIOGRAPH_DELETE_AFTER_DAYS": "40"})
+    assert (told.erase_after_days, told.delete_after_days) == (None, 40)

@@ -85,7 +85,55 @@ def test_a_receipt_is_read_in_any_wrapping(message: pdu.ShortMessage) -> None:
     receipt = read_receipt(message, "token")
     assert (receipt.ref, receipt.state, receipt.error) == ("4711", ReceiptState.DELIVRD, "000")
     assert (receipt.recipient, receipt.sender, receipt.token) == ("233201234567", "AMINA", "token")
-    assert receipt.raw == (message.short_message or message.tlvs[pdu.MESSAGE_PAYLOAD])
+    assert receipt.raw == STANDARD.format(stat="DELIVRD").removesuffix(" text:hello").encode() + b" (11 left out)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("id:4711 sub:001 stat:?", b"id:4711 sub:001 stat:?"),
+        ("id: sub: 001 stat:DELIVRD err:000 Text:328253 is", b"id: sub: 001 stat:DELIVRD err:000 (15 left out)"),
+        ("id:1,stat:DELIVRD;TEXT : 328253 is", b"id:1,stat:DELIVRD (17 left out)"),
+        ("stat:DELIVRD err:000 msg:328253 is", b"stat:DELIVRD err:000 (14 left out)"),
+        ("id: text:328253 stat:DELIVRD", b"id: (25 left out)"),
+        ("err:000text:328253", b" (18 left out)"),
+        ("328253 is your code", b" (19 left out)"),
+        ("err:\xe9 328253", b" (12 left out)"),
+    ],
+)
+def test_only_fields_with_one_word_each_are_kept_of_a_receipt(text: str, kept: bytes) -> None:
+    assert read_receipt(receipt_of(text), None).raw == kept
+    assert read_receipt(receipt_of(text.encode("utf-16-be"), data_coding=8), None).raw == kept
+    assert b"328" not in read_receipt(receipt_of(text.encode("utf-16-be")), None).raw  # UCS-2, unsaid
+
+
+@pytest.mark.parametrize("front", ["id:1 stat:DELIVRD", STANDARD.format(stat="DELIVRD").removesuffix(" err:000 text:hello")])
+@pytest.mark.parametrize(
+    ("err", "error", "kept"),
+    [
+        ("err: 328253 is your LK code", None, ""),
+        ("err:328253", None, ""),
+        ("err:328253 text:", None, ""),
+        ("err:328253. It is your code", None, ""),
+        ("err:000 328253 is your", "000", " err:000"),
+        ("err:000,Text:328253", "000", " err:000"),
+        ("err:000;text:328253 is your", "000", " err:000"),
+        ("err:000text:328253", "000text", ""),
+        ("err:-1text:328253 text:", "-1text", ""),
+        ("err:000\x00328253", "000", " err:000"),
+        ("err:,328253 is your", None, " err:"),
+        ("err:Absent subscriber msg:328253 is", "Absent", " err:Absent"),
+        ("err:32825300 text:hello", "32825300", " err:32825300"),
+    ],
+)
+def test_of_an_error_the_first_word_is_kept_and_none_that_may_be_a_code(front: str, err: str, error: str | None, kept: str) -> None:
+    receipt = read_receipt(receipt_of(f"{front} {err}"), None)
+    assert (receipt.state, receipt.error) == (ReceiptState.DELIVRD, error)
+    assert receipt.raw.split(b" (")[0] == (front + kept).encode()
+
+
+def test_a_state_that_may_be_a_code_is_not_kept() -> None:
+    assert read_receipt(receipt_of("id:1 stat: 328253 is your code"), None).raw == b"id:1 (26 left out)"
 
 
 def test_an_intermediate_notification_ends_nothing() -> None:
@@ -93,10 +141,15 @@ def test_an_intermediate_notification_ends_nothing() -> None:
 
 
 def test_what_a_carrier_may_make_us_keep_is_limited() -> None:
-    receipt = read_receipt(receipt_of(b"id:" + b"7" * 5_000 + b" stat:DELIVRD err:" + b"E" * 5_000), None)
+    text = b"id:" + b"7" * 5_000 + b" stat:DELIVRD err:" + b"E" * 5_000
+    receipt = read_receipt(receipt_of(text), None)
     assert receipt.ref is not None
     assert receipt.error is not None
-    assert (len(receipt.ref), len(receipt.error), len(receipt.raw)) == (REF_CHARACTERS_MAX, ERROR_CHARACTERS_MAX, RAW_OCTETS_MAX)
+    assert (len(receipt.ref), len(receipt.error)) == (REF_CHARACTERS_MAX, ERROR_CHARACTERS_MAX)
+    assert len(receipt.raw) <= RAW_OCTETS_MAX
+    kept, left_out = receipt.raw.split(b" (")
+    assert text.startswith(kept)
+    assert len(kept) + int(left_out.split()[0]) == len(text)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Our SMSC speaks SMPP 3.4 as a centre does: binds, windows, receipts, and answers to what it cannot take."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,53 @@ async def test_a_submission_that_is_malformed_is_refused_and_the_next_one_taken(
         answer = await client.ask(pdu.SUBMIT_SM, body)
         assert (answer.command, answer.status) == (pdu.SUBMIT_SM_RESP, status)
         assert (await client.submit())[0] == 0
+
+
+def _sar(reference: bytes, total: bytes, part: bytes) -> dict[int, bytes]:
+    return {pdu.SAR_MSG_REF_NUM: reference, pdu.SAR_TOTAL_SEGMENTS: total, pdu.SAR_SEGMENT_SEQNUM: part}
+
+
+@pytest.mark.parametrize(("fields", "status"), [
+    ({"validity_period": "000028000000000R"}, 0),
+    ({"validity_period": "991231235959948+"}, 0),
+    ({"validity_period": "280229000000000-"}, 0),
+    ({"validity_period": "3600"}, 0x62),
+    ({"validity_period": "000001000000000r"}, 0x62),
+    ({"validity_period": "000000240000000R"}, 0x62),
+    ({"validity_period": "000001000000100R"}, 0x62),
+    ({"validity_period": "270229000000000+"}, 0x62),
+    ({"validity_period": "280101000060000+"}, 0x62),
+    ({"validity_period": "280101000000049+"}, 0x62),
+    ({"schedule_delivery_time": "000001000000000R"}, 0),
+    ({"schedule_delivery_time": "2028-01-01 00:00"}, 0x61),
+    ({"schedule_delivery_time": "280001000000000+"}, 0x61),
+    ({"recipient": "2" * 20}, 0),
+    ({"recipient": "+233201234567"}, 0x0B),
+    ({"recipient": "23320123456\xb2"}, 0x0B),
+    ({"priority_flag": 3}, 0),
+    ({"priority_flag": 4}, 0x06),
+    ({"tlvs": {pdu.MESSAGE_PAYLOAD: b"hello"}}, 0x01),
+    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x03hello"}, 0),
+    ({"esm_class": 0x40, "short_message": b"\x06\x05\x04\x0b\x84\x23\xf0hello"}, 0),  # ports, no part
+    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x00hello"}, 0x45),
+    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x04hello"}, 0x45),
+    ({"esm_class": 0x40, "short_message": b"\x06\x08\x04\x12\x34\x00\x01hello"}, 0x45),
+    ({"esm_class": 0x40, "short_message": b"\x06\x00\x03\x4d\x03\x01"}, 0x45),
+    ({"esm_class": 0x40, "short_message": b"", "tlvs": {pdu.MESSAGE_PAYLOAD: b"\x05\x00\x03\x4d\x03\x04hello"}}, 0x45),
+    ({"esm_class": 0x40, "short_message": b""}, 0x45),
+    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x03")}, 0),
+    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x04")}, 0x45),
+    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x00")}, 0x45),
+    ({"tlvs": _sar(b"", b"\x03", b"\x01")}, 0x45),
+    ({"tlvs": {pdu.SAR_TOTAL_SEGMENTS: b"\x03", pdu.SAR_SEGMENT_SEQNUM: b"\x01"}}, 0x45),
+    ({"tlvs": {pdu.SAR_MSG_REF_NUM: b"\x12\x34"}}, 0x45),
+])  # fmt: skip
+async def test_a_submission_that_says_what_cannot_be_is_refused(fields: dict[str, Any], status: int) -> None:
+    async with serving() as smsc:
+        client = await smsc.bound()
+        answered, message_id = await client.submit(**fields)
+        assert (answered, bool(message_id)) == (status, status == 0)
+        assert smsc.smsc.receipts_owed == (status == 0)
 
 
 @pytest.mark.parametrize("length", [0, 15, PDU_OCTETS_MAX + 1, 2**31])

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from collections import Counter
 from collections.abc import Sequence
 from ipaddress import IPv4Address, ip_network
 from itertools import chain, repeat
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.webhooks import resolve
 from heliograph.webhooks.attempt import Answered, Failed
 from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.resolve import LOOK_UPS_AT_ONCE, SLOW_AT_ONCE, AddressInfo
+from heliograph.webhooks.resolve import ACCOUNT_AT_ONCE, GOOD_AT_ONCE, NEW_AT_ONCE, SLOW_S, AddressInfo, Resolver, of_account
 from tests.certificates import Authority
 from tests.property.test_webhooks_guard_properties import spelled
 from tests.wire.name_server import name_server
@@ -100,27 +102,39 @@ async def test_a_name_that_nobody_has_is_a_failure_of_names() -> None:
     assert reasons([outcome]) == ["dns"]
 
 
-async def test_names_whose_name_server_is_dead_do_not_hold_up_others(tmp_path: Path) -> None:
+async def test_an_accounts_names_whose_name_server_is_dead_hold_up_nobody_also_when_it_answers_now_and_then(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "SLOW_S", slow_s := 3 * SLOW_S)  # a busy machine stands still for most of a second
     authority = Authority(tmp_path)
+    round_of: Counter[str] = Counter()
 
     def look_up(host: str, port: int) -> Sequence[AddressInfo]:
         if host.startswith("dead"):
-            time.sleep(1.2)  # longer than what counts as slow
+            round_of[host] += 1
+            if round_of[host] != 2:
+                time.sleep(2 * slow_s)
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
         return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
 
-    dead = [f"https://dead{number}.example.com:8443/" for number in range(LOOK_UPS_AT_ONCE - SLOW_AT_ONCE)]
+    dead = [f"https://dead{number}.example.com:8443/" for number in range(2 * ACCOUNT_AT_ONCE)]
+    many = [f"https://dead-too{number}.example.com:8443/" for number in range(NEW_AT_ONCE + GOOD_AT_ONCE)]
     allow = Openings(loopback=True, ca_file=str(authority.file))
-    async with (receiving(says(OK), authority.server("hooks.example.com")) as receiver,
-                posting(allow, connections=1_000, look_up=look_up, dns_ttl_s=0, timeout_s=20.0) as poster):  # fmt: skip
-        await asyncio.gather(*(poster.post(url, SIGNED, BODY) for url in dead))  # now they are known
-        waiting = [asyncio.create_task(poster.post(url, SIGNED, BODY)) for url in dead]
-        await asyncio.sleep(0.1)
-        outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
-        assert reasons([outcome]) == ["200"]
-        assert outcome.seconds < 0.5
-        assert not any(task.done() for task in waiting)
-        assert set(reasons(await asyncio.gather(*waiting))) == {"dns"}
+    closing = says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    async with (receiving(closing, authority.server("hooks.example.com", "*.example.com")) as receiver,
+                posting(allow, connections=1_000, look_up=look_up, dns_ttl_s=0, timeout_s=60.0) as poster):  # fmt: skip
+        known = receiver.url("hooks.example.com", "https")
+        await poster.post(known, SIGNED, BODY, "amina")
+        for number in range(3):
+            waiting = [asyncio.create_task(poster.post(url, SIGNED, BODY, "amina")) for url in (dead if number < 2 else dead + many)]
+            await asyncio.sleep(0.2)
+            outcomes = [await poster.post(known, SIGNED, BODY, "amina"),
+                        await poster.post(receiver.url(f"new{number}.example.com", "https"), SIGNED, BODY, "bilal")]
+            assert reasons(outcomes) == ["200", "200"]
+            assert max(outcome.seconds for outcome in outcomes) < slow_s / 2
+            if number < 2:
+                assert set(reasons(await asyncio.gather(*waiting))) == {"dns"}
+    for task in waiting:
+        task.cancel()
 
 
 @pytest.mark.parametrize(("hosts", "valid_days", "trusted", "outcome"), [
@@ -160,3 +174,29 @@ async def test_a_server_that_does_not_speak_tls_hears_nothing_of_the_event() -> 
         outcome = await poster.post(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SIGNED, BODY)
     assert reasons([outcome]) == ["tls"], outcome
     assert BODY not in heard
+
+
+async def test_good_names_that_die_together_hold_up_another_good_one_for_little_more_than_a_second() -> None:
+    dead = False
+
+    def look_up(host: str, port: int) -> Sequence[AddressInfo]:
+        if dead and host.startswith("theirs"):
+            time.sleep(6 * SLOW_S)
+        return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
+
+    resolver = Resolver(look_up)
+    names = [f"theirs{number}.example.com" for number in range(2 * GOOD_AT_ONCE)]
+
+    async def resolved(name: str) -> float:
+        """In an account of its own; how long that took."""
+        of_account.set(name)
+        began_s = time.monotonic()
+        await resolver.resolve(name, 443)
+        return time.monotonic() - began_s
+
+    await asyncio.gather(*(asyncio.create_task(resolved(name)) for name in [*names, "ours.example.com"]))
+    dead = True
+    theirs = [asyncio.create_task(resolved(name)) for name in names]
+    await asyncio.sleep(0.1)
+    assert await asyncio.create_task(resolved("ours.example.com")) < 3 * SLOW_S  # two rounds of theirs are before it
+    assert min(await asyncio.gather(*theirs)) > 5 * SLOW_S

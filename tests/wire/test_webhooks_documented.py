@@ -3,13 +3,16 @@
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -30,6 +33,7 @@ from tests.services import free_port
 
 PAGE = ROOT / "docs" / "webhooks.md"
 WITHIN_S = 60.0
+AT_ONCE = 64  # connections that the page says we may make to one endpoint
 HEARD = ("message.sent", "message.delivered", "message.failed", "wallet.low_balance")
 RUN = {"receiver.py": sys.executable, "receiver.js": "node"}
 
@@ -39,6 +43,7 @@ class Receiver(NamedTuple):
 
     address: str
     output: Path
+    process: "subprocess.Popen[bytes]"
 
     @property
     def printed(self) -> list[str]:
@@ -56,17 +61,17 @@ def running(program: str, secret: str, port: int, directory: Path) -> Iterator[R
     with output.open("ab") as log:
         process = subprocess.Popen([RUN[program], program, str(port)], cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                    env={"PATH": os.environ["PATH"], "WEBHOOK_SECRET": secret})
-    receiver = Receiver(f"http://127.0.0.1:{port}/hook", output)
+    receiver = Receiver(f"http://127.0.0.1:{port}/hook", output, process)
     try:
-        until(lambda: _listens(receiver, process), f"{program} listens: {receiver.printed}")
+        until(lambda: _listens(receiver), f"{program} listens: {receiver.printed}")
         yield receiver
     finally:
         process.kill()
         process.wait()
 
 
-def _listens(receiver: Receiver, process: "subprocess.Popen[bytes]") -> bool:
-    assert process.poll() is None, receiver.printed
+def _listens(receiver: Receiver) -> bool:
+    assert receiver.process.poll() is None, receiver.printed
     try:
         return receiver.answers(b"{}", {}) == 401
     except httpx.TransportError:
@@ -146,6 +151,19 @@ def test_a_receiver_refuses_what_is_not_from_us_or_not_from_now(program: str, tm
         assert receiver.answers(body, signed(old)) == 204
         assert receiver.answers(body, signed(new_secret(), former=old)) == 204
         assert [line.split()[0] for line in receiver.printed] == ["message.sent", "repeated", "repeated", "repeated"]
+
+
+@pytest.mark.parametrize("program", list(RUN))
+def test_a_receiver_that_is_busy_turns_no_connection_away(program: str, tmp_path: Path) -> None:
+    """As many as we make to one endpoint, before it takes the first of them."""
+    with running(program, new_secret(), free_port(), tmp_path / "receiver") as receiver, ExitStack() as open_ones:
+        where = ("127.0.0.1", urlsplit(receiver.address).port)
+        receiver.process.send_signal(signal.SIGSTOP)
+        made = [open_ones.enter_context(socket.create_connection(where, timeout=5)) for _ in range(AT_ONCE)]
+        for connection in made:
+            connection.sendall(b"POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        receiver.process.send_signal(signal.SIGCONT)
+        assert {connection.makefile("rb").readline().split()[1] for connection in made} == {b"401"}
 
 
 def test_the_short_checks_know_x_service_signature() -> None:

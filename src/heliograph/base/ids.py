@@ -28,14 +28,17 @@ _count = 0
 
 
 def new_number(at_ms: int | None = None) -> int:
-    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 that count up within one millisecond (section 6.2, method 1),
-    variant, 61 random bits. So this process's ids are in the order in which they were made, and lists by id are newest first."""
+    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 of the microsecond in it (section 6.2, method 3; a quarter of one for
+    each that is made in the same), variant, 61 random bits. So this process's ids are in the order in which they were made, those of a machine's
+    processes in that of their microseconds, and lists by id are newest first. `at_ms`: of another moment, at the beginning of its millisecond."""
     global _last_ms, _count
-    ms = clock.now_ms() if at_ms is None else at_ms
-    if ms == _last_ms:
-        _count = min(_count + 1, 0xFFF)
+    if at_ms is None:
+        now_us = clock.now_us()
+        ms, count = now_us // 1_000, now_us % 1_000 << 2
     else:
-        _last_ms, _count = ms, 0
+        ms, count = at_ms, 0
+    _count = min(max(count, _count + 1), 0xFFF) if ms == _last_ms else count
+    _last_ms = ms
     rand_b = _random_64_bits() >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
     return (ms << 80) | (0x7 << 76) | (_count << 64) | (0b10 << 62) | rand_b
 

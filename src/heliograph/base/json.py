@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -18,7 +19,14 @@ _INTEGER_CHARACTERS_MAX: Final = 20  # of a signed 64-bit integer, sign and all
 _ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a surrogate, both of which can only come in escaped
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
-encode: Final = msgspec.json.Encoder().encode
+_DIGITS_EXACT: Final = 15  # as many digits as a float always tells apart
+
+
+class Rounded(float):
+    """A number that was written with more digits than a float holds: for those who must take it exactly or not at all."""
+
+
+encode: Final = msgspec.json.Encoder(enc_hook=float).encode  # of what it does not know, only Rounded ever comes
 
 
 class InvalidJson(InvalidRequest):
@@ -67,7 +75,12 @@ def _float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
         raise InvalidJson(f"The number {cut(digits, SHOWN_MAX)} is out of range.")
-    return value
+    if len(digits) <= _DIGITS_EXACT and value:
+        return value
+    try:
+        return value if Decimal(digits) == Decimal(repr(value)) else Rounded(value)
+    except InvalidOperation:  # an exponent of twenty digits
+        return Rounded(value)
 
 
 def _constant(name: str) -> NoReturn:

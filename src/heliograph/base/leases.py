@@ -111,8 +111,12 @@ class Lease:
         self._read()
         now_s = clock.monotonic_s()
         for epoch, peer in self.peers.items():
-            if epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S:
+            if epoch != self.epoch and now_s - peer.moved_s >= RETIRE_S and self._must_show_itself(peer):
                 self._retire(epoch, peer)
+
+    def _must_show_itself(self, peer: Peer) -> bool:
+        """Beside a server that has a SQLite file there are only commands, which show themselves to each other; the server shows nothing to nobody."""
+        return self._db.postgresql or peer.kind == self.kind
 
     def end(self) -> None:
         """Says that this process is gone, at once. Raises Unavailable."""

@@ -23,6 +23,7 @@ WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without
 BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
 QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
 PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
+ERASED: Final = Counter("heliograph_erased_messages_total", "Messages whose numbers were erased after their time")
 SWEEPS: Final = Counter("heliograph_sweeps_total", "Rounds of what is looked after every second, by the process that does it for all")
 QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
 

@@ -57,7 +57,7 @@ def make_partitions(tx: Connection, now_ms: int) -> None:
         months = moment.year * 12 + moment.month - 1 + ahead
         name = f"messages_{months // 12}_{months % 12 + 1:02d}"
         if tx.execute(sa.text("SELECT to_regclass(:name)"), {"name": name}).scalar() is None:
-            _make_partition(tx, name, _first_id(months), _first_id(months + 1))
+            _make_partition(tx, name, _uuid(months), _uuid(months + 1))
 
 
 def _make_partition(tx: Connection, name: str, first_id: str, next_id: str) -> None:
@@ -71,9 +71,13 @@ def _make_partition(tx: Connection, name: str, first_id: str, next_id: str) -> N
         tx.execute(sa.text(statement))
 
 
-def _first_id(months: int) -> str:
-    start_ms = int(datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC).timestamp() * 1_000)
-    digits = f"{start_ms << 80:032x}"
+def first_id_of_month(months: int) -> str:
+    """The lowest id (raw) of a month, counted from January of the year 0."""
+    return f"{int(datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC).timestamp() * 1_000) << 80:032x}"
+
+
+def _uuid(months: int) -> str:
+    digits = first_id_of_month(months)
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 

@@ -49,6 +49,8 @@ class Settings:
     webhooks_allow_networks: tuple[str, ...] = ()  # what webhooks may reach beside the public internet; webhooks/guard.py judges them
     webhooks_allow_loopback: bool = False
     webhooks_ca_file: str | None = None  # PEM
+    erase_after_days: int | None = 90  # texts and numbers of messages, and what else tells of them; None: never
+    delete_after_days: int | None = None  # messages and sends
 
 
 DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
@@ -58,6 +60,8 @@ _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
 _NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
 DRAIN_S_MAX: Final = 15.0  # with the requests under way (8 s) a process is gone within 30 s
 LOG_FORMATS: Final = ("auto", "text", "json")
+ERASE_DAYS: Final = (7, 3_650)  # a message is valid for two days at most, and its receipts have three more to come
+DELETE_DAYS: Final = (40, 3_650)  # webhook events tell of messages for 30 days, from when they changed last
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -247,6 +251,18 @@ def _drain_s(value: Any) -> float:
     return seconds
 
 
+def _days(name: str, least: int, most: int) -> Callable[[Any], int | None]:
+    def check(value: Any) -> int | None:
+        if value == "never":
+            return None
+        days = int(str(value)) if re.fullmatch("[0-9]{1,4}", str(value), re.ASCII) else 0
+        if not least <= days <= most:
+            raise SettingError(_variable(name), repr(value), f"{least} to {most} days, or never")
+        return days
+
+    return check
+
+
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "base_url": _url("base_url", ("http", "https")),
@@ -259,4 +275,6 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "webhooks_allow_networks": _networks("webhooks_allow_networks"),
     "webhooks_allow_loopback": _switch("webhooks_allow_loopback"),
     "webhooks_ca_file": _authorities("webhooks_ca_file"),
+    "erase_after_days": _days("erase_after_days", *ERASE_DAYS),
+    "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
 }

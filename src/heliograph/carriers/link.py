@@ -89,7 +89,7 @@ class Receipt:
     recipient: str | None  # digits: the handset, source_addr of the deliver_sm
     sender: str | None  # destination_addr of the deliver_sm
     user_message_reference: int | None
-    raw: bytes  # the short_message (or message_payload) octets, at most 1 KiB
+    raw: bytes  # what an operator may see of its text, without what it quotes of the message; at most 1 KiB
     token: object  # the Link's own: which deliver_sm to answer, on which session
     at_ms: int | None = None  # when it came, if that was not just now
 

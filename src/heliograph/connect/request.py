@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.accounts import account_name
 from heliograph.base.forms import Form, as_text, keeping, shown
+from heliograph.base.json import Rounded
 from heliograph.base.lines import one_line
 from heliograph.connect.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.text import parse_phone, read_country
@@ -86,4 +87,6 @@ def _amount(value: Any) -> int | float:
     """Its decimals are judged where its currency is known."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise ValueError(f"must be a number of 0 or more, not {shown(value)}")
+    if isinstance(value, Rounded):
+        raise ValueError("has more digits than a number can be told apart by")
     return value

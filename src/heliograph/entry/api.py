@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 import structlog
 import uvloop
 
+from heliograph.base import files
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -38,6 +39,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"nothing, with {workers} API processes")
+    files.raise_limit()
     _reach(settings)
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up

@@ -16,7 +16,9 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
 from heliograph.base.settings import SettingError, Settings
+from heliograph.campaigns import endpoints as campaign_endpoints
 from heliograph.connect import endpoints as connect_endpoints
+from heliograph.contacts import endpoints as contact_endpoints
 from heliograph.entry.client import Proxies
 from heliograph.entry.http import Api, Headers, Receive, Scope, Send
 from heliograph.entry.openapi import BASE_PATH
@@ -143,9 +145,10 @@ def _metrics_text() -> bytes:
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue, settings: Settings) -> list[Endpoint]:
     """The one table of all endpoints: routing, guards, description and tests are made from it. Raises SettingError."""
     acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
-    return [*wallet_endpoints(db), *sender_endpoints(db), *message_endpoints(acceptor, cache, db),
-            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_key, service_sender=_service_sender(settings)),
-            *connect_endpoints(db), *plugin_endpoints(db)]
+    service_sender = _service_sender(settings)
+    return [*wallet_endpoints(db), *sender_endpoints(db, service_sender=service_sender), *message_endpoints(acceptor, cache, db),
+            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_key, service_sender=service_sender),
+            *campaign_endpoints(db), *connect_endpoints(db), *plugin_endpoints(db), *contact_endpoints(db)]
 
 
 def _service_sender(settings: Settings) -> str:

@@ -7,12 +7,14 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from heliograph import accounts, connect, keys, plugin, senders, wallet
+from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, wallet
 from heliograph.base import clock
 from heliograph.base.db import Database
+from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
 from heliograph.carriers import all_routes, set_route
 from heliograph.entry import listening, serve
+from heliograph.text import Phone
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
@@ -23,6 +25,11 @@ CUSTOMER: Final = connect.Wish("Demo Corner", RECIPIENT, "GH", external_ref="dem
 SITE_URL: Final = "https://demo-shop.example"
 SITE: Final = plugin.About(ACCOUNT, "woocommerce", None, "1.7.2", None)
 TEXT: Final = "Hello from Heliograph!"
+CAMPAIGN: Final = {"name": "Demo offers", "sender": SENDER, "message": "Hi {name|friend}, mangoes are back at {shop}.", "audience": "all", "rate": 1}
+CONTACT_NAMES: Final = ("Ama", "Kofi", None, "Esi", "Yaw", "Efua")
+CONTACTS: Final = [contacts.Change(Phone(str(233_244_000_100 + k), "GH"), {
+    "name": CONTACT_NAMES[k % len(CONTACT_NAMES)], "tags": ("gold",) if k % 4 == 0 else (), "custom": {"shop": ("Osu", "Labone")[k % 2]},
+    "opted_out": k % 20 == 19}) for k in range(60)]
 DELIVERED_WITHIN_S: Final = 10
 REQUEST_TIMEOUT_S: Final = 5
 LOOK_EVERY_S: Final = 0.05
@@ -35,6 +42,7 @@ class Ready(NamedTuple):
     sandbox_key: str
     customer_id: str
     site_url: str
+    campaign: str = "none"
 
 
 class NotDelivered(Exception):
@@ -48,6 +56,8 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
         ready = await asyncio.to_thread(prepare, Database(settings.database_url), clock.now_ms())
         base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
+        if not once:
+            ready = ready._replace(campaign=await asyncio.to_thread(run_campaign, Database(settings.database_url), clock.now_ms()))
         say(_farewell(base_url, ready, once))
         return not once
 
@@ -76,6 +86,21 @@ def prepare(db: Database, now_ms: int) -> Ready:
                          for mode in (False, True))
     db.close()
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url)
+
+
+def run_campaign(db: Database, now_ms: int) -> str:
+    """A campaign to the demo's contacts, slow enough to be watched; what there is to say of it."""
+    try:
+        with db.write() as tx:
+            account = accounts.named(tx, ACCOUNT)[0]
+            contacts.upsert(tx, contacts.World(account.id, sandbox=False), CONTACTS, now_ms=now_ms)
+            campaign = campaigns.create(tx, account.id, campaigns.read_wish(CAMPAIGN), sandbox=False, now_ms=now_ms)
+        launched = campaigns.launch(db, campaign.id).campaign
+        return f"{campaigns.text_id(launched)}, {launched.name!r}: to {launched.recipients_total} contacts, one a second"
+    except InsufficientCredits:
+        return "none: the credits do not reach for one more"
+    finally:
+        db.close()
 
 
 def _send_and_follow(base_url: str, ready: Ready, say: Callable[[str], None]) -> None:
@@ -118,7 +143,7 @@ def _farewell(base_url: str, ready: Ready, once: bool) -> str:
   sandbox key  {ready.sandbox_key}
   customer     {ready.customer_id}, {CUSTOMER.full_name}: acted for with customer_id
   site         {ready.site_url}, linked as the plugin does
-
+{'' if once else f"  campaign     {ready.campaign}{chr(10)}"}
 Live texts of this demo go to the built-in simulator: nothing leaves this machine. {then}"""
 
 

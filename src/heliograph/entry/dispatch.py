@@ -134,7 +134,8 @@ class Dispatch:
             if carrier_id in self._changes:
                 continue  # when that is done it is looked at again
             if running is not None and as_set is not None and as_set[1] == running.connection:
-                running.carrier, running.turn.carrier = as_set[0], facts_of(as_set[0])
+                running.carrier = as_set[0]
+                running.turn.follow(facts_of(as_set[0]))
             else:
                 self._changes[carrier_id] = asyncio.create_task(self._change(carrier_id, as_set))
         self._epoch = epoch

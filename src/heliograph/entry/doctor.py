@@ -30,6 +30,7 @@ from heliograph.carriers import (
     unbound_links,
 )
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.otp.guards import count_blocked
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.tables import GONE
@@ -41,6 +42,7 @@ BIND_TIMEOUT_S: Final = 15.0
 FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
 DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
 ENDPOINTS_SHOWN_MAX: Final = 10
+ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
 
 Verdict = Literal["ok", "warning", "failure"]
 
@@ -110,6 +112,10 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield _deliveries(there, kinds)
         yield from _endpoints(endpoints.troubled(tx, failing_before_ms=now_ms - FAILING_MS, disabled_after_ms=now_ms - DISABLED_MS,
                                                  limit=ENDPOINTS_SHOWN_MAX))
+        blocked = count_blocked(tx, now_ms)
+        if blocked:
+            yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
+                          "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
 
 
 def _processes(kinds: Counter[str]) -> Finding:
@@ -140,7 +146,14 @@ def _carriers(carriers: list[Carrier], unbound: dict[int, tuple[int, list[str]]]
             yield Finding(check, "ok", "bound")
         else:
             detail = f": {carrier.state_detail}" if carrier.state_detail else ""
-            yield Finding(check, "warning", f"{carrier.state}{detail}", f"is a server running? try: heliograph carrier test {carrier.name}")
+            yield Finding(check, "warning", f"{carrier.state}{detail}", _remedy(carrier))
+
+
+def _remedy(carrier: Carrier) -> str:
+    if ALREADY_BOUND in (carrier.state_detail or ""):
+        return (f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier allows? A connection that it still believes in"
+                " it lets go within minutes")
+    return f"is a server running? try: heliograph carrier test {carrier.name}"
 
 
 def _routes(carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@
 stand here; the rest is the endpoint's. It is raw ASGI because a framework's own handler costs more than all else together.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -13,7 +14,7 @@ import structlog
 
 from heliograph.base import clock, ids, metrics
 from heliograph.base.cache import ConfigCache
-from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError
+from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
@@ -22,6 +23,7 @@ from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
 
 BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
+BODY_WITHIN_S: Final = 30.0  # 35 kB a second, for the largest; without an end each slow one would hold a connection
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
 PATH_SHOWN_MAX: Final = 100
@@ -160,6 +162,16 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     for name, value in headers:
         if name == b"content-length" and int(value) > BODY_OCTETS_MAX:
             raise PayloadTooLarge
+    try:
+        async with asyncio.timeout(BODY_WITHIN_S):
+            return await _whole_body(receive)
+    except TimeoutError as error:
+        raise InvalidRequest(f"The body did not come whole within {BODY_WITHIN_S:g} s.", reason="body_too_slow") from error
+    except asyncio.CancelledError as error:  # by the end of this process, which waits no longer: nothing was begun, so another can take it
+        raise Unavailable("This server is stopping, and the body has not come whole.") from error
+
+
+async def _whole_body(receive: Receive) -> bytes:
     message = await receive()
     body: bytes = message.get("body", b"")
     chunks = [body]
@@ -192,6 +204,8 @@ def _error_headers(error: ServiceError) -> Headers:
         headers.append((b"retry-after", b"%d" % error.retry_after_s))
     if isinstance(error, MethodNotAllowed):
         headers.append((b"allow", ", ".join(error.allowed).encode()))
+    if error.reason == "body_too_slow":
+        headers.append((b"connection", b"close"))  # or the rest of it would go on coming
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     return headers

@@ -10,11 +10,11 @@ from typing import Final
 import structlog
 import uvloop
 
-from heliograph.base import clock
+from heliograph.base import clock, files
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
-from heliograph.base.leases import LOOK_S, Lease
+from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import Settings
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
@@ -34,6 +34,7 @@ log = structlog.get_logger(__name__)
 def run(settings: Settings, account_id: str, url: str, kinds: list[str], *, sandbox: bool, on_ready: Callable[[str], None],
         on_attempt: OnAttempt) -> None:
     """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are signed with. Raises InvalidRequest, NotFound."""
+    files.raise_limit()
     uvloop.run(_listen(settings, account_id, url, kinds, sandbox, on_ready, on_attempt))
 
 
@@ -75,8 +76,13 @@ async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
     extended_s = clock.monotonic_s()
     while True:
         await asyncio.sleep(LOOK_S)
+        is_there = False
         try:
-            await lease.looked()
+            with suppress(Retired):  # it was stopped for so long that others took it for dead
+                await lease.looked()
+                is_there = True
+            if not is_there:
+                await asyncio.to_thread(lease.begin)
             if clock.monotonic_s() - extended_s >= EXTEND_S:
                 await asyncio.to_thread(_extend, db, endpoint_id)
                 extended_s = clock.monotonic_s()

@@ -1,6 +1,6 @@
 """What has served its time is deleted: the texts of one-time passwords after ten minutes and all else of them after a day, Idempotency-Keys,
-carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90. Once a minute, in small
-batches."""
+carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90; and endpoints that were removed.
+Once a minute, in small batches."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,45 +12,62 @@ from heliograph import messages, otp, plugin, requests, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
+from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune
-from heliograph.webhooks import endpoints
+from heliograph.messages.retention import EVENTS, keep_from
+from heliograph.webhooks import forget
+from heliograph.webhooks.tables import KEPT_MS as EVENTS_KEPT_MS
 
 EVERY_S: Final = 60.0
 PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
+FORGETS_MAX: Final = 100  # batches of rows of endpoints that have gone, each minute: what else has served its time waits for them
 KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT)
 
 log = structlog.get_logger(__name__)
 
 
-async def keep_pruning(db: Database, is_ours: Callable[[], bool]) -> None:
+def tables(texts_ms: int | None) -> tuple[Kept, ...]:
+    """All that is pruned. What holds texts and numbers of messages is kept no longer than those (`texts_ms`; None: for ever)."""
+    return tuple(kept._replace(ms=min(kept.ms, texts_ms)) if texts_ms is not None else kept for kept in KEPT)
+
+
+async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     eraser = otp.Eraser(db)
     while True:
         try:
             if is_ours():
                 await eraser.erase()
-                await prune_all(db)
+                await prune_all(db, texts_ms)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
             log.error("pruning_failed", **told(error))
         await asyncio.sleep(EVERY_S)
 
 
-async def prune_all(db: Database) -> None:
+async def prune_all(db: Database, texts_ms: int | None = None) -> None:
     """Deletes all that is past its time now."""
-    await asyncio.to_thread(_forget_the_deaf, db)
-    for kept in KEPT:
+    if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:  # the proof of the events knows of the usual time only
+        async with db.hot() as tx:
+            await keep_from(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
+    for kept in tables(texts_ms):
         rows = await _prune_table(db, kept)
         if rows:
             log.info("pruned", table=kept.table, rows=rows)
+    await _forget_the_gone(db)
 
 
-def _forget_the_deaf(db: Database) -> None:
-    """Endpoints of a `heliograph listen` that was killed."""
-    with db.read() as tx:
-        found = endpoints.deaf(tx, clock.now_ms())
-    if found:
-        with db.write() as tx:
-            endpoints.forget(tx, found)
+async def _forget_the_gone(db: Database) -> None:
+    """Endpoints that were removed, and those of a `heliograph listen` that was killed."""
+    async with db.hot() as tx:
+        endpoint_ids = await forget.gone(tx, clock.now_ms())
+    batches = 0
+    for endpoint_id in endpoint_ids:
+        rows = 1
+        while rows and batches < FORGETS_MAX:
+            async with db.hot() as tx:
+                rows = await forget.forget_some(tx, endpoint_id)
+            batches += 1
+            await asyncio.sleep(PAUSE_S)
 
 
 async def _prune_table(db: Database, kept: Kept) -> int:

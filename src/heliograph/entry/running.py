@@ -40,6 +40,5 @@ class Running:
 
 def facts_of(carrier: Carrier) -> messages.CarrierFacts:
     """What a turn needs to know of a carrier."""
-    set_format = carrier.settings.get("id_format", "auto")
     return messages.CarrierFacts(carrier.id, carrier.name, carrier.settings.get("receipts", "all"),
-                                 (carrier.id_format or "auto") if set_format == "auto" else set_format)
+                                 carrier.id_format or carrier.settings.get("id_format", "auto"))

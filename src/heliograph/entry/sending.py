@@ -12,13 +12,17 @@ from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
+from heliograph.campaigns.jobs import Jobs
+from heliograph.entry.campaigning import keep_campaigning
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
+from heliograph.entry.retention import keep_retaining
 from heliograph.entry.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
 from heliograph.entry.running import DRAIN_S
 from heliograph.entry.waking import listen
-from heliograph.messages import FairQueue
+from heliograph.messages import Chunker, FairQueue
+from heliograph.messages.retention import kept_for
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.guard import openings
 
@@ -55,11 +59,18 @@ class Sending:
         except BaseException:
             await self._end(drain_s=0)
             raise
+        kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
-                        asyncio.create_task(keep_pruning(self._db, lambda: is_active_scheduler(self._lease)))]
+                        asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+                        asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
+                        asyncio.create_task(keep_campaigning(
+                            self._db, Jobs(self._db, Chunker(self._cache, self._queue), self.wake), self._is_scheduler))]
         if self._settings.redis_url:
             self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
+
+    def _is_scheduler(self) -> bool:
+        return is_active_scheduler(self._lease)
 
     def wake(self, carrier_ids: set[int]) -> None:
         """Something was queued for these carriers."""
@@ -106,11 +117,11 @@ class Sending:
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
         self._dispatch.may_claim(self._may_claim_now)
-        await self._dispatch.start()
         if self._lease.kind in DELIVERING:
             self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings),
                                           moved=self._dispatch.moved)
             await self._deliveries.start()
+        await self._dispatch.start()
 
     async def _end(self, drain_s: float) -> None:
         """Both at once. Whatever a receiver does, a process that begins anew does not wait for it."""

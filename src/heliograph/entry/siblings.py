@@ -65,12 +65,16 @@ class Siblings:
     def _end(self, status: int) -> int:
         """Passes on what was told, and what comes meanwhile, until they are gone."""
         until_s = time.monotonic() + GONE_WITHIN_S
+        killed = set[int | None]()  # it takes a moment until they are gone
         self._pass_on()
         for process, _ in self._siblings:
             process.terminate()  # who does not listen yet has answered nothing; who does was told, and this tells it nothing new
         while living := [process for process, _ in self._siblings if process.exitcode is None]:
             if time.monotonic() > until_s:
                 for process in living:
+                    if process.pid not in killed:
+                        log.error("api_process_killed", process=process.pid)
+                    killed.add(process.pid)
                     process.kill()
             wait([process.sentinel for process in living], POLL_S)
             self._pass_on()

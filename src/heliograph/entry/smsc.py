@@ -10,6 +10,7 @@ from typing import Any
 
 import uvloop
 
+from heliograph.base import files
 from heliograph.carriers.smsc import Chaos, Journal, Smsc, SmscSettings
 
 Say = Callable[[dict[str, Any]], None]
@@ -34,6 +35,7 @@ class Run:
 
 def run(told: Run, say: Say) -> None:
     """Serves until SIGTERM or SIGINT. `say` gets the address first, then counts. Raises NotRun."""
+    files.raise_limit()
     try:
         journal = Journal(told.log)
     except BlockingIOError as error:

@@ -32,6 +32,7 @@ from heliograph.messages.receipts import AUTO
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
 SWEEP_S: Final = 1.0
+KNOWN_EVERY_LOOKS: Final = 10  # whether a carrier still prints its ids as it is known to
 PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
@@ -51,6 +52,7 @@ class Sweeps:
         self._wake = wake
         self._down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
         self._sweeps = 0
+        self._looks = 0
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -60,6 +62,7 @@ class Sweeps:
 
     async def once(self) -> None:
         """All checks that are due."""
+        self._looks += 1
         for running in list(self._running.values()):
             await _alone(running.carrier.name, self._follow_format(running))
         if is_active_scheduler(self._lease):
@@ -146,17 +149,20 @@ class Sweeps:
             await self._read_anew(running, now_ms)
         if running.turn.carrier.id_format == AUTO:
             await self._learn(running, now_ms)
+        elif self._looks % KNOWN_EVERY_LOOKS == 0:  # a carrier may have changed it, or it was set wrongly
+            await self._learn(running, now_ms)
+            running.turn.matched = 0  # what came long ago proves nothing of today
 
     async def _learn(self, running: Running, now_ms: int) -> None:
         """How a carrier's receipts print its ids is remembered once it has shown. The next look reads the parked ones anew: by then no turn is
         under way that parks as before."""
         carrier, turn = running.carrier, running.turn
-        id_format = await messages.learn_id_format(self._db, carrier.id, now_ms - RECEIPTS_KEPT_MS, turn.matched_as_is)
-        if id_format is None:
+        id_format = await messages.learn_id_format(self._db, turn.carrier, now_ms - RECEIPTS_KEPT_MS, turn.matched)
+        if id_format in (None, turn.carrier.id_format):
             return
         log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
         await asyncio.to_thread(self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format))
-        turn.carrier = replace(turn.carrier, id_format=id_format)
+        turn.follow(replace(turn.carrier, id_format=id_format))
 
     async def _read_anew(self, running: Running, now_ms: int) -> None:
         """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps while no process ran. Each process that serves the

@@ -1,19 +1,29 @@
 """Sending: accepted, paid once, handed to a carrier, and followed until its delivery is known."""
 
-from heliograph.messages.accept import Acceptor, Outcome
+from heliograph.messages.accept import FACTS, Acceptor, load_tariff
+from heliograph.messages.answer import send_answer
 from heliograph.messages.api import endpoints
+from heliograph.messages.batch import Outcome
+from heliograph.messages.chunk import DAILY_CAP_REACHED, INSUFFICIENT_CREDITS, SENDER_NOT_APPROVED, Chunk, Chunker, Recipient, Wanted
 from heliograph.messages.companion import Aboard, Companion
 from heliograph.messages.doubts import match_doubts
-from heliograph.messages.fair import FairQueue
+from heliograph.messages.fair import HELD_FROM_US, FairQueue, Places
+from heliograph.messages.groups import Tally, cancel_group, mark_held, open_group, tally_of
+from heliograph.messages.hold import fail_canceled, hold, release
+from heliograph.messages.judge import AccountFacts, Plan, Tariff, approved_sender
 from heliograph.messages.parked import learn_id_format, rematch
+from heliograph.messages.read import one_time_passwords
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.request import SendRequest
+from heliograph.messages.request import VALIDITY_DEFAULT_S, VALIDITY_S, SendRequest, read_send
 from heliograph.messages.sealing import text_sealer
 from heliograph.messages.sweep import fail_expired, fail_over, queue_depths, settle_doubts, take_over, unreceipted
 from heliograph.messages.tables import KEPT
 from heliograph.messages.turn import Turn
 from heliograph.messages.waiting import account_ends
 
-__all__ = ["KEPT", "Aboard", "Acceptor", "CarrierFacts", "Companion", "FairQueue", "Outcome", "SendRequest", "Turn", "account_ends", "endpoints",
-           "fail_expired", "fail_over", "learn_id_format", "match_doubts", "queue_depths", "rematch", "settle_doubts", "take_over", "text_sealer",
+__all__ = ["DAILY_CAP_REACHED", "FACTS", "HELD_FROM_US", "INSUFFICIENT_CREDITS", "KEPT", "SENDER_NOT_APPROVED", "VALIDITY_DEFAULT_S", "VALIDITY_S",
+           "Aboard", "Acceptor", "AccountFacts", "CarrierFacts", "Chunk", "Chunker", "Companion", "FairQueue", "Outcome", "Places", "Plan",
+           "Recipient", "SendRequest", "Tally", "Tariff", "Turn", "Wanted", "account_ends", "approved_sender", "cancel_group", "endpoints",
+           "fail_canceled", "fail_expired", "fail_over", "hold", "learn_id_format", "load_tariff", "mark_held", "match_doubts", "one_time_passwords",
+           "open_group", "queue_depths", "read_send", "release", "rematch", "send_answer", "settle_doubts", "take_over", "tally_of", "text_sealer",
            "unreceipted"]

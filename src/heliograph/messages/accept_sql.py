@@ -8,38 +8,42 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from heliograph.base.hot import HotTx
 from heliograph.base.outage import Overtaken
+from heliograph.messages.fair import HELD_FROM_US
 from heliograph.requests import KEPT_MS
 
 # Locks the batch's wallets in order of their ids, and tells the configuration's epoch.
 _LOCK_WALLETS: Final = """
-    SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+    SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
+           credits_alarm_armed,
            (SELECT epoch FROM config)
     FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used: as good as never, and then there is
-# nothing to look up. What a transaction that held the locks a moment ago has used is not seen here; _STORE finds out.
+# nothing to look up. What a transaction that held the locks a moment ago has used is not seen here: _STORE finds out, and who is refused looks again.
 _LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("FROM config)", """FROM config),
            EXISTS (SELECT FROM unnest($2::uuid[], $3::bool[], $4::text[], $5::text[]) AS asked (account_id, sandbox, path, key)
                    JOIN idempotency_keys k USING (account_id, sandbox, path, key))""")
 _LOCK_WALLETS_SQLITE: Final = """
-    SELECT account_id, sms_credits, spent_day, spent_credits, balance_minor, currency, low_balance_credits, credits_alarm_armed,
+    SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
+           credits_alarm_armed,
            (SELECT epoch FROM config)
     FROM wallets WHERE account_id = ?"""
 
-_HEADS: Final = """
-    SELECT c.id, (SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= $1 ORDER BY q.rank_us LIMIT 1) FROM carriers c"""
+_HEADS: Final = f"""
+    SELECT c.id, (SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= $1 AND q.rank_us < {HELD_FROM_US}
+                  ORDER BY q.rank_us LIMIT 1) FROM carriers c"""
 
 _SEND_COLUMNS: Final = """s.id, s.account_id, s.sandbox, s.type, s.sender, s.encoding, s.segments, s.message_count, s.reference,
     s.credits_required, s.credits_used, s.credits_remaining, s.exceptions, s.created_at_ms"""
 
 _FIND_KEYS: Final = f"""
-    SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
+    SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND_COLUMNS}
     FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[], $5::bigint[])
          AS asked (account_id, sandbox, path, key, since_ms)
     JOIN idempotency_keys k USING (account_id, sandbox, path, key)
     LEFT JOIN sends s ON s.id = k.send_id
     WHERE k.created_at_ms > asked.since_ms"""
 _FIND_KEYS_SQLITE: Final = f"""
-    SELECT k.account_id, k.sandbox, k.key, k.body_sha256, {_SEND_COLUMNS}
+    SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND_COLUMNS}
     FROM idempotency_keys k LEFT JOIN sends s ON s.id = k.send_id
     WHERE k.account_id = ? AND k.sandbox = ? AND k.path = ? AND k.key = ? AND k.created_at_ms > ?"""
 
@@ -50,17 +54,18 @@ _FIND_SENDS_SQLITE: Final = f"SELECT {_SEND_COLUMNS} FROM sends s WHERE s.id = ?
 _STORE: Final = """
     WITH batch AS MATERIALIZED (
         SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::int[],
-                             $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[]) WITH ORDINALITY
+                             $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $52::int[])
+            WITH ORDINALITY
             AS s (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
-                  credits_required, credits_used, credits_remaining, exceptions, created_at_ms, place)
+                  credits_required, credits_used, credits_remaining, exceptions, created_at_ms, group_id, place)
     ), stored_sends AS (
         INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
-                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms)
+                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms, group_id)
         SELECT id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
-               credits_required, credits_used, credits_remaining, exceptions, created_at_ms FROM batch
+               credits_required, credits_used, credits_remaining, exceptions, created_at_ms, group_id FROM batch
     ), stored_messages AS (
-        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits)
-        SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id, 'queued', s.segments, m.credits
+        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits, group_id)
+        SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id, 'queued', s.segments, m.credits, s.group_id
         FROM unnest($17::uuid[], $18::bigint[], $19::bigint[], $20::text[], $21::smallint[], $22::int[])
              AS m (id, place, recipient, country_code, carrier_id, credits) JOIN batch s USING (place)
     ), stored_runs AS (
@@ -93,11 +98,11 @@ _STORE: Final = """
 _STORE_SQLITE: Final = {
     "sends": """
         INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments, message_count, reference, expires_at_ms,
-                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                           credits_required, credits_used, credits_remaining, exceptions, created_at_ms, group_id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
     "messages": """
-        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)""",
+        INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments, credits, group_id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?)""",
     "runs": """
         INSERT INTO queue (carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms)
         VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?)""",
@@ -120,7 +125,7 @@ AskedKey: TypeAlias = tuple[str, bool, str, str, int]  # account, mode, path, ke
 class Columns(NamedTuple):
     """A batch as columns of values, equally long within each table."""
 
-    sends: tuple[list[Any], ...]  # 16: as the table
+    sends: tuple[list[Any], ...]  # 17: as the table
     messages: tuple[list[Any], ...]  # id, send (its place, from 1), recipient, country_code, carrier_id, credits
     runs: tuple[list[Any], ...]  # carrier_id, rank_us, first_id, count, send, prefix
     keys: tuple[list[Any], ...]  # account_id, sandbox, path, key, body_sha256, send_id, created_at_ms
@@ -147,7 +152,7 @@ async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:
 
 
 async def find_keys(tx: HotTx, asked: Sequence[AskedKey]) -> list[Any]:
-    """Of (account, mode, path, key, since_ms) the rows that were used since: account, mode, key, body_sha256, then the send's columns."""
+    """Of (account, mode, path, key, since_ms) the rows that were used since: account, mode, path, key, body_sha256, then the send's columns."""
     if not asked:
         return []
     return await tx.over(_FIND_KEYS if tx.postgresql else _FIND_KEYS_SQLITE, *map(list, zip(*asked, strict=True)))
@@ -163,20 +168,21 @@ async def store(tx: HotTx, columns: Columns, sales_account: str) -> None:
     Raises Overtaken when one of the keys was used since the batch looked."""
     if tx.postgresql:
         entries = columns.entries
-        rows = await tx.fetch(_STORE, *columns.sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
-                              *columns.wallets, KEPT_MS)
+        *sends, group_ids = columns.sends
+        rows = await tx.fetch(_STORE, *sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
+                              *columns.wallets, KEPT_MS, group_ids)
         if rows[0][0] < len(columns.keys[0]):
             raise Overtaken
         return
-    sends, (ids, places, *rest) = columns.sends, columns.messages
+    of_send, (ids, places, *rest) = columns.sends, columns.messages
     at = [place - 1 for place in places]
-    await tx.over(_STORE_SQLITE["sends"], *sends)
-    await tx.over(_STORE_SQLITE["messages"], ids, *([sends[column][i] for i in at] for column in (0, 1, 2)), *rest[:3], [sends[7][i] for i in at],
-                  rest[3])
-    carrier_ids, ranks, firsts, counts, of_sends, prefixes = columns.runs
-    at = [place - 1 for place in of_sends]
-    await tx.over(_STORE_SQLITE["runs"], carrier_ids, ranks, firsts, counts, [sends[0][i] for i in at], [sends[7][i] for i in at], prefixes,
-                  [sends[10][i] for i in at])
+    await tx.over(_STORE_SQLITE["sends"], *of_send)
+    await tx.over(_STORE_SQLITE["messages"], ids, *([of_send[column][i] for i in at] for column in (0, 1, 2)), *rest[:3], [of_send[7][i] for i in at],
+                  rest[3], [of_send[16][i] for i in at])
+    carrier_ids, ranks, firsts, counts, of_runs, prefixes = columns.runs
+    at = [place - 1 for place in of_runs]
+    await tx.over(_STORE_SQLITE["runs"], carrier_ids, ranks, firsts, counts, [of_send[0][i] for i in at], [of_send[7][i] for i in at], prefixes,
+                  [of_send[10][i] for i in at])
     await tx.over(_STORE_SQLITE["keys"], *columns.keys)
     entry_id, account, *others = columns.entries
     await tx.over(_STORE_SQLITE["entries"], entry_id, account, [sales_account] * len(entry_id), *others)

@@ -13,6 +13,7 @@ from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, custome
 from heliograph.messages import read
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.answer import send_answer
+from heliograph.messages.groups import group_of
 from heliograph.messages.request import REFERENCE_MAX, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.requests import acting_for_call, refuse_used_key_of
@@ -39,7 +40,10 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             if campaign_id is not None:
-                raise NotFound("There is no such campaign.")
+                group_id = group_of(tx, account_id, ids.raw_of_text(read.CAMPAIGN_PREFIX, campaign_id), sandbox=call.principal.sandbox)
+                if group_id is None:
+                    raise NotFound("There is no such campaign.")
+                filters = filters._replace(group_id=group_id)
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
         return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})

@@ -15,7 +15,7 @@ from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
-from heliograph.messages import turn_sql
+from heliograph.messages import doubts_sql, turn_sql
 from heliograph.messages.parked import handsets, readings
 from heliograph.messages.receipts import AUTO, CarrierFacts
 from heliograph.messages.settle import (
@@ -34,18 +34,6 @@ from heliograph.messages.tables import RECEIPTS_KEPT_MS
 RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
 PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
 LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
-
-ON_THE_WIRE: Final = """
-    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.account_id, m.recipient, m.segments, m.parts_resent,
-           s.sender
-    FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.carrier_id = $1 AND i.state <> 'claimed'"""
-_WITH_AN_ID: Final = """
-    SELECT ref, recipient, sender, user_message_reference, receipt_state, receipt_error, created_at_ms FROM carrier_refs
-    WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 ORDER BY created_at_ms DESC LIMIT $3"""
-_WITHOUT: Final = """
-    SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
-    WHERE carrier_id = $1 AND ref IS NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
 
 
 class OnTheWire(NamedTuple):
@@ -88,7 +76,11 @@ class Parked(NamedTuple):
     state: str
     error: str | None
     at_ms: int
-    has_id: bool
+    printed: str | None  # its id as the receipt has it: `place` is how that was read
+
+    @property
+    def has_id(self) -> bool:
+        return self.printed is not None
 
     @property
     def names_a_part(self) -> bool:
@@ -104,18 +96,17 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
     async with db.hot() as tx:
         if not await tx.fetch("SELECT 1 FROM inflight WHERE carrier_id = $1 AND state = 'in_doubt' LIMIT 1", carrier.id):
             return 0
-        parked = [Parked._make((*row, has_id)) for sql, has_id in ((_WITH_AN_ID, True), (_WITHOUT, False))
+        parked = [Parked(*row) for sql in (doubts_sql.WITH_AN_ID, doubts_sql.WITHOUT)
                   for row in await tx.fetch(sql, carrier.id, since_ms, RECEIPTS_MAX)]
         if not parked:
             return 0
-        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(ON_THE_WIRE, carrier.id)]
+        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(doubts_sql.ON_THE_WIRE, carrier.id)]
         pairs = by_reference(parked, on_the_wire)
         if carrier.id_format == AUTO:  # only a last word needs no id to be remembered by, while it is not known how ids are printed
             pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
             parked = [receipt for receipt in parked if _needs_no_id(receipt)]
         guessed = as_the_only_one(parked, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
-        unclear = [pair for pair in guessed if carrier.id_format == AUTO or not pair[0].has_id]
-        others = await _may_be_of_others(tx, carrier.id, unclear, now_ms)
+        others = await _may_be_of_others(tx, carrier, guessed, now_ms)
         pairs += [pair for pair in guessed if pair[1].message_id not in others]
         return await adopt(tx, carrier, pairs, now_ms)
 
@@ -178,20 +169,28 @@ def _needs_no_id(receipt: Parked) -> bool:
     return not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS
 
 
-async def _may_be_of_others(tx: HotTx, carrier_id: int, pairs: Sequence[Pair], now_ms: int) -> set[str]:
-    """Those messages whose receipts may also be of one that the carrier has accepted: one to that handset, from that sender, whose receipt is still
-    to come; or whose id one reading of the receipt's is. What a receipt without an id is of, among the parts of one message, makes no difference."""
-    asked = {segment.message_id: (receipt, segment) for receipt, segment in sorted(pairs, key=lambda pair: pair[0].has_id)}
+async def _may_be_of_others(tx: HotTx, carrier: CarrierFacts, pairs: Sequence[Pair], now_ms: int) -> set[str]:
+    """Those messages whose receipts may also be of one that is in doubt no more: one to that handset, from that sender, of which the carrier was
+    given something whose id was never learnt, or whose id one reading of the receipt's is; and where ids do not tell, one that the carrier has
+    accepted and whose receipt is still to come. What a receipt without an id is of, among the parts of one message, makes no difference."""
     since, nobody = first_id_of(now_ms - RECEIPTS_KEPT_MS), ids.raw_of_number(0)
+    segments = {segment.message_id: segment for _, segment in pairs}
+    named = {segment.message_id for receipt, segment in pairs if receipt.has_id and carrier.id_format == AUTO}  # its own accepted parts may be meant
+    unnamed = {segment.message_id for receipt, segment in pairs if not receipt.has_id}
     untold: dict[str, list[str]] = defaultdict(list)
-    for message_id, sender in await turn_sql.UNTOLD.rows(tx, [
-            (message_id, since, nobody if receipt.has_id else message_id, segment.account_id, segment.recipient)
-            for message_id, (receipt, segment) in sorted(asked.items())]):
+    for message_id, sender in await doubts_sql.UNTOLD.rows(tx, [
+            (message_id, since, nobody if message_id in named else message_id, segment.account_id, segment.recipient, message_id in named | unnamed)
+            for message_id, segment in sorted(segments.items())]):
         untold[message_id].append(sender)
-    known = await handsets(tx, carrier_id, {ref for receipt, _ in pairs if receipt.has_id for ref in readings(receipt.place)})
+    known = await handsets(tx, carrier.id, {ref for receipt, _ in pairs for ref in _readings(receipt)})
     return {segment.message_id for receipt, segment in pairs
-            if len(untold[segment.message_id]) == turn_sql.UNTOLD_MAX or any(is_from(sender, receipt.sender) for sender in untold[segment.message_id])
-            or (receipt.has_id and any(ref in known and agrees(known[ref], receipt.recipient) for ref in readings(receipt.place)))}
+            if len(untold[segment.message_id]) == doubts_sql.UNTOLD_MAX
+            or any(is_from(sender, receipt.sender) for sender in untold[segment.message_id])
+            or any(ref in known and agrees(known[ref], receipt.recipient) for ref in _readings(receipt))}
+
+
+def _readings(receipt: Parked) -> set[str]:
+    return readings(receipt.printed) if receipt.printed is not None else set()
 
 
 async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
@@ -201,11 +200,8 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]  # not settled by its answer meanwhile
     said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
     with_id = sorted((receipt.place, segment.message_id, segment.parts) for receipt, segment in pairs if receipt.has_id)
-    if carrier.id_format == AUTO:  # an id that was not matched proves nothing of how this carrier prints them
-        await turn_sql.FORGET_REF.rows(tx, [(carrier.id, place) for place, _, _ in with_id])
-    else:
-        refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
-        said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
+    refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
+    said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
     rows = await turn_sql.lock_messages(tx, {segment.message_id for _, segment in pairs})
     changes = Changes.of(now_ms, rows)
     for receipt, segment in pairs:

@@ -39,7 +39,7 @@ def _event(row: MessageRow, status: str, at_ms: int) -> Event:
 
 def _message(row: MessageRow) -> Message:
     """As it is stored in this transaction: the first time of each state stays."""
-    type_, sender, country_code, text, encoding, reference, created_at_ms, sent_at_ms, delivered_at_ms, failed_at_ms = row.told
+    type_, sender, country_code, text, encoding, reference, created_at_ms, sent_at_ms, delivered_at_ms, failed_at_ms, campaign_id = row.told
     return Message(row.id, row.send_id, type_, sender, row.recipient, country_code, text, encoding, row.segments, row.credits, row.refunded,
                    row.status, row.error_code, row.error_message, reference, row.sandbox, created_at_ms, sent_at_ms or row.sent_at_ms,
-                   delivered_at_ms or row.delivered_at_ms, failed_at_ms or row.failed_at_ms)
+                   delivered_at_ms or row.delivered_at_ms, failed_at_ms or row.failed_at_ms, campaign_id)

@@ -15,12 +15,13 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
+from heliograph.messages.forgotten import Forgotten
 from heliograph.messages.read import OTP
 from heliograph.messages.smsc_log import STATE_BITS, SmscLog, Submit, plain
 from heliograph.messages.standing import Standing
 from heliograph.messages.states import DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
-from heliograph.messages.word import Word, words
+from heliograph.messages.word import Word
 from heliograph.text import split_segments
 from heliograph.wallet import raw_id, streamed
 
@@ -35,7 +36,9 @@ _FAILED_BY: Final = {  # which receipts make a message fail so (contract section
     "expired": STATE_BITS["EXPIRED"],
     "unknown": STATE_BITS["UNKNOWN"],
 }
-_STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
+_ENDS: Final = ("expired", "unknown")  # … or by itself, when validity ends before all of it is accepted
+COMMAND_STATUS: Final = "command_status 0x"  # in the error_message of what a carrier has refused
+_STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 _ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
 
 
@@ -50,12 +53,13 @@ class Finding(NamedTuple):
 class Join:
     """Asked of one message after the other, and of what is left at the end. `figures` counts."""
 
-    def __init__(self, tx: Connection, log: SmscLog) -> None:
+    def __init__(self, tx: Connection, log: SmscLog, said: dict[str, Word]) -> None:
         self._log = log
         self._simulators = {row[0] for row in tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator"))}
         self._simulated: dict[str, int] = {}  # segments that the simulator accepted, by message: they are in nobody's log
         self._parked = _parked(tx)
-        self._words = words(tx)
+        self._words = said
+        self._forgotten = Forgotten(tx)
         self.early = list(self._own(tx))
         self.figures = {"submitted": len(log.submits), "taken": sum(submit.is_taken for submit in log.submits), "repeated": 0, "duplicates": 0,
                         "receipts": sum(submit.acknowledged != 0 for submit in log.submits), "parked": len(self._parked)}
@@ -63,12 +67,14 @@ class Join:
     def _own(self, tx: Connection) -> Iterator[Finding]:
         """The carriers' ids that messages have: each was given by an SMSC, or by the simulator."""
         columns = carrier_refs.c
-        query = sa.select(columns.carrier_id, columns.ref, raw_id(columns.message_id), columns.parts).where(columns.message_id.is_not(None))
-        for carrier_id, ref, message_id, parts in streamed(tx, query):
+        query = sa.select(columns.carrier_id, columns.ref, columns.printed, raw_id(columns.message_id), columns.parts)
+        for carrier_id, ref, printed, message_id, parts in streamed(tx, query.where(columns.message_id.is_not(None))):
             if carrier_id in self._simulators:
                 self._simulated[message_id] = self._simulated.get(message_id, 0) | parts
                 continue
             given = self._log.with_id(ref)
+            if not given and printed and plain(ref) in _forms(printed):  # a doubt's, adopted from a receipt that was read in a wrong base
+                given = self._log.with_id(printed)
             if not given:
                 yield Finding(LOST, ids.text_of_raw("msg", message_id), f"it has the carrier's id {ref}, which no SMSC has given")
             elif len(given) > 1:
@@ -81,8 +87,10 @@ class Join:
 
     def of(self, message: Standing) -> Iterator[Finding]:
         """What is wrong with one message."""
-        if message.sandbox or message.recipient is None or (message.text is None and message.type != OTP) or message.encoding is None:
-            return  # it has never gone to an SMSC, or is so old that nothing is left of it to compare
+        if message.sandbox or message.encoding is None:
+            return  # it has never gone to an SMSC
+        if message.recipient is None or (message.text is None and message.type != OTP):
+            return self._forgotten.add(message)  # nothing is left of it to compare
         submits = self._claimed(message)
         simulated = self._simulated.get(message.id, 0) or (message.all_parts if message.carrier_id in self._simulators and not submits else 0)
         word = self._words.get(message.id) or Word()
@@ -93,9 +101,12 @@ class Join:
             yield Finding(kind, message.text_id, what)
 
     def left(self) -> Iterator[Finding]:
-        """Submissions that are nobody's."""
+        """Submissions that are nobody's, and logs of which that cannot be told."""
+        for path, (line, ahead_ms) in self._log.ahead.items():
+            what = f"it is dated {ahead_ms // 1_000} s later than now: the clock of that SMSC is ahead, and what it logged since cannot be judged"
+            yield Finding(UNEXPLAINED, f"{path.name} line {line}", what)
         for submit in self._log.submits:
-            if not submit.is_claimed and submit.at_ms <= self._log.asked_ms:
+            if not submit.is_claimed and submit.at_ms <= self._log.asked_ms and not self._forgotten.explains(submit):
                 why = submit.why_not or ("its id is that of " + ids.text_of_raw("msg", submit.owner) if submit.owner else "no message is like it")
                 yield Finding(UNEXPLAINED, submit.where, f"a submit_sm that nobody has sent: {why}")
 
@@ -189,11 +200,12 @@ class Join:
         status = _STATUS.search(message.error_message or "")
         if status and int(status[1], 16) not in {submit.status for submit in submits}:
             yield UNEXPLAINED, f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so"
-        by = _FAILED_BY.get(message.error_code or "", 0)
-        by_receipt = message.error_code in ("undeliverable", "rejected") or (message.error_code in ("expired", "unknown")
-                                                                           and message.parts_accepted == message.all_parts)
-        if by_receipt and not said & by and not word.fails(message.error_code):
-            yield UNEXPLAINED, f"it has failed ({message.error_code}), and no receipt of the SMSC has said so"
+        code = message.error_code or ""
+        is_over = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0) and message.parts_accepted != message.all_parts
+        if code in _FAILED_BY and not (code in _ENDS and is_over) and not said & _FAILED_BY[code] and not word.fails(code):
+            yield UNEXPLAINED, f"it has failed ({code}), and no receipt of the SMSC has said so"
+        if code in ("no_route", "blocked") and any(submit.is_taken for submit in submits):
+            yield UNEXPLAINED, f"it has failed ({code}), and the SMSC has taken it"
 
 
 def _parked(tx: Connection) -> set[str]:

@@ -3,6 +3,7 @@
 `judge` decides in order of arrival on the running balance of the wallets it was given; `accept.py` locks, asks, and applies.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -109,7 +110,7 @@ class Accepted:
 def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int,
           companion: Aboard | None = None) -> Accepted | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `companion`: of its type, if that has one."""
-    sender = request.sender if request.sender_is_ours else _approved(request, facts)
+    sender = request.sender if request.sender_is_ours else approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
     if sender is None:
         return InvalidRequest(f"The sender {request.sender!r} is not approved for this account.", reason="sender_not_approved")
     accepted = _sort_recipients(request, sender, facts, tariff)
@@ -123,10 +124,11 @@ def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: Wal
     return refusal or accepted
 
 
-def _approved(request: SendRequest, facts: AccountFacts) -> str | None:
-    asked = request.sender.lower()
+def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -> str | None:
+    """What a text that asks for this sender comes from, as approved; None when it is not. `approved`: as `AccountFacts.senders`."""
+    asked = asked.lower()
     asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked  # a leading + of digits is dropped, as when it was registered
-    return facts.senders.get(asked) or (SANDBOX_SENDER if request.sandbox and asked == SANDBOX_SENDER.lower() else None)
+    return approved.get(asked) or (SANDBOX_SENDER if sandbox and asked == SANDBOX_SENDER.lower() else None)
 
 
 def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
@@ -149,13 +151,13 @@ def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tar
             accepted.rejected.append((index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), refusal))
             continue
         if run_plan is None or plan.carrier_id != run_plan.carrier_id or plan.prefix != run_plan.prefix:
-            _end_run(accepted, run_plan, run_first)
+            end_run(accepted, run_plan, run_first)
             run_plan, run_first = plan, len(accepted.recipients)
         accepted.recipients.append(int(phone.digits))
         accepted.countries.append(phone.country_code)
         accepted.carriers.append(plan.carrier_id)
         accepted.credits.append(plan.rate * segments)
-    _end_run(accepted, run_plan, run_first)
+    end_run(accepted, run_plan, run_first)
     _settle_duplicates(accepted)
     accepted.credits_required = sum(accepted.credits)
     if request.sandbox:
@@ -163,7 +165,8 @@ def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tar
     return accepted
 
 
-def _end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
+def end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
+    """What was accepted since `first` goes to one carrier."""
     if plan is not None:
         accepted.runs.append(Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first))
 

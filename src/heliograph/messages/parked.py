@@ -23,6 +23,7 @@ PARKED_MAX: Final = 500  # in one transaction; of each kind, newest first, where
 EVIDENCE_MIN: Final = 3  # receipts that only one reading gives to a message of their handset, before that reading is believed
 LONG_ID: Final = 10_000  # of an id this large, or with letters, that is no coincidence: one is evidence enough
 MAJORITY: Final = 10  # and so many times what speaks for all other readings: of a message whose answer was lost, another reading may be found alone
+RECEIPTS_AGAINST_SETTING: Final = 3  # as many of those a format needs that is not the one which the operator has set
 _LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 _LOOK_INTO_REFS: Final = """
@@ -45,7 +46,7 @@ class Matching(NamedTuple):
 
     settled: int
     foreign: list[Ref]  # none of that message's; or, while the format is not known, perhaps another's of the same handset
-    as_is: int  # evidence that receipts print ids as answers do
+    evidence: int  # that the format in which they were read is the right one
 
 
 async def match(tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: Changes) -> Matching:
@@ -61,8 +62,10 @@ async def match(tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: 
         own = {id(ref) for ref in settled}
         latest = {ref.ref: ref for ref in said}  # what stands in the row
         foreign = [ref for ref in latest.values() if id(ref) not in own]
-    as_is = sum(_weight(ref.ref, AS_IS) for ref in settled) if carrier.id_format == AUTO else 0
-    return Matching(len(settled), foreign, as_is)
+    # what a doubt has adopted proves nothing when its receipt comes again: no answer ever named it
+    proving = [ref for ref in settled if ref.receipt is None or ref.printed is None] if carrier.id_format != AS_IS else []
+    evidence = sum(_weight(ref.ref, AS_IS) for ref in proving)
+    return Matching(len(settled), foreign, evidence)
 
 
 async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
@@ -86,23 +89,28 @@ async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) 
     await turn_sql.CLEAR_REF.rows(tx, places)
 
 
-async def learn_id_format(db: Database, carrier_id: int, since_ms: int, matched_as_is: int = 0) -> str | None:
-    """How this carrier's receipts print its ids, if that is proven: by what is parked, or what has matched as it is; else None."""
+async def learn_id_format(db: Database, carrier: CarrierFacts, since_ms: int, matched: int = 0) -> str | None:
+    """How this carrier's receipts print its ids, if that is proven: by what is parked, or what has matched as ids are read now (`matched`, from
+    Matching.evidence; with `auto`, as they are); else None. Against a format that was set, small ids prove nothing, and one receipt too little."""
+    is_set = carrier.id_format != AUTO
     async with db.hot() as tx:
         parked = [(row[0], row[1]) for sql in (_LOOK_INTO_REFS, _LOOK_INTO_RECEIPTS)
-                  for row in await tx.fetch(sql, carrier_id, since_ms, PARKED_MAX) if row[1] is not None]
-        known = await handsets(tx, carrier_id, {ref for printed, _ in parked for ref in readings(printed)})
-        unanswered = await _unanswered(tx, carrier_id)
-    evidence: dict[str, int] = defaultdict(int, {AS_IS: matched_as_is})
+                  for row in await tx.fetch(sql, carrier.id, since_ms, PARKED_MAX) if row[1] is not None]
+        known = await handsets(tx, carrier.id, {ref for printed, _ in parked for ref in readings(printed)})
+        unanswered = await _unanswered(tx, carrier.id)
+    evidence: dict[str, int] = defaultdict(int, {carrier.id_format if is_set else AS_IS: matched})
     for printed, recipient in parked:
-        refs = {id_format: canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
-        possible = [id_format for id_format, ref in refs.items() if known.get(ref) is not None and agrees(known[ref], recipient)]
+        as_is = canonical_of_receipt(printed, AS_IS)
+        readings_of = {canonical_of_receipt(printed, id_format): id_format for id_format in (HEX, DEC)} | {as_is: AS_IS}
+        possible = [id_format for ref, id_format in readings_of.items() if known.get(ref) is not None and agrees(known[ref], recipient)]
         if len(possible) == 1:
-            weight = _weight(refs[AS_IS], possible[0])
-            evidence[possible[0]] += weight if weight >= EVIDENCE_MIN or recipient % _LAST_DIGITS not in unanswered else 0
+            weight = _weight(as_is, possible[0])
+            counts = weight >= EVIDENCE_MIN or not (is_set or recipient % _LAST_DIGITS in unanswered)
+            evidence[possible[0]] += weight if counts else 0
     best = max(evidence, key=lambda id_format: evidence[id_format])
     others = sum(evidence.values()) - evidence[best]
-    return best if evidence[best] >= max(EVIDENCE_MIN, MAJORITY * others) else None
+    needed = EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1)
+    return best if evidence[best] >= max(needed, MAJORITY * others) else None
 
 
 async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:

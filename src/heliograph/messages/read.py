@@ -5,7 +5,7 @@ There is no index of an account's messages: it would cost every send a second, r
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -18,10 +18,11 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
-from heliograph.messages.tables import messages, sends
+from heliograph.messages.tables import groups, messages, sends
 
 MESSAGE_PREFIX: Final = "msg"
 SEND_PREFIX: Final = "snd"
+CAMPAIGN_PREFIX: Final = "cmp"
 NO_SEND: Final = "0" * 32  # an id that no send has
 OTP: Final = "otp"
 
@@ -54,11 +55,13 @@ class Message(NamedTuple):
     sent_at_ms: int | None
     delivered_at_ms: int | None
     failed_at_ms: int | None
+    campaign_id: str | None
 
 
 class Filters(NamedTuple):
     """What a report is narrowed to; None: not by this. `send_id` is raw."""
 
+    group_id: int | None = None
     send_id: str | None = None
     status: str | None = None
     type: str | None = None
@@ -75,9 +78,10 @@ class Page(NamedTuple):
 
 
 _FROM_SEND: Final = {"type": sends.c.type, "sender": sends.c.sender, "text": sends.c.text, "encoding": sends.c.encoding,
-                     "reference": sends.c.reference, "created_at_ms": sends.c.created_at_ms}
+                     "reference": sends.c.reference, "created_at_ms": sends.c.created_at_ms, "campaign_id": groups.c.campaign_id}
 _COLUMNS: Final = [_FROM_SEND[name] if name in _FROM_SEND else messages.c[name] for name in Message._fields]
-JOINED: Final = sa.select(*_COLUMNS).join_from(messages, sends, sends.c.id == messages.c.send_id)
+JOINED: Final = (sa.select(*_COLUMNS).join_from(messages, sends, sends.c.id == messages.c.send_id)
+                 .outerjoin(groups, groups.c.id == sends.c.group_id))
 
 
 def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
@@ -88,6 +92,17 @@ def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: boo
     if row is None:
         raise NotFound("There is no such message.")
     return Message(*row)
+
+
+def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
+    """Which of these are ids, in text form, of one-time passwords; whose they are is all one."""
+    raw = {message_id: ids.raw_of_text(MESSAGE_PREFIX, message_id) for message_id in message_ids}
+    wanted = sorted(each for each in raw.values() if each is not None)
+    if not wanted:
+        return set()
+    found = set(tx.execute(sa.select(messages.c.id).join_from(messages, sends, sends.c.id == messages.c.send_id)
+                           .where(_among(tx, messages.c.id, wanted), sends.c.type == OTP)).scalars())
+    return {message_id for message_id, each in raw.items() if each in found}
 
 
 def report(tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool) -> Page:
@@ -171,6 +186,8 @@ def _batched(values: Iterator[str], size: int) -> Iterator[list[str]]:
 def _send_filters(filters: Filters) -> list[sa.ColumnElement[bool]]:
     """What a report asks of the send that a message belongs to."""
     conditions: list[sa.ColumnElement[bool]] = []
+    if filters.group_id is not None:
+        conditions.append(sends.c.group_id == filters.group_id)
     if filters.send_id is not None:
         conditions.append(sends.c.id == filters.send_id)
     if filters.type is not None:
@@ -197,7 +214,8 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
 def as_record(message: Message) -> dict[str, Any]:
     """The fields of a message (contract section 6, Messages)."""
     return {
-        "id": ids.text_of_raw(MESSAGE_PREFIX, message.id), "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id), "campaign_id": None,
+        "id": ids.text_of_raw(MESSAGE_PREFIX, message.id), "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),
+        "campaign_id": None if message.campaign_id is None else ids.text_of_raw(CAMPAIGN_PREFIX, message.campaign_id),
         "type": message.type, "sender": message.sender, "recipient": None if message.recipient is None else str(message.recipient),
         "country_code": message.country_code, "message": None if message.type == OTP else message.text, "encoding": message.encoding,
         "segments": message.segments, "credits": message.credits, "credits_refunded": message.refunded, "status": message.status,

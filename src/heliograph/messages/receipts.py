@@ -46,6 +46,7 @@ class Ref(NamedTuple):
     recipient: int | None
     state: str | None
     error: str | None
+    printed: str | None  # by a receipt that came before its answer, if that ever came
     receipt: Receipt | None = None  # that came now
 
 

@@ -40,6 +40,7 @@ class SendRequest:
     path: str = "POST /sms/send"
     sender_is_ours: bool = False  # the service's own, which no account has to have approved
     customer_id: str | None = field(default=None)
+    group_id: int | None = None
 
 
 def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool) -> SendRequest:

@@ -33,18 +33,22 @@ class MessageRow:
     parts_delivered: int
     error_code: str | None = None
     error_message: str | None = None
+    group_id: int | None = None
     heard_by: str | None = None  # the endpoints that hear of its account, as webhooks.listeners_of takes them
     told: tuple[Any, ...] = ()  # if there are any: what their events show beside
     sent_at_ms: int | None = None  # these three: reached in this turn
     delivered_at_ms: int | None = None
     failed_at_ms: int | None = None
     changed: bool = False
+    was: str = ""  # its status, and what was refunded, as they are stored
+    refunded_before: int = 0
 
 
 def row_of(locked: Sequence[Any]) -> MessageRow:
     """Of a row of `turn_sql.lock_messages`."""
-    row = MessageRow(*locked[:14])
-    row.told = tuple(locked[14:])
+    row = MessageRow(*locked[:15])
+    row.told = tuple(locked[15:])
+    row.was, row.refunded_before = row.status, row.refunded
     return row
 
 

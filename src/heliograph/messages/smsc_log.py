@@ -21,6 +21,9 @@ STATE_BITS: Final = {state: 1 << place for place, state in enumerate(FINAL_STATE
 LATE_MS: Final = 1_000
 ENDED_SOON_MS: Final = 180_000
 
+# What is dated later than the look at the database came while the logs are read, if it is not by more than this: else its clock is ahead.
+AHEAD_MAX_MS: Final = 300_000
+
 
 class NotALog(ValueError):
     """A file that was given as an SMSC's log is none. The message says where."""
@@ -99,11 +102,13 @@ class Submit:
 
 class SmscLog:
     """All submissions, in the order in which each SMSC read them. What came after `asked_ms` may explain, and need not be explained: the
-    database was looked at before."""
+    database was looked at before. `ahead`: of each file, the first line that is dated AHEAD_MAX_MS later than that, or more, and by how much; nobody
+    can tell what is to be explained of such a file."""
 
     def __init__(self, asked_ms: int) -> None:
         self.asked_ms = asked_ms
         self.submits: list[Submit] = []
+        self.ahead: dict[Path, tuple[int, int]] = {}
         self._by_message: defaultdict[tuple[str, int], list[Submit]] = defaultdict(list)
         self._by_id: defaultdict[str, list[Submit]] = defaultdict(list)
         self._connections: dict[int, Connection] = {}  # these two: of the run of an SMSC that is being read
@@ -136,6 +141,8 @@ class SmscLog:
             if line.event == "listening":  # another run: all connections of the one before are gone
                 self._end_run(last_ms)
             last_ms = line.at_ms
+            if last_ms - self.asked_ms >= AHEAD_MAX_MS:
+                self.ahead.setdefault(path, (number, last_ms - self.asked_ms))
             self._take(path, number, line)
 
     def finish(self) -> None:

@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.messages.fair import BULK_FROM_US, HELD_FROM_US
+from heliograph.messages.retention import MESSAGES, first_kept
+from heliograph.messages.tables import groups, inflight, messages, queue, sends
 from heliograph.wallet import raw_id, streamed
 
 Stray = Callable[[str, str], None]  # the id (text form) of a message that is not there, and what names it
@@ -18,12 +20,20 @@ Stray = Callable[[str, str], None]  # the id (text form) of a message that is no
 _COLUMNS: Final = (
     messages.c.sandbox, messages.c.recipient, messages.c.carrier_id, messages.c.status, messages.c.segments, messages.c.parts_accepted,
     messages.c.parts_delivered, messages.c.parts_resent, messages.c.error_code, messages.c.error_message, messages.c.sent_at_ms,
-    messages.c.delivered_at_ms, messages.c.failed_at_ms, sends.c.sender, sends.c.text, sends.c.encoding, sends.c.type)
+    messages.c.delivered_at_ms, messages.c.failed_at_ms, sends.c.sender, sends.c.text, sends.c.encoding, sends.c.type, sends.c.expires_at_ms,
+    groups.c.canceled_at_ms)
 
 
 class InFlight(NamedTuple):
     parts: int
     state: str
+
+
+class Place(NamedTuple):
+    """One run of the queue. `is_first`: its messages were never handed to a carrier."""
+
+    carrier_id: int
+    is_first: bool
 
 
 class Standing(NamedTuple):
@@ -48,7 +58,9 @@ class Standing(NamedTuple):
     text: str | None
     encoding: str | None
     type: str | None
-    runs: int  # of the queue, that it is in
+    expires_at_ms: int | None
+    canceled_at_ms: int | None  # its group
+    places: list[Place]  # where in the queue it is
     in_flight: list[InFlight]
 
     @property
@@ -61,10 +73,11 @@ class Standing(NamedTuple):
 
 
 def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
-    """Every message, in the order of ids. Rows of the queue or in flight that belong to none go to `stray`."""
+    """Every message that is kept, in the order of ids. Rows of the queue or in flight that belong to none go to `stray`."""
     runs, rows = _Runs(tx, stray), _InFlight(tx, stray)
     query = sa.select(raw_id(messages.c.id), raw_id(messages.c.send_id), *_COLUMNS)
-    query = query.select_from(messages.outerjoin(sends, sends.c.id == messages.c.send_id)).order_by(messages.c.id)
+    query = query.select_from(messages.outerjoin(sends, sends.c.id == messages.c.send_id).outerjoin(groups, groups.c.id == messages.c.group_id))
+    query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
     for row in streamed(tx, query):
         message_id, send_id, segments = row[0], row[1], row[6]
         yield Standing._make((*row, runs.of(int(message_id, 16), send_id, segments), rows.of(message_id)))
@@ -73,9 +86,10 @@ def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
 
 
 class _Run:
-    __slots__ = ("end", "first", "met", "segments", "send_id")
+    __slots__ = ("end", "first", "met", "place", "segments", "send_id")
 
-    def __init__(self, first_id: str, count: int, send_id: str, segments: int) -> None:
+    def __init__(self, first_id: str, count: int, send_id: str, segments: int, carrier_id: int, rank_us: int) -> None:
+        self.place = Place(carrier_id, rank_us % HELD_FROM_US >= BULK_FROM_US)
         self.first = int(first_id, 16)
         self.end = self.first + count  # the first one that is not in it
         self.met = 0
@@ -87,26 +101,27 @@ class _Runs:
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
         columns = queue.c
-        query = sa.select(raw_id(columns.first_id), columns.count, raw_id(columns.send_id), columns.segments).order_by(columns.first_id)
+        query = sa.select(raw_id(columns.first_id), columns.count, raw_id(columns.send_id), columns.segments, columns.carrier_id, columns.rank_us)
+        query = query.order_by(columns.first_id)
         self._rows = (_Run(*row) for row in streamed(tx, query))
         self._next = next(self._rows, None)
         self._open: list[_Run] = []
         self._stray = stray
 
-    def of(self, number: int, send_id: str, segments: int) -> int:
-        """How many runs a message is in."""
+    def of(self, number: int, send_id: str, segments: int) -> list[Place]:
+        """The runs that a message is in."""
         while self._next is not None and self._next.first <= number:
             self._open.append(self._next)
             self._next = next(self._rows, None)
         if not self._open:
-            return 0
+            return []
         for run in [run for run in self._open if run.end <= number]:
             self._close(run)
         for run in self._open:
             run.met += 1
             if (run.send_id, run.segments) != (send_id, segments):
                 self._stray(_text(number), "the queue has it as another send's, or with another number of segments")
-        return len(self._open)
+        return [run.place for run in self._open]
 
     def end(self) -> None:
         self._open += [] if self._next is None else [self._next, *self._rows]

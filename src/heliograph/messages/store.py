@@ -4,8 +4,9 @@ from collections import defaultdict
 
 from heliograph.base import ids
 from heliograph.base.hot import HotTx, meanwhile
-from heliograph.messages import accept_sql, turn_sql
+from heliograph.messages import accept_sql, groups, turn_sql
 from heliograph.messages.events import events_of, listeners_to
+from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED
 from heliograph.wallet import SALES_ID
@@ -42,6 +43,8 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
                                     back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
+    if moved := groups.moved(changes.messages.values()):
+        await groups.add(tx, moved.items(), carrier_id)
     await emit_rows(tx, told)
 
 
@@ -57,20 +60,22 @@ def _stored(row: MessageRow) -> tuple[object, ...]:
 
 
 async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
-    """One ledger entry a send; the figures after it are taken under the wallets' locks."""
+    """One ledger entry a send, or campaign; the figures after it are taken under the wallets' locks."""
+    campaigns = await groups.campaigns_of(tx, {row.group_id for row, _ in refunds if row.group_id is not None})
     by_send: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row, credits in refunds:
-        by_send[row.account_id, row.send_id].append(credits)
+        reference = ids.text_of_raw("snd", row.send_id) if row.group_id is None else ids.text_of_raw(CAMPAIGN_PREFIX, campaigns[row.group_id])
+        by_send[row.account_id, reference].append(credits)
     wallets = {row[0]: row for row in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
     held = {account_id: row[1] for account_id, row in wallets.items()}
     entries: list[tuple[object, ...]] = []
     first_entry = ids.new_number()  # a run, made under the locks: the ledger lists the entries in the order of their figures
-    for (account_id, send_id), paid_back in sorted(by_send.items()):
+    for (account_id, reference), paid_back in sorted(by_send.items()):
         held[account_id] += sum(paid_back)
         wallet = wallets[account_id]
         count = len(paid_back)
         entries.append((ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, wallet[5], sum(paid_back), wallet[4], held[account_id],
-                        f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", ids.text_of_raw("snd", send_id), now_ms))
+                        f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", reference, now_ms))
     rows = [(account_id, credits, bool(wallets[account_id][7]) or credits >= (wallets[account_id][6] or 0)) for account_id, credits in held.items()]
     await tx.over(_REFUND if tx.postgresql else _REFUND_SQLITE, *map(list, zip(*rows, strict=True)))
     await tx.over(_REFUND_ENTRIES if tx.postgresql else _REFUND_ENTRIES_SQLITE, *map(list, zip(*entries, strict=True)))

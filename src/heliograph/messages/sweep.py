@@ -1,6 +1,7 @@
 """What no event brings about: validity that ends, doubts that last, work that a dead process held. Run every second, in small batches."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Final
 
 from heliograph.base import ids
@@ -8,7 +9,7 @@ from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.messages import accept_sql, turn_sql
-from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places, rank_ahead
+from heliograph.messages.fair import BULK_FROM_US, HELD_FROM_US, FairQueue, Places, rank_ahead
 from heliograph.messages.settle import Changes, MessageRow, Requeued, move
 from heliograph.messages.states import FAILED, QUEUED
 from heliograph.messages.store import store_changes
@@ -21,7 +22,8 @@ _EXPIRED_RUNS: Final = """
     WHERE expires_at_ms <= $1 LIMIT $2"""
 _RUNS_OF: Final = """
     SELECT q.carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms, s.account_id
-    FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 ORDER BY q.rank_us, q.first_id LIMIT $3"""
+    FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 AND q.rank_us < $4
+    ORDER BY q.rank_us, q.first_id LIMIT $3"""
 _DOUBTS: Final = """
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms FROM inflight i
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
@@ -39,24 +41,29 @@ async def fail_expired(db: Database, now_ms: int) -> int:
     """Messages still queued when their validity ends: failed, `expired`, refunded. Answers how many."""
     async with db.hot() as tx:
         runs = await tx.fetch(_EXPIRED_RUNS + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), now_ms, BATCH_MAX)
-        numbers: list[int] = []
-        taken, rests = [], []
-        for carrier_id, rank_us, first_id, count, *others in runs:
-            some = min(count, BATCH_MAX - len(numbers))
-            if some == 0:
-                break
-            first = int(first_id, 16)
-            numbers += range(first, first + some)
-            taken.append((carrier_id, rank_us, first_id))
-            if some < count:
-                rests.append((carrier_id, rank_us, ids.raw_of_number(first + some), count - some, *others))
-        await turn_sql.TAKE_RUNS.rows(tx, taken)
-        await turn_sql.QUEUE.rows(tx, rests)
-        changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
-        for row in changes.messages.values():
-            if row.status == QUEUED:  # a late answer may have settled it meanwhile: then its other try ends here
-                move(row, FAILED, now_ms, "expired")
-        await store_changes(tx, 0, changes)
+        return await fail_runs(tx, runs, now_ms, "expired")
+
+
+async def fail_runs(tx: HotTx, runs: Sequence[Sequence[Any]], now_ms: int, error_code: str) -> int:
+    """Takes messages out of the queue, of runs that are locked (the columns of `_EXPIRED_RUNS`), at most BATCH_MAX: they have failed. How many."""
+    numbers: list[int] = []
+    taken, rests = [], []
+    for carrier_id, rank_us, first_id, count, *others in runs:
+        some = min(count, BATCH_MAX - len(numbers))
+        if some == 0:
+            break
+        first = int(first_id, 16)
+        numbers += range(first, first + some)
+        taken.append((carrier_id, rank_us, first_id))
+        if some < count:
+            rests.append((carrier_id, rank_us, ids.raw_of_number(first + some), count - some, *others))
+    await turn_sql.TAKE_RUNS.rows(tx, taken)
+    await turn_sql.QUEUE.rows(tx, rests)
+    changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
+    for row in changes.messages.values():
+        if row.status == QUEUED:  # a late answer may have settled it meanwhile: then its other try ends here
+            move(row, FAILED, now_ms, error_code)
+    await store_changes(tx, 0, changes)
     return len(numbers)
 
 
@@ -106,7 +113,7 @@ async def _move(tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int]
         target = _next_carrier(routes, prefix, down)
         if target is None:
             continue  # these wait for the carrier; they must not stand before those that need not
-        runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE OF q SKIP LOCKED" if tx.postgresql else ""), carrier_id, prefix, BATCH_MAX)
+        runs = await tx.fetch(_RUNS_OF + (" FOR UPDATE OF q SKIP LOCKED" if tx.postgresql else ""), carrier_id, prefix, BATCH_MAX, HELD_FROM_US)
         await turn_sql.TAKE_RUNS.rows(tx, [(run[0], run[1], run[2]) for run in runs])
         again = []
         for _, rank_us, first_id, count, send_id, segments, *others, account_id in runs:

@@ -15,6 +15,34 @@ STATUSES = ("queued", "sent", "delivered", "failed")
 ERROR_CODES = ("carrier_rejected", "undeliverable", "expired", "rejected", "unknown", "canceled", "blocked", "no_route")
 DECISIONS = ("sent", "delivered", "undeliverable", "canceled", "resent", "receipt")
 
+GROUP_ID = sa.Integer  # small: each message has a place for it
+
+# What belongs together beyond one send: a campaign's messages. So reports and tallies need not know what a campaign is.
+groups = sa.Table(
+    "groups",
+    metadata,
+    sa.Column("id", GROUP_ID, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("campaign_id", RawId, nullable=False, unique=True),
+    sa.Column("held", sa.Boolean, nullable=False, comment="what was queued of it is kept from every carrier"),
+    sa.Column("canceled_at_ms", sa.BigInteger, nullable=True, comment="what is queued of it since then fails"),
+)
+
+# How many messages of a group are in each state just now. Whoever changes some adds to a row of its own slot: they do not wait for each other.
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("group_id", GROUP_ID, sa.ForeignKey("groups.id"), primary_key=True),
+    sa.Column("slot", sa.SmallInteger, primary_key=True),
+    sa.Column("queued", sa.BigInteger, nullable=False),
+    sa.Column("sent", sa.BigInteger, nullable=False),
+    sa.Column("delivered", sa.BigInteger, nullable=False),
+    sa.Column("failed", sa.BigInteger, nullable=False),
+    sa.Column("segments", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False, comment="charged, less what was refunded"),
+)
+
 sends = sa.Table(
     "sends",
     metadata,
@@ -34,10 +62,12 @@ sends = sa.Table(
     sa.Column("credits_remaining", sa.BigInteger, nullable=False),
     sa.Column("exceptions", sa.Text, nullable=True, comment="JSON: rejected recipients and duplicates by index; null when there are none"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("group_id", GROUP_ID, nullable=True),
     sa.CheckConstraint(f"type IN ({', '.join(map(repr, SEND_TYPES))})", name="sends_type"),
     sa.Index("sends_by_account", "account_id", "sandbox", "id"),
     sa.Index("sends_by_reference", "account_id", "reference", postgresql_where=sa.text("reference IS NOT NULL"),
              sqlite_where=sa.text("reference IS NOT NULL")),
+    sa.Index("sends_by_group", "group_id", "id", postgresql_where=sa.text("group_id IS NOT NULL"), sqlite_where=sa.text("group_id IS NOT NULL")),
 )
 
 # On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an indexed column.
@@ -63,6 +93,7 @@ messages = sa.Table(
     sa.Column("sent_at_ms", sa.BigInteger, nullable=True),
     sa.Column("delivered_at_ms", sa.BigInteger, nullable=True),
     sa.Column("failed_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("group_id", GROUP_ID, nullable=True),
     sa.CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})", name="messages_status"),
     sa.CheckConstraint("refunded >= 0 AND refunded <= credits", name="messages_refunded"),
     sa.CheckConstraint("(status = 'failed') = (error_code IS NOT NULL)", name="messages_error"),
@@ -156,6 +187,15 @@ operator_decisions = sa.Table(
     sa.Column("decided_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint(f"decision IN ({', '.join(map(repr, DECISIONS))})", name="operator_decisions_decision"),
     sa.Index("operator_decisions_by_message", "message_id"),
+)
+
+# How far retention has come: stored with what it erases or deletes (messages/retention.py).
+kept_from = sa.Table(
+    "kept_from",
+    metadata,
+    sa.Column("what", sa.String(8), primary_key=True),
+    sa.Column("from_id", RawId, nullable=False, comment="all of it is there from this id on; what is below may be gone"),
+    sa.CheckConstraint("what IN ('texts', 'messages', 'events')", name="kept_from_what"),
 )
 
 # Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for nobody.

@@ -55,7 +55,7 @@ class Turn:
         self._outstanding: set[tuple[str, int]] = set()  # on the wire, or answered and the answer not yet stored
         self._events_max = EVENTS_MAX  # fewer while what the database refuses is singled out; nothing is claimed meanwhile
         self.moved = 0  # submissions, answers and receipts
-        self.matched_as_is = 0  # evidence that receipts print ids as answers do
+        self.matched = 0  # evidence for the format in which the carrier's ids are read
         self._uncertain = False  # a commit's reply was lost: claims may be stored that were never written
         self.claiming = True  # not while stopping, nor while another server may have the queue
         self._wake = asyncio.Event()
@@ -80,6 +80,11 @@ class Turn:
         self._wake.set()
 
     # the loop
+
+    def follow(self, carrier: CarrierFacts) -> None:
+        """From the next turn on. What has matched in one format is no evidence for another."""
+        self.matched = self.matched if carrier.id_format == self.carrier.id_format else 0
+        self.carrier = carrier
 
     def wake(self) -> None:
         """Something was queued for this carrier."""
@@ -244,7 +249,7 @@ class Turn:
                 needless = self.carrier.receipts == "last" and answer.parts.bit_length() < changes.messages[answer.message_id].segments
                 settle_answer(changes, answer, ended.get((answer.message_id, answer.part, answer.attempt)), receipt_needless=needless)
         matching = await parked.match(tx, self.carrier, refs, changes)
-        self.matched_as_is += matching.as_is
+        self.matched += matching.evidence
         await parked.park(tx, self.carrier.id, matching.foreign, now_ms)
         await store_changes(tx, self.carrier.id, changes)
 

@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 from heliograph.base.hot import HotTx, Statement
+from heliograph.base.json import encode
+from heliograph.messages.fair import HELD_FROM_US
 from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 
 # --- what came in ---
@@ -38,7 +40,7 @@ _REF_OF_ANSWER: Final = """
         receipt_error = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.receipt_error END,
         recipient = CASE WHEN coalesce(r.message_id, excluded.message_id) = excluded.message_id THEN r.recipient END,
         created_at_ms = CASE WHEN r.message_id = excluded.message_id THEN r.created_at_ms ELSE excluded.created_at_ms END
-    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
+    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error, r.printed"""
 _REF_OF_ANSWER_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, message_id, parts, created_at_ms) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET message_id = excluded.message_id,
@@ -47,7 +49,7 @@ _REF_OF_ANSWER_SQLITE: Final = """
         receipt_error = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.receipt_error END,
         recipient = CASE WHEN coalesce(carrier_refs.message_id, excluded.message_id) = excluded.message_id THEN carrier_refs.recipient END,
         created_at_ms = CASE WHEN carrier_refs.message_id = excluded.message_id THEN carrier_refs.created_at_ms ELSE excluded.created_at_ms END
-    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
+    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error, printed"""
 
 _REF_OF_RECEIPT: Final = """
     INSERT INTO carrier_refs AS r (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms)
@@ -58,7 +60,7 @@ _REF_OF_RECEIPT: Final = """
             THEN r.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND r.recipient IS NOT DISTINCT FROM excluded.recipient
             THEN r.receipt_state ELSE excluded.receipt_state END
-    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error"""
+    RETURNING r.ref, r.message_id, r.parts, r.recipient, r.receipt_state, r.receipt_error, r.printed"""
 _REF_OF_RECEIPT_SQLITE: Final = """
     INSERT INTO carrier_refs (carrier_id, ref, recipient, receipt_state, receipt_error, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
@@ -67,7 +69,7 @@ _REF_OF_RECEIPT_SQLITE: Final = """
             THEN carrier_refs.receipt_error ELSE excluded.receipt_error END,
         receipt_state = CASE WHEN carrier_refs.receipt_state NOT IN ('ACCEPTD', 'ENROUTE') AND carrier_refs.recipient IS excluded.recipient
             THEN carrier_refs.receipt_state ELSE excluded.receipt_state END
-    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error"""
+    RETURNING ref, message_id, parts, recipient, receipt_state, receipt_error, printed"""
 
 # What else a receipt says, and its id as it was printed: only a doubt or a changed format may need it, so only receipts that found no message
 # keep it.
@@ -112,39 +114,25 @@ _HANDSETS: Final = """
 _HANDSETS_SQLITE: Final = """
     SELECT r.ref, m.recipient FROM carrier_refs r JOIN messages m ON m.id = r.message_id WHERE r.carrier_id = ? AND r.ref = ?"""
 
-UNTOLD_MAX: Final = 100  # messages to one handset that are looked at: among more, somebody's may be meant
-# Of each message in doubt: whose messages to its handset the carrier has accepted since then, and not told the end of. (key, since, but not, account,
-# handset). Which carrier has one is not asked: a message that fails over keeps the column of the first.
-_WAITS: Final = """(m.status = 'sent'
-        OR (m.segments > 1 AND m.status IN ('queued', 'failed') AND (m.parts_accepted & ~m.parts_delivered) <> 0))"""
-_UNTOLD: Final = f"""
-    SELECT k.message_id, s.sender
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[]) AS k (message_id, since, but_not, account_id, recipient)
-    CROSS JOIN LATERAL (
-        SELECT m.send_id FROM messages m
-        WHERE m.id >= k.since AND m.id <> k.but_not AND m.account_id = k.account_id AND m.recipient = k.recipient AND {_WAITS} LIMIT {UNTOLD_MAX}
-    ) w JOIN sends s ON s.id = w.send_id"""
-_UNTOLD_SQLITE: Final = f"""
-    SELECT ?1, s.sender FROM messages m JOIN sends s ON s.id = m.send_id
-    WHERE m.id >= ?2 AND m.id <> ?3 AND m.account_id = ?4 AND m.recipient = ?5 AND {_WAITS} LIMIT {UNTOLD_MAX}"""
-
 _MESSAGE_COLUMNS: Final = """m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits, m.refunded, m.parts_accepted,
-    m.parts_delivered, m.error_code, m.error_message"""
+    m.parts_delivered, m.error_code, m.error_message, m.group_id"""
 # What events show beside: read only where an endpoint hears of the message's account.
 _TOLD_COLUMNS: Final = """s.type, s.sender, m.country_code, s.text, s.encoding, s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms,
-    m.failed_at_ms"""
-# The bounds tell PostgreSQL which partitions to look into; the list alone would not. While there is no endpoint at all, nobody is looked for.
-_LOCK_MESSAGES: Final = f"""
-    WITH m AS (SELECT * FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE),
-    heard AS (
-        SELECT a.id, {EARS} AS ears FROM (SELECT DISTINCT account_id FROM m WHERE {ENDPOINTS_EXIST}) d
+    m.failed_at_ms, g.campaign_id"""
+# The bounds tell PostgreSQL which partitions to look into; the list alone would not. SQLite is asked once for all: an execution costs as much as
+# a row. While there is no endpoint at all, nobody is looked for.
+_SHOWN: Final = f"""heard AS (
+        SELECT a.id, {{ears}} AS ears FROM (SELECT DISTINCT account_id FROM m WHERE {ENDPOINTS_EXIST}) d
         JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
     SELECT {_MESSAGE_COLUMNS}, h.ears, {_TOLD_COLUMNS}
-    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE WHEN h.ears IS NOT NULL THEN m.send_id END ORDER BY m.id"""
+    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE WHEN h.ears IS NOT NULL THEN m.send_id END
+    LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
+_LOCK_MESSAGES: Final = f"""
+    WITH m AS (SELECT * FROM messages WHERE id = ANY($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY id FOR UPDATE),
+    {_SHOWN.format(ears=EARS)}"""
 _LOCK_MESSAGES_SQLITE: Final = f"""
-    SELECT {_MESSAGE_COLUMNS}, CASE WHEN {ENDPOINTS_EXIST} THEN
-        (SELECT {EARS_SQLITE} FROM accounts a JOIN webhook_endpoints e ON {HEARS} WHERE a.id = m.account_id) END, {_TOLD_COLUMNS}
-    FROM messages m LEFT JOIN sends s ON s.id = CASE WHEN {ENDPOINTS_EXIST} THEN m.send_id END WHERE m.id = ?"""
+    WITH m AS MATERIALIZED (SELECT messages.* FROM json_each($1) j JOIN messages ON messages.id = j.value),
+    {_SHOWN.format(ears=EARS_SQLITE)}"""
 
 _OUTSTANDING: Final = """
     SELECT message_id, count(*), min(expires_at_ms) FROM inflight WHERE message_id = ANY($1::uuid[]) GROUP BY message_id"""
@@ -191,7 +179,7 @@ _QUEUE_AGAIN_SQLITE: Final = f"{_QUEUE_SQLITE} ON CONFLICT DO UPDATE SET attempt
 
 # Nothing for a process whose row is gone: it was stopped for so long that others do its work, and may not know yet.
 _NEXT_RUNS: Final = f"""
-    SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND not_before_ms <= $2 AND expires_at_ms > $2
+    SELECT {_QUEUE_COLUMNS} FROM queue WHERE carrier_id = $1 AND rank_us < {HELD_FROM_US} AND not_before_ms <= $2 AND expires_at_ms > $2
         AND EXISTS (SELECT 1 FROM workers WHERE epoch = $4)
     ORDER BY rank_us, first_id LIMIT $3 FOR UPDATE SKIP LOCKED"""
 _NEXT_RUNS_SQLITE: Final = _NEXT_RUNS.replace("FOR UPDATE SKIP LOCKED", "")
@@ -247,7 +235,6 @@ CLEAR_REF: Final = Statement(_CLEAR_REF, _CLEAR_REF_SQLITE)  # (carrier_id, ref)
 FORGET_REF: Final = Statement(_FORGET_REF, _FORGET_REF_SQLITE)  # (carrier_id, ref) without a message
 FORGET_RECEIPT: Final = Statement(_FORGET_RECEIPT, _FORGET_RECEIPT_SQLITE)  # id of unmatched_receipts
 HANDSETS: Final = Statement(_HANDSETS, _HANDSETS_SQLITE)  # (carrier_id, ref) → (ref, its message's recipient) of those that have one
-UNTOLD: Final = Statement(_UNTOLD, _UNTOLD_SQLITE)  # (message_id, since, but_not, account_id, recipient) → (message_id, a sender) each
 OUTSTANDING: Final = Statement(_OUTSTANDING, _OUTSTANDING_SQLITE)  # message_id → (message_id, submissions in flight, …)
 RESENT: Final = Statement(_RESENT, _RESENT_SQLITE)  # (message_id, parts that are sent once more after a doubt)
 QUEUE: Final = Statement(_QUEUE, _QUEUE_SQLITE)  # the table's ten columns
@@ -264,7 +251,7 @@ async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[Any]:
         return []
     if tx.postgresql:
         return await tx.fetch(_LOCK_MESSAGES, ordered, ordered[0], ordered[-1])
-    return await tx.over(_LOCK_MESSAGES_SQLITE, ordered)
+    return await tx.fetch(_LOCK_MESSAGES_SQLITE, encode(ordered).decode())
 
 
 async def store_messages(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:

@@ -13,10 +13,10 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.hot import HotTx
 from heliograph.carriers import ReceiptState, user_message_reference
-from heliograph.messages import decide, turn_sql
-from heliograph.messages.doubts import LAST_DIGITS, ON_THE_WIRE, OnTheWire, Parked, adopt, may_be
+from heliograph.messages import decide, doubts_sql, turn_sql
+from heliograph.messages.doubts import LAST_DIGITS, OnTheWire, Parked, adopt, may_be
 from heliograph.messages.read import CLOCK_SLACK_MS
-from heliograph.messages.receipts import AUTO, CarrierFacts
+from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.settle import Changes, MessageRow, agrees, row_of, settle_receipt
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 from heliograph.messages.store import store_changes
@@ -61,7 +61,8 @@ class Unmatched(NamedTuple):
 
     @property
     def parked(self) -> Parked:
-        return Parked(self.place, self.recipient, self.sender, self.reference, self.state or "", self.error, self.at_ms, not self.has_row)
+        printed = None if self.has_row else self.printed or self.place
+        return Parked(self.place, self.recipient, self.sender, self.reference, self.state or "", self.error, self.at_ms, printed)
 
 
 def text_id(receipt: Unmatched, carrier_name: str) -> str:
@@ -134,8 +135,8 @@ async def match_to(db: Database, carrier: CarrierFacts, receipt_id: str, message
     """A receipt, by its id in the operator's form, is this message's (raw id): it settles what is in doubt of it, or ends it if it is sent.
     `as_one`: this carrier takes a message's segments as one. Raises NotFound, InvalidRequest when the receipt cannot be the message's."""
     async with db.hot() as tx:
-        rows = await tx.fetch(f"{ON_THE_WIRE} AND i.message_id = $2 AND i.state = 'in_doubt' ORDER BY i.part{' FOR UPDATE OF i' * tx.postgresql}",
-                              carrier.id, message_id)
+        of_message = f"{doubts_sql.ON_THE_WIRE} AND i.message_id = $2 AND i.state = 'in_doubt' ORDER BY i.part"
+        rows = await tx.fetch(of_message + " FOR UPDATE OF i" * tx.postgresql, carrier.id, message_id)
         doubts = [OnTheWire(*row) for row in rows]
         receipt = await _locked(tx, carrier.id, receipt_id)
         locked = await turn_sql.lock_messages(tx, {message_id})
@@ -167,7 +168,7 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> Parked:
     if not rows:
         raise none_such(receipt_id)
     found, recipient, sender, reference, state, error, at_ms = rows[0]
-    return Parked(found, recipient, sender, reference, state or "", error, at_ms, name is not None)
+    return Parked(found, recipient, sender, reference, state or "", error, at_ms, None if name is None else found)
 
 
 def _check(receipt: Parked, receipt_id: str, row: MessageRow, doubts: Sequence[OnTheWire], carrier: CarrierFacts) -> None:
@@ -217,8 +218,6 @@ async def _end_sent(tx: HotTx, carrier: CarrierFacts, receipt: Parked, row: Mess
     """As `adopt`, of a segment that a carrier has accepted."""
     if not receipt.has_id:
         await turn_sql.FORGET_RECEIPT.rows(tx, [(receipt.place,)])
-    elif carrier.id_format == AUTO:  # an id that was not matched proves nothing of how this carrier prints them
-        await turn_sql.FORGET_REF.rows(tx, [(carrier.id, receipt.place)])
     else:
         await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, receipt.place, row.id, parts, now_ms)])
     changes = Changes(now_ms, {row.id: row})

@@ -16,6 +16,8 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.messages.events import KIND_OF
+from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
+from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages
 from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
 from heliograph.webhooks import EVENT_PREFIX
@@ -24,7 +26,12 @@ from heliograph.webhooks.tables import KEPT_MS, webhook_deliveries, webhook_endp
 HEARS_AFTER_MS: Final = 60_000  # an endpoint is committed some time after it was made, and the clocks of processes differ
 PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
 
-_ABOUT: Final = {"postgresql": "(body::json -> 'data' ->> 'id') COLLATE \"C\"", "sqlite": "json_extract(body, '$.data.id')"}
+# Of a body: the message that it is about, and what it shows of it.
+_SHOWN: Final = {
+    "postgresql": ("(body::json -> 'data' ->> 'id') COLLATE \"C\"", "body::json -> 'data' ->> 'status'", "body::json -> 'data' ->> 'recipient'",
+                   "body::json -> 'data' -> 'error' ->> 'code'"),
+    "sqlite": tuple(f"json_extract(body, '$.data.{name}')" for name in ("id", "status", "recipient", "error.code")),
+}
 _WHICH: Final = itemgetter(0)
 _NOBODY: Final[list["_Ear"]] = []
 
@@ -48,6 +55,20 @@ class _Told(NamedTuple):
     sandbox: bool
     kind: str
     at_ms: int
+    status: str | None  # these three: as its body shows them
+    recipient: str | None
+    error_code: str | None
+
+
+class _Change(NamedTuple):
+    """A state of a message. `at_ms`: None, if it never came to it."""
+
+    account_id: str
+    sandbox: bool
+    recipient: int | None
+    error_code: str | None
+    status: str
+    at_ms: int | None
 
 
 def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
@@ -55,7 +76,8 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
     ears = _ears(tx)
     if not ears and not events_size(tx):
         return []
-    return list(islice(chain(_of_messages(tx, ears, now_ms), _of_endpoints(tx, ears, now_ms)), DISCREPANCIES_MAX))
+    since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_kept(tx, EVENTS), 16)))
+    return list(islice(chain(_of_messages(tx, ears, since_ms), _of_endpoints(tx, ears, since_ms)), DISCREPANCIES_MAX))
 
 
 def events_size(tx: Connection) -> int:
@@ -75,22 +97,23 @@ def _ears(tx: Connection) -> _Ears:
     return found
 
 
-def _hear(ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, now_ms: int) -> Iterator[_Ear]:
-    """Which of them must have heard of it, as far as that is still kept."""
-    if at_ms > now_ms - PRUNED_FROM_MS:
+def _hear(ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int) -> Iterator[_Ear]:
+    """Which of them must have heard of it, as far as that is still kept: since then."""
+    if at_ms > since_ms:
         yield from (ear for ear in ears.get((account_id, sandbox), _NOBODY) if kind in ear.kinds and at_ms >= ear.since_ms)
 
 
 # --- messages and their events
 
 
-def _of_messages(tx: Connection, ears: _Ears, now_ms: int) -> Iterator[Discrepancy]:
-    told = groupby(_told(tx), key=_WHICH)
+def _of_messages(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrepancy]:
+    first = first_kept(tx, MESSAGES)
+    told = groupby((event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH)
     about, events = next(told, (None, iter(())))
     columns = messages.c
-    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.sandbox,
+    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.recipient, columns.error_code,
                       columns.sent_at_ms, columns.delivered_at_ms, columns.failed_at_ms)
-    for message_id, account_id, sandbox, *reached in streamed(tx, query.order_by(columns.id)):
+    for message_id, account_id, sandbox, recipient, error_code, *reached in streamed(tx, query.where(columns.id >= first).order_by(columns.id)):
         message = ids.text_of_raw("msg", message_id)
         while about is not None and about < message:
             yield from (Discrepancy(event.account_id, f"{_event(event.id)} is about {about}, which is not there") for event in events)
@@ -99,18 +122,19 @@ def _of_messages(tx: Connection, ears: _Ears, now_ms: int) -> Iterator[Discrepan
         if about == message:
             of_message = list(events)
             about, events = next(told, (None, iter(())))
-        for kind, at_ms in zip(KIND_OF.values(), reached, strict=True):
-            due = at_ms is not None and any(_hear(ears, account_id, sandbox, kind, at_ms, now_ms))
-            for what in _of_change(message, (account_id, sandbox, kind, at_ms), [event for event in of_message if event.kind == kind], due=due):
+        for (status, kind), at_ms in zip(KIND_OF.items(), reached, strict=True):
+            due = at_ms is not None and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
+            change = _Change(account_id, sandbox, recipient, error_code if status == FAILED else None, status, at_ms)
+            for what in _of_change(message, change, [event for event in of_message if event.kind == kind], due=due):
                 yield Discrepancy(account_id, what)
     while about is not None:
         yield from (Discrepancy(event.account_id, f"{_event(event.id)} is about {about}, which is not there") for event in events)
         about, events = next(told, (None, iter(())))
 
 
-def _of_change(message: str, change: tuple[str, bool, str, int | None], events: list[_Told], *, due: bool) -> Iterator[str]:
+def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool) -> Iterator[str]:
     """One state of one message, and the events that tell of it."""
-    account_id, sandbox, kind, at_ms = change
+    kind, at_ms = KIND_OF[change.status], change.at_ms
     if due and not events:
         yield f"{kind} of {message}, at {rfc3339_or_none(at_ms)}, is no event"
     if len(events) > 1:
@@ -118,15 +142,20 @@ def _of_change(message: str, change: tuple[str, bool, str, int | None], events: 
     for event in events:
         if event.at_ms != at_ms:
             yield f"{_event(event.id)} tells {kind} of {message} at {rfc3339(event.at_ms)}; it was {'never' if at_ms is None else rfc3339(at_ms)}"
-        elif (event.account_id, event.sandbox) != (account_id, sandbox):
+        elif (event.account_id, event.sandbox) != (change.account_id, change.sandbox):
             yield f"{_event(event.id)} tells {kind} of {message} to another account, or in the other mode"
+        elif (event.status, event.error_code) != (change.status, change.error_code):
+            yield f"{_event(event.id)} tells {kind} of {message}, and shows it as {event.status} (error {event.error_code})"
+        elif change.recipient is not None and event.recipient != str(change.recipient):  # a message forgets it after retention
+            yield f"{_event(event.id)} tells {kind} of {message}, and shows another recipient"
 
 
 def _told(tx: Connection) -> Iterator[_Told]:
     """Events about messages, in the order of the messages."""
     columns = webhook_events.c
-    about: sa.ColumnElement[str] = sa.literal_column(_ABOUT[tx.dialect.name], sa.Text).label("about")
-    query = sa.select(about, raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.kind, columns.created_at_ms)
+    about, *shown = (sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name])
+    query = sa.select(about.label("about"), raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.kind, columns.created_at_ms,
+                      *shown)
     for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
         yield _Told(row[0] or "nothing", *row[1:])
 
@@ -134,7 +163,7 @@ def _told(tx: Connection) -> Iterator[_Told]:
 # --- events and who was to hear of them
 
 
-def _of_endpoints(tx: Connection, ears: _Ears, now_ms: int) -> Iterator[Discrepancy]:
+def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrepancy]:
     """Each event is once with each endpoint: in its queue, or among what it is done with."""
     placed = groupby(_placed(tx), key=_WHICH)
     of_event, places = next(placed, (None, iter(())))
@@ -147,7 +176,7 @@ def _of_endpoints(tx: Connection, ears: _Ears, now_ms: int) -> Iterator[Discrepa
         if of_event == event_id:
             found = [endpoint_id for _, endpoint_id in places]
             of_event, places = next(placed, (None, iter(())))
-        for ear in _hear(ears, account_id, sandbox, kind, at_ms, now_ms):
+        for ear in _hear(ears, account_id, sandbox, kind, at_ms, since_ms):
             if ear.endpoint_id not in found:
                 yield Discrepancy(account_id, f"{_event(event_id)} neither waits for {_endpoint(ear.endpoint_id)} nor has come to an end with it")
         for endpoint_id in sorted({endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}):

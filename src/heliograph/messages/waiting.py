@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US
+from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US, HELD_FROM_US
 from heliograph.messages.tables import inflight, queue, sends
 
 
@@ -19,5 +19,5 @@ def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
     columns = queue.c
     end_us = sa.func.max(columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US)
     query = sa.select(sends.c.account_id, columns.carrier_id, end_us).join(sends, sends.c.id == columns.send_id)
-    query = query.where(columns.rank_us >= BULK_FROM_US).group_by(sends.c.account_id, columns.carrier_id)
+    query = query.where(columns.rank_us >= BULK_FROM_US, columns.rank_us < HELD_FROM_US).group_by(sends.c.account_id, columns.carrier_id)
     return [(row[0], row[1], int(row[2])) for row in tx.execute(query)]

@@ -29,6 +29,7 @@ class Word:
         self._decided = decided
         self.accepted = self._of(*_ACCEPTED)  # bits of segments that count as accepted, whether the SMSC has taken them or not
         self.matched = self._of("receipt")  # … of those that were given somebody's receipt
+        self.cancels = any(each.decision == "canceled" for each in decided)
         self._unheard = [each.parts for each in decided if each.decision in _NEVER_HEARD]
 
     def _of(self, *decisions: str) -> int:

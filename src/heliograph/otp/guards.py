@@ -85,6 +85,12 @@ def blocked(tx: Connection, now_ms: int, *, limit: int, account_id: str | None =
     return [Blocked(row[0], row[1], len(read(row[2])), row[3]) for row in tx.execute(query.limit(limit))]
 
 
+def count_blocked(tx: Connection, now_ms: int) -> int:
+    """How many ranges are blocked now, of all accounts."""
+    count: int = tx.execute(sa.select(sa.func.count()).where(otp_ranges.c.blocked_at_ms > now_ms - BLOCKED_MS)).scalar_one()
+    return count
+
+
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
     """Sends to the range go out again, and are counted anew. Raises NotFound when it is not blocked."""
     columns = otp_ranges.c

@@ -7,13 +7,14 @@ from typing import Any
 
 import structlog
 
+from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.errors import ServiceError
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.messages import SendRequest
 from heliograph.otp import issue_sql
-from heliograph.otp.guards import Range, digits_of, read, written
+from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.tables import KEPT_MS
 
@@ -85,8 +86,17 @@ class Batch:
         rows: list[tuple[Any, ...]] = [(*place, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms)
                                        for place, known in sorted(self._changed.items())]
         await issue_sql.STORE_RANGES.rows(tx, rows)
+        for known in self._blocked():
+            await accounts.notify(tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms)
 
     def stored(self) -> None:
-        for known in self._changed.values():
-            if known.blocked_at_ms is not None:
-                log.warning("otp_range_blocked", account=ids.text_of_raw("acc", known.account_id), range=known.digits)
+        for known in self._blocked():
+            log.warning("otp_range_blocked", account=ids.text_of_raw("acc", known.account_id), range=known.digits)
+
+    def _blocked(self) -> list[Range]:
+        return [known for known in self._changed.values() if known.blocked_at_ms is not None]
+
+
+def _told(known: Range) -> str:
+    return (f"{len(known.sent_at_ms)} one-time passwords went to numbers that begin with {known.digits} within an hour, and no code was verified: the"
+            f" range is refused until {clock.rfc3339((known.blocked_at_ms or 0) + BLOCKED_MS)}, or until a code of it is verified.")

@@ -8,12 +8,13 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
+from heliograph.messages import one_time_passwords
 from heliograph.plugin.site import Site
 from heliograph.plugin.tables import site_events, site_logs
 
 ID_PREFIX: Final = "log"
 EVENT_PREFIX: Final = "evt"
-OTP: Final = "otp"  # a message_type
+OTP: Final = "otp"  # what the message_type or event of a one-time password has in it, and its id begins with
 
 
 class Said(NamedTuple):
@@ -53,6 +54,7 @@ def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], 
 
     `sites`, by URL, are locked. The text of a one-time password is not stored (contract section 6, OTP)."""
     known = _known(tx, sites, said)
+    one_time = one_time_passwords(tx, {entry.message_id.lower() for entry in said if entry.message_id is not None})
     answered: list[str] = []
     fresh: list[dict[str, Any]] = []
     number = ids.new_number(now_ms)
@@ -61,7 +63,7 @@ def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], 
         raw = known.get(place)
         if raw is None:
             raw = ids.raw_of_number(number + len(fresh))
-            body = None if (entry.message_type or "").lower() == OTP else entry.body
+            body = None if _is_otp(entry, one_time) else entry.body
             fresh.append(LogEntry(raw, place[0], *entry._replace(body=body)[1:], now_ms)._asdict())
             if entry.external_ref is not None:
                 known[place] = raw
@@ -69,6 +71,16 @@ def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], 
     if fresh:
         tx.execute(site_logs.insert(), fresh)
     return answered
+
+
+def _is_otp(entry: Said, one_time: set[str]) -> bool:
+    """Whether it is of a one-time password. `one_time`: ids of ours, in lower case."""
+    message_id = (entry.message_id or "").lower()
+    return message_id in one_time or message_id.startswith(OTP) or _names_otp(entry.event) or _names_otp(entry.message_type or "")
+
+
+def _names_otp(word: str) -> bool:
+    return OTP in word.lower()
 
 
 def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> dict[tuple[str, str | None], str]:
@@ -81,8 +93,9 @@ def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> d
 
 
 def store_event(tx: Connection, site: Site, event: str, payload: str, *, now_ms: int) -> str:
-    """Stores an event; `payload` is a JSON object. Answers its id in text form."""
+    """Stores an event; `payload` is a JSON object, and not stored of one that names a one-time password. Answers its id in text form."""
     raw = ids.raw_of_number(ids.new_number(now_ms))
+    payload = "{}" if _names_otp(event) else payload
     tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, created_at_ms=now_ms))
     return ids.text_of_raw(EVENT_PREFIX, raw)
 

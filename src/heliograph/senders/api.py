@@ -31,7 +31,9 @@ class Registration(NamedTuple):
     warnings: list[str]
 
 
-def endpoints(db: Database) -> list[Endpoint]:
+def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
+    """`service_sender`: what one-time passwords come from when their account has no default sender."""
+
     def list_senders(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         wanted = read_page(call.query)
@@ -49,7 +51,7 @@ def endpoints(db: Database) -> list[Endpoint]:
         def effect(tx: Connection) -> Answer:
             account_id = acting_for(tx, call.principal, wish.customer_id, changes=True)
             sender = register(tx, account_id, wish.sender, sandbox=call.principal.sandbox, country_code=wish.country_code, purpose=wish.purpose,
-                              set_default=wish.set_default, now_ms=clock.now_ms())
+                              set_default=wish.set_default, service_sender=service_sender, now_ms=clock.now_ms())
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": wish.warnings} if wish.warnings else body)
 

@@ -18,8 +18,11 @@ _DIGRAPHS: Final = {"rn": "m", "vv": "w"}
 
 def skeleton(sender: str) -> str:
     """What senders have in common that look alike: `PAYPA1`, `PAY-PAL` and `paypal` have one. A number is like itself only."""
-    if sender.isdigit():
-        return sender
+    return sender if sender.isdigit() else as_letters(sender)
+
+
+def as_letters(sender: str) -> str:
+    """The skeleton that a name has which looks like it; of a number too."""
     letters = _SEPARATORS.sub("", sender.lower()).translate(_SIMILAR)
     for pair, letter in _DIGRAPHS.items():
         letters = letters.replace(pair, letter)

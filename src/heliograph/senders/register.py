@@ -10,6 +10,7 @@ from heliograph.base import config, ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
+from heliograph.base.settings import Settings
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.reserved import refuse_reserved
@@ -27,10 +28,10 @@ SENDERS_PER_ACCOUNT_MAX: Final = 1_000  # of each mode; a partner's customers ar
 
 
 def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, country_code: str | None = None, purpose: str | None = None,
-             set_default: bool = False, by: str | None = None, now_ms: int) -> Sender:
+             set_default: bool = False, by: str | None = None, service_sender: str = Settings.otp_sender, now_ms: int) -> Sender:
     """Submits a sender for approval; in sandbox it is approved at once. The same sender again, whatever its case, is the existing record;
     a rejected one is submitted anew, with what is given now in place of what was then. `by`: the operator, who may register reserved names too;
-    None: the account.
+    None: the account, which may not register `service_sender` either (`HELIOGRAPH_OTP_SENDER`).
 
     Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be, and for a reserved name."""
     spelling = check(sender)
@@ -38,12 +39,14 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
         raise refused("country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}")
     if purpose is not None:
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
-    accounts.locked(tx, account_id)  # first: two registrations of one sender, or two defaults, wait for each other
+    account = accounts.locked(tx, account_id)  # first: two registrations of one sender, or two defaults, wait for each other
+    if account.sandbox and not sandbox:
+        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     existing = tx.execute(sa.select(*COLUMNS).where(
         senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox), senders.c.folded == folded(spelling))).one_or_none()
     record = None if existing is None else Sender(*existing)
     if by is None and not sandbox and (record is None or record.status == "rejected"):
-        refuse_reserved(tx, spelling)
+        refuse_reserved(tx, spelling, service_sender)
     if record is None:
         record = _insert(tx, account_id, spelling, sandbox, country_code, purpose, by, now_ms)
     elif record.status == "rejected":

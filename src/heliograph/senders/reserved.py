@@ -1,5 +1,6 @@
 """Names that no account may register: those of the service itself, of emergency calls, and what the operator keeps for himself or for nobody."""
 
+import re
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -8,13 +9,13 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
-from heliograph.senders.look_alikes import skeleton
+from heliograph.senders.look_alikes import as_letters, skeleton
 from heliograph.senders.rules import SANDBOX, check
 from heliograph.senders.tables import reserved_senders
 
 RESERVED_MAX: Final = 10_000
 REASON_MAX: Final = 255
-ALWAYS: Final = {skeleton(SANDBOX): "it is what sandbox sends come from", **dict.fromkeys(("112", "911", "999"), "it is for emergency calls")}
+EMERGENCY: Final = ("112", "911", "999")
 
 
 class Reserved(NamedTuple):
@@ -28,13 +29,36 @@ class Reserved(NamedTuple):
 _COLUMNS: Final = [reserved_senders.c[name] for name in Reserved._fields]
 
 
-def refuse_reserved(tx: Connection, sender: str) -> None:
+def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
     """Raises InvalidRequest for a name that is reserved, or looks like one that is. Why the operator has reserved it is not told."""
-    kind = skeleton(sender)
-    if kind in ALWAYS:
-        raise refused("sender", f"must be another one: {shown(sender)} is reserved, for {ALWAYS[kind]}")
-    if tx.execute(sa.select(reserved_senders.c.skeleton).where(reserved_senders.c.skeleton == kind)).first() is not None:
+    always = _always(sender, service_sender)
+    if always is not None:
+        raise refused("sender", f"must be another one: {shown(sender)} is reserved, because {always}")
+    if _of_operator(tx, sender) is not None:
         raise refused("sender", f"must be another one: {shown(sender)} is reserved")
+
+
+def why_reserved(tx: Connection, sender: str, service_sender: str) -> str | None:
+    """For the operator: why accounts may not register it; None when they may."""
+    always, kept = _always(sender, service_sender), _of_operator(tx, sender)
+    return always or (f"it is, or looks like, {kept.sender}: {kept.reason}" if kept is not None else None)
+
+
+def _always(sender: str, service_sender: str) -> str | None:
+    """Why a name is reserved whatever the operator says. `service_sender`: what the service's one-time passwords come from."""
+    if skeleton(sender) == skeleton(SANDBOX):
+        return "it is, or looks like, the sender of sandbox messages"
+    if skeleton(sender) == skeleton(service_sender):
+        return "it is, or looks like, the sender of the service's own one-time passwords"
+    # A name without a digit, such as GIL, passes for no number.
+    if sender in EMERGENCY or (re.search(r"[0-9]", sender) and skeleton(sender) in map(as_letters, EMERGENCY)):
+        return "it is, or looks like, an emergency number"
+    return None
+
+
+def _of_operator(tx: Connection, sender: str) -> Reserved | None:
+    row = tx.execute(sa.select(*_COLUMNS).where(reserved_senders.c.skeleton == skeleton(sender))).one_or_none()
+    return None if row is None else Reserved(*row)
 
 
 def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:

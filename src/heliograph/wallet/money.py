@@ -13,6 +13,10 @@ _WITH_THREE: Final = "BHD IQD JOD KWD LYD OMR TND"
 _WITH_FOUR: Final = "CLF UYW"
 _EXPONENTS: Final = {code: places for codes, places in ((_WITHOUT_DECIMALS, 0), (_WITH_THREE, 3), (_WITH_FOUR, 4)) for code in codes.split()}
 
+# Where Babel's data and ISO 4217's list of currencies in use disagree: El Salvador's and Venezuela's second ones; Bulgaria has the euro since 2026.
+_IN_USE_TOO: Final = {"SVC", "VED"}
+_REPLACED: Final = {"BGN"}
+
 MINOR_DIGITS: Final = 15  # what a JSON number (a double) carries exactly, wherever the decimal point stands
 MINOR_MAX: Final = 10**MINOR_DIGITS - 1
 
@@ -30,7 +34,7 @@ def _in_use() -> frozenset[str]:
     from babel.core import get_global  # here, because it reads a file of 40 kB that most processes never need
 
     tenders = get_global("territory_currencies").values()
-    return frozenset(code for countrys in tenders for code, _, until, is_tender in countrys if until is None and is_tender)
+    return frozenset(code for countrys in tenders for code, _, until, is_tender in countrys if until is None and is_tender) - _REPLACED | _IN_USE_TOO
 
 
 def exponent(currency: str) -> int:

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import clock, ids
+from heliograph.base import ids
 from heliograph.base.lines import one_line
 from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
 from heliograph.wallet.tables import ledger_entries, wallets
@@ -25,8 +25,9 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
     assert giver.currency == taker.currency or not amount_minor
     given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
     taken = figures_after(taker.figures, taker.currency, amount_minor, credits)
-    now_ms = clock.now_ms()
-    entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), giver_id, taker_id, "transfer_out", giver.currency, -amount_minor, -credits,
+    number = ids.new_number()
+    now_ms = ids.made_at_ms(number)
+    entry = Entry(ids.raw_of_number(number), giver_id, taker_id, "transfer_out", giver.currency, -amount_minor, -credits,
                   given.balance_minor, given.sms_credits, taken.balance_minor, taken.sms_credits, said, reference, now_ms)
     tx.execute(ledger_entries.insert().values(entry._asdict()))
     hold(tx, giver, given, now_ms)

@@ -1,8 +1,9 @@
 """How one attempt ended. Beside `post.py`, for whoever must not load an HTTP client to know it."""
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-Reason = Literal["refused_address", "dns", "connect", "tls", "timeout", "closed", "bad_answer", "not_posted"]
+Reason = Literal["refused_address", "dns", "connect", "tls", "timeout", "closed", "bad_answer", "not_posted", "no_files"]
+NO_FILES: Final[Reason] = "no_files"  # this process can open no connection: no failure of the receiver's, and never stored
 
 
 class Answered(NamedTuple):

@@ -5,6 +5,7 @@ loses what it holds to the others when its row in `workers` is gone; what it had
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -12,16 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from heliograph.base import clock
+from heliograph.base import clock, files
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.leases import Lease
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
+from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.receiver import WINDOW_MIN, Receiver, Target, targets_of
+from heliograph.webhooks.places import Places
+from heliograph.webhooks.receiver import Receiver, Target, targets_of
 from heliograph.webhooks.record import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.tables import MISSED
 
@@ -32,8 +35,6 @@ POLL_S: Final = 0.25  # how often the queue is looked at: what other processes w
 LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes it
 BUSY_S: Final = 0.25  # beside busy carriers, which want the database too: how often it is looked at, and how often outcomes are stored
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
-RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
-POSTS_MAX: Final = RECEIVERS_MAX * WINDOW_MIN  # connections at once
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
 READS_AT_ONCE: Final = 2  # of queues: carriers and sends have the same few connections
 RECORD_S: Final = 5.0  # and for their outcomes
@@ -55,13 +56,17 @@ class Deliveries:
         self._on_attempt = on_attempt
         self._reads = asyncio.Semaphore(READS_AT_ONCE)
         self._allowance = Allowance(moved)
+        self._places = Places(files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
         self._receivers: dict[str, Receiver] = {}
-        self._poster: Poster | None = None  # made when there is something to deliver: an HTTP client takes half a second to load
+        self._poster: Poster | None = None  # made when an endpoint is there: an HTTP client takes a quarter of a second to load
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
 
     async def start(self) -> None:
+        """Where endpoints are there already, the HTTP client is loaded now, and not in the middle of a rush."""
+        if await asyncio.to_thread(self._is_wanted):
+            self._poster = await self._make_poster()
         self._tasks = [asyncio.create_task(self._recorder.run(self._recorded)), asyncio.create_task(self._watch()),
                        asyncio.create_task(self._allowance.run())]
         self._db.news.hear(NEWS, self._wake.set)
@@ -116,11 +121,17 @@ class Deliveries:
                 await self._miss(target.id, receiver)
             elif receiver is not None:
                 receiver.target = target
+                if receiver.stopped:  # it has been enabled again before the last POST of its former time was over
+                    receiver.stopped, self._recorder.failing_since[target.id] = False, target.failing_since_ms
                 receiver.due()
             else:
                 fresh.append(target)
-        await self._hold(fresh[: RECEIVERS_MAX - len(self._receivers)])
-        await self._let_go_idle()
+        random.shuffle(fresh)  # where there is no room for all, each has the same chance at each look
+        await self._let_go_idle(len(fresh), {target.id for target in due})
+        room = self._places.receivers - len(self._receivers)
+        if len(fresh) > room:
+            self._places.crowded(len(fresh) - room)
+        await self._hold(fresh[:room])
 
     async def _hold(self, targets: list[Target]) -> None:
         if not targets:
@@ -132,13 +143,17 @@ class Deliveries:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
                 receiver = Receiver(self._db, target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads,
-                                    self._allowance, self._on_attempt)
+                                    self._allowance, self._places, self._on_attempt)
                 self._receivers[target.id] = receiver
                 receiver.due()
 
+    def _is_wanted(self) -> bool:
+        with self._db.read() as tx:
+            return enabled(tx) > 0
+
     async def _make_poster(self) -> "Poster":
         post = await asyncio.to_thread(import_module, "heliograph.webhooks.post")
-        made: Poster = post.Poster(self._allow, connections=POSTS_MAX)
+        made: Poster = post.Poster(self._allow, connections=self._places.posts)
         return made
 
     async def _miss(self, endpoint_id: str, receiver: Receiver | None) -> None:
@@ -152,10 +167,13 @@ class Deliveries:
             rows = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
             await deliver_sql.OUTCOMES.rows(tx, sorted((endpoint_id, row[0], MISSED, row[1], None, None, None, clock.now_ms()) for row in rows))
 
-    async def _let_go_idle(self) -> None:
+    async def _let_go_idle(self, wanted: int, due: set[str]) -> None:
+        """Those that have long had nothing to do; and where others want their places, whoever has been without the longest."""
         now_s = clock.monotonic_s()
-        await self._let_go([endpoint_id for endpoint_id, receiver in self._receivers.items()
-                            if receiver.is_idle and now_s - receiver.idle_since_s >= IDLE_S])
+        idle = sorted((receiver.idle_since_s, endpoint_id) for endpoint_id, receiver in self._receivers.items()
+                      if receiver.is_idle and endpoint_id not in due)
+        crowd = wanted - (self._places.receivers - len(self._receivers))
+        await self._let_go([endpoint_id for place, (since_s, endpoint_id) in enumerate(idle) if place < crowd or now_s - since_s >= IDLE_S])
 
     async def _let_go(self, endpoint_ids: list[str]) -> None:
         if not endpoint_ids:

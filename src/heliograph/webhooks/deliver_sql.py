@@ -13,13 +13,14 @@ _DUE: Final = """
         SELECT (SELECT q.endpoint_id FROM webhook_queue q WHERE q.endpoint_id > w.id ORDER BY q.endpoint_id LIMIT 1) FROM waiting w
         WHERE w.id IS NOT NULL
     )
-    SELECT e.id, e.url, e.secret, e.former_secret, e.former_until_ms, e.disabled_at_ms, e.failing_since_ms
+    SELECT e.id, e.account_id, e.url, e.secret, e.former_secret, e.former_until_ms, e.disabled_at_ms, e.failing_since_ms
     FROM waiting w JOIN webhook_endpoints e ON e.id = w.id LEFT JOIN webhook_holders h ON h.endpoint_id = e.id
     WHERE (e.disabled_at_ms IS NOT NULL
            OR (SELECT q.due_at_ms FROM webhook_queue q WHERE q.endpoint_id = e.id ORDER BY q.due_at_ms LIMIT 1) <= $1)
         AND (h.worker IS NULL OR h.worker = $2 OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = h.worker))
         AND {whose}"""
-_DUE_ORDINARY: Final = _DUE.format(whose="e.listens_until_ms IS NULL")
+# Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is disabled: whoever posts to it has to hear of that.
+_DUE_ORDINARY: Final = _DUE.format(whose="(e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)")
 _DUE_LISTENING: Final = _DUE.format(whose="e.id = $3")
 
 _HELD: Final = """
@@ -87,7 +88,7 @@ FAILING: Final = Statement(_FAILING, _FAILING_SQLITE)  # (endpoint_id, since_ms 
 
 async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Any]:
     """Endpoints with something due, or disabled and with something waiting, that this process holds or may hold; or `only` one, of `heliograph
-    listen`: id, url, secrets, until when the former one holds, when it was disabled, since when it fails."""
+    listen`: id, account, url, secrets, until when the former one holds, when it was disabled, since when it fails."""
     if only is None:
         return await tx.fetch(_DUE_ORDINARY, now_ms, worker)
     return await tx.fetch(_DUE_LISTENING, now_ms, worker, only)

@@ -1,4 +1,4 @@
-"""Endpoints: to which URL the events of an account go; made, rotated, disabled and enabled."""
+"""Endpoints: to which URL the events of an account go; made, rotated, disabled, enabled and removed."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -30,6 +30,7 @@ from heliograph.webhooks.tables import (
 PREFIX: Final = "whe"
 ENDPOINTS_PER_ACCOUNT_MAX: Final = 50  # of each mode; each event is written once, and waits once for each of them
 ROTATION_MS: Final = 24 * 3_600_000  # for so long the former secret signs too (contract section 7)
+REMOVED_MS: Final = 60_000  # from its removal until its rows go: no POST and no transaction that knows it still goes on then
 PURPOSE: Final = "webhook secret"
 
 
@@ -50,7 +51,7 @@ class Endpoint(NamedTuple):
 
 
 _COLUMNS: Final = [webhook_endpoints.c[name] for name in Endpoint._fields]
-_ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)
+_ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)  # neither of `heliograph listen` nor removed
 
 
 def _of_row(row: Sequence[Any]) -> Endpoint:
@@ -74,15 +75,22 @@ def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sand
     check_url(url, allow)
     wanted = read_kinds(kinds)
     account = accounts.locked(tx, account_id)  # two at once wait for each other
-    count = tx.execute(sa.select(sa.func.count()).where(webhook_endpoints.c.account_id == account.id, webhook_endpoints.c.sandbox.is_(sandbox)))
-    if count.scalar_one() >= ENDPOINTS_PER_ACCOUNT_MAX:
-        raise refused("url", f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each mode")
+    if account.sandbox and not sandbox:
+        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+    if listens_until_ms is None and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX:
+        raise refused("url", f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each mode; remove one first")
     secret = new_secret()
     endpoint = Endpoint(ids.raw_of_number(ids.new_number(now_ms)), account.id, sandbox, url, wanted, include_customers, None, None, None, None,
                         now_ms)
     tx.execute(webhook_endpoints.insert().values(endpoint._asdict() | {
         "kinds": ",".join(wanted), "secret": encrypt(secret_key, PURPOSE, secret), "listens_until_ms": listens_until_ms}))
     return endpoint, secret
+
+
+def _count(tx: Connection, account_id: str, *, sandbox: bool) -> int:
+    endpoint = webhook_endpoints.c
+    query = sa.select(sa.func.count()).where(endpoint.account_id == account_id, endpoint.sandbox.is_(sandbox), _ORDINARY)
+    return int(tx.execute(query).scalar_one())
 
 
 def all_endpoints(tx: Connection, account_id: str | None = None, *, limit: int) -> list[Endpoint]:
@@ -177,13 +185,18 @@ def listen_until(tx: Connection, endpoint_id: str, until_ms: int) -> None:
     tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == endpoint_id, ~_ORDINARY).values(listens_until_ms=until_ms))
 
 
-def deaf(tx: Connection, now_ms: int) -> list[str]:
-    """Raw ids of endpoints whose `heliograph listen` was killed."""
-    return list(tx.execute(sa.select(webhook_endpoints.c.id).where(webhook_endpoints.c.listens_until_ms < now_ms)).scalars())
+def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
+    """It is there for nobody any more, and nothing more goes there. Raises NotFound.
+
+    Its rows go a minute later (`forget.gone`): until then whoever posts to it finds it disabled, ends its POSTs and stores what came of them."""
+    endpoint = _locked(tx, endpoint_id)
+    if endpoint.disabled_at_ms is None:
+        _set_disabled(tx, endpoint.id, now_ms, OPERATOR)
+    tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == endpoint.id).values(listens_until_ms=now_ms + REMOVED_MS))
 
 
 def forget(tx: Connection, endpoint_ids: Sequence[str]) -> None:
-    """These, by raw id, and what became of their events."""
+    """These, by raw id, and what became of their events: all at once, so for those of a `heliograph listen` only."""
     for table, column in ((webhook_queue, webhook_queue.c.endpoint_id), (webhook_holders, webhook_holders.c.endpoint_id),
                           (webhook_deliveries, webhook_deliveries.c.endpoint_id), (webhook_attempts, webhook_attempts.c.endpoint_id),
                           (webhook_endpoints, webhook_endpoints.c.id)):

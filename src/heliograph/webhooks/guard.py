@@ -39,7 +39,8 @@ def _closed(kind: str, *networks: str, openable: bool = False) -> list[_Closed]:
 
 _CLOSED: Final = (
     *_closed("a cloud's metadata service", "169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.42.42", "100.100.100.200", "168.63.129.16",
-             "192.0.0.192", "fd00:ec2::/32", "fd20:ce::/32", "fd00:42::42"),
+             "100.96.0.96", "192.0.0.192", "fd00:ec2::/32", "fd20:ce::/32", "fd00:42::42", "fd00:c1::a9fe:a9fe", "fd00:a9fe:a9fe::1",
+             "fd00:100::100:200"),
     *_closed("unspecified", "0.0.0.0/8", "::"),
     *_closed(_LOOPBACK, "127.0.0.0/8", "::1"),  # opened by a setting of its own
     *_closed("link-local", "169.254.0.0/16", "fe80::/10"),  # metadata services live there

@@ -44,10 +44,11 @@ def _event(row: Any, told: Any) -> dict[str, Any]:
 
 
 def attempts(tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | None = None) -> list[dict[str, Any]]:
-    """Attempts, newest first: failures, and beside them successes. Of one event, or of all. Raises NotFound for the event's id."""
+    """Attempts to deliver the newest events, of each the last one first: failures, and beside them successes. Of one event, or of all. Raises
+    NotFound for the event's id."""
     tried, delivery = webhook_attempts.c, webhook_deliveries.c
     failures = sa.select(tried.id, tried.event_id, tried["try"], tried.status, tried.reason, tried.took_ms, tried.answer, tried.retry_after).where(
-        tried.endpoint_id == endpoint.id).order_by(tried.id.desc()).limit(limit)
+        tried.endpoint_id == endpoint.id).order_by(tried.event_id.desc(), tried.id.desc()).limit(limit)
     columns = (delivery.at_ms, delivery.event_id, delivery.tries, delivery.status, sa.null(), delivery.took_ms, delivery.answer, sa.null())
     successes = sa.select(*columns).where(delivery.endpoint_id == endpoint.id, delivery.outcome == DELIVERED).order_by(
         delivery.event_id.desc()).limit(limit)
@@ -55,13 +56,14 @@ def attempts(tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | 
         raw = raw_event(event_id)
         failures, successes = failures.where(tried.event_id == raw), successes.where(delivery.event_id == raw)
     rows = [(ids.made_at_ms(int(row[0], 16)), *row[1:]) for row in tx.execute(failures)] + [tuple(row) for row in tx.execute(successes)]
-    return [_attempt(row) for row in sorted(rows, key=lambda row: int(row[0]), reverse=True)[:limit]]
+    return [_attempt(row) for row in sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)[:limit]]
 
 
 def _attempt(row: tuple[Any, ...]) -> dict[str, Any]:
     at_ms, event_id, number, status, reason, took_ms, answer, retry_after = row
     return {
-        "event_id": ids.text_of_raw(EVENT_PREFIX, event_id), "try": number, "at": rfc3339(at_ms), "status": status, "reason": reason,
+        "event_id": ids.text_of_raw(EVENT_PREFIX, event_id), "try": number, "at": rfc3339(at_ms), "status": status,
+        "reason": None if reason == DELIVERED else reason,  # of a success that was replayed since
         "took_ms": took_ms, "answer": answer, "retry_after": retry_after,
     }  # fmt: skip
 

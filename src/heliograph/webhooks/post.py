@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import ssl
 import time
 from collections.abc import Mapping
@@ -14,10 +15,11 @@ from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from yarl import URL
 
+from heliograph.base import files
 from heliograph.base.errors import InvalidRequest
-from heliograph.webhooks.attempt import Answered, Failed, Reason
+from heliograph.webhooks.attempt import NO_FILES, Answered, Failed, Reason
 from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judged_socket
-from heliograph.webhooks.resolve import LookUp, Resolver, system_look_up
+from heliograph.webhooks.resolve import LookUp, Resolver, of_account, system_look_up
 
 TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
 READ_MAX: Final = 64 * 1_024  # octets of an answer
@@ -36,10 +38,22 @@ _NEVER_ROUNDED: Final = float("inf")  # aiohttp ends what takes longer than its 
 
 
 class _Connection(ResponseHandler):
-    """A connection on which no more is received when an answer brings too much beside what is read of it: sizes of chunks, `100 Continue`, without
-    end. What came is still read; when that was not the whole answer, time runs out."""
+    """A connection, in `connected` while it is one. No more is received on it when an answer brings too much beside what is read of it: sizes of
+    chunks, `100 Continue`, without end. What came is still read; when that was not the whole answer, time runs out."""
 
     _received = 0
+
+    def __init__(self, connected: "set[_Connection]", loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._of = connected
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._of.add(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._of.discard(self)
+        super().connection_lost(exc)
 
     def set_response_params(self, **options: Any) -> None:
         self._received = 0
@@ -64,27 +78,32 @@ class Poster:
     """Posts through one pool of connections. To be made in the event loop that it is used in, and closed there; made before there is work, for it
     reads all the system's authorities, which takes from a tenth of a second to a whole one.
 
-    `connections`: at most so many at once, in all; `per_host`: to one host and port, 0: no limit of its own. A POST that has to wait for one does so
-    within its own time, so whoever posts keeps below both. Nothing is sent twice: a POST that fails has failed, on a connection that was kept too."""
+    `connections`: at most so many POSTs at once, in all; `per_host`: to one host and port, 0: no limit of its own. A POST that has to wait for one
+    does so within its own time, so whoever posts keeps below both. Connections that are kept come on top, half as many at most.
+    Nothing is sent twice: a POST that fails has failed, on a connection that was kept too."""
 
     def __init__(self, allow: Openings, *, connections: int, per_host: int = 0, timeout_s: float = TIMEOUT_S, dns_ttl_s: int = DNS_TTL_S,
                  look_up: LookUp = system_look_up) -> None:
         self._timeout_s = timeout_s
+        self._kept_max = connections / 2
+        self._connected: set[_Connection] = set()
+        self._ran_out_s = 0.0  # perf_counter: when no socket could be made
         self._connecting = aiohttp.ClientTimeout(total=None, sock_connect=None)  # within the one deadline
         self._target = lru_cache(_URLS_KEPT)(partial(_target, allow=allow))
         self._connector = aiohttp.TCPConnector(
             limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=_tls(allow.ca_file), resolver=Resolver(look_up),
-            ttl_dns_cache=dns_ttl_s, socket_factory=partial(judged_socket, allow=allow), timeout_ceil_threshold=_NEVER_ROUNDED)  # fmt: skip
+            ttl_dns_cache=dns_ttl_s, socket_factory=partial(self._socket, allow=allow), timeout_ceil_threshold=_NEVER_ROUNDED)  # fmt: skip
         # There is no public way in; that it still leads there is tested by answers without end.
-        self._connector._factory = partial(_Connection, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+        self._connector._factory = partial(_Connection, self._connected, asyncio.get_running_loop())  # type: ignore[assignment]
 
     async def close(self) -> None:
         """Cuts all connections."""
         await self._connector.close()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered | Failed:
-        """Never raises for what the other side does. `headers` are ours: nothing in them is a customer's."""
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = "") -> Answered | Failed:
+        """Never raises for what the other side does. `headers` are ours: nothing in them is a customer's. `account_id`: whose endpoint it is."""
         began = time.perf_counter()
+        of_account.set(account_id)
         try:
             target = self._target(url)
             async with asyncio.timeout(self._timeout_s):
@@ -94,11 +113,25 @@ class Poster:
                 except BaseException:
                     connection.close()
                     raise
-            connection.release()  # kept, unless the answer was not read to its end
+            if len(self._connected) > self._kept_max:
+                connection.close()
+            else:
+                connection.release()  # kept, unless the answer was not read to its end
             return Answered(status, time.perf_counter() - began, text, retry_after)
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, HttpProcessingError, OSError) as error:
             reason, detail = _told(error)
+            if (reason == "connect" and self._ran_out_s >= began) or (reason == "dns" and not files.are_left()):
+                reason, detail = NO_FILES, "this process can open no connection"
             return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
+
+    def _socket(self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: Openings) -> socket.socket:
+        """Errors of several addresses come without their numbers, so what counts is noted here."""
+        try:
+            return judged_socket(info, allow)
+        except OSError as error:
+            if error.errno in files.EXHAUSTED:
+                self._ran_out_s = time.perf_counter()
+            raise
 
 
 class _Target(NamedTuple):

@@ -14,10 +14,11 @@ from heliograph.base.faults import told
 from heliograph.base.secrets import decrypt
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
-from heliograph.webhooks.attempt import Answered, Failed
+from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.places import OWN, Places
 from heliograph.webhooks.record import Recorder, Tried, Waiting
 from heliograph.webhooks.sign import headers
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 WINDOW_FIRST: Final = 8  # POSTs side by side to an endpoint that nothing is known of
 WINDOW_MAX: Final = 64
-WINDOW_MIN: Final = 2  # to one that answers nothing: each of its POSTs keeps a connection for 15 s
+WINDOW_MIN: Final = OWN  # to one that answers nothing: each of its POSTs keeps a connection for 15 s
 AHEAD: Final = 8  # times the window: so many events are read ahead of their POSTs, of 20 kB each at most
+NO_FILES_S: Final = 1.0  # until a POST is tried again for which this process could open no connection
 _DECRYPTED: Final = 10_000
 
 log = structlog.get_logger(__name__)
@@ -38,6 +40,7 @@ class Target(NamedTuple):
     """An endpoint as it is configured now."""
 
     id: str
+    account_id: str
     url: str
     secret: str  # these two encrypted
     former_secret: str | None
@@ -56,11 +59,13 @@ class Receiver:
     """`target` is replaced when its configuration changes. `refresh` reads what is due, `pump` posts as much of it as there is room for."""
 
     def __init__(self, db: Database, target: Target, secret_key: str, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool],
-                 reads: asyncio.Semaphore, allowance: Allowance, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
+                 reads: asyncio.Semaphore, allowance: Allowance, places: Places,
+                 on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
         self._db = db
         self._on_attempt = on_attempt
         self._reads = reads
         self._allowance = allowance
+        self._places = places
         self._may_post = may_post
         self.target = target
         self._secret_key = secret_key
@@ -98,7 +103,7 @@ class Receiver:
 
     def post_next(self) -> bool:
         """Posts what is due first. False: there is nothing that could be posted now."""
-        if not self._has_room():
+        if not self._has_room() or not self._places.take(len(self._open)):
             return False
         task = asyncio.create_task(self._post(self._ahead.popleft()))
         self._open.add(task)
@@ -153,10 +158,14 @@ class Receiver:
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
         outcome: Answered | Failed
         try:
-            outcome = await self._poster.post(target.url, headers(event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)), body)
+            signed = headers(event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms))
+            outcome = await self._poster.post(target.url, signed, body, target.account_id)
         except Exception as error:  # noqa: BLE001  whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it is tried again
             log.error("webhook_not_posted", endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id), event_id=event_id, **told(error))
             outcome = Failed("not_posted", type(error).__name__, 0.0)
+        if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
+            await self._put_back(due)
+            return
         tried = tried_of(due.waiting, outcome, clock.now_ms())
         self._window = min(WINDOW_MAX, self._window + 1) if tried.reason is None else max(WINDOW_MIN, self._window // 2)
         self._recorder.add(tried)
@@ -164,7 +173,18 @@ class Receiver:
             self._on_attempt(due.kind, due.body, tried)
         metrics.webhook(tried.reason, outcome.seconds)
 
+    async def _put_back(self, due: _Due) -> None:
+        """What could not be posted for want of files, for another try soon that counts as the first."""
+        self._places.exhausted()
+        self._window = max(WINDOW_MIN, self._window // 2)
+        await asyncio.sleep(NO_FILES_S)
+        if self.stopped:
+            self._known.discard(due.waiting)
+        else:
+            self._ahead.appendleft(due)
+
     def _posted(self, task: "asyncio.Task[None]") -> None:
+        self._places.give_back(len(self._open))
         self._open.discard(task)
         if not task.cancelled() and task.exception() is None:
             self.pump()

@@ -12,7 +12,7 @@ from heliograph.base.lines import refused
 from heliograph.base.paging import first_id_of
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
-from heliograph.webhooks.tables import DELIVERED, KEPT_MS, webhook_deliveries, webhook_events, webhook_queue
+from heliograph.webhooks.tables import DELIVERED, KEPT_MS, webhook_attempts, webhook_deliveries, webhook_events, webhook_queue
 
 REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
 
@@ -23,9 +23,14 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
     raw, delivery, waiting = ids.raw_of_text(EVENT_PREFIX, event_id), webhook_deliveries.c, webhook_queue.c
     if raw is None or tx.execute(sa.select(webhook_events.c.id).where(webhook_events.c.id == raw)).one_or_none() is None:
         raise _unknown(event_id)
-    was = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)).rowcount
+    was = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)
+                     .returning(delivery.outcome, delivery.tries, delivery.status, delivery.took_ms, delivery.answer, delivery.at_ms)).first()
+    if was is not None and was.outcome == DELIVERED:  # its outcome was all that told of this attempt
+        tx.execute(webhook_attempts.insert().values(
+            id=ids.raw_of_number(ids.new_number(was.at_ms)), endpoint_id=endpoint.id, event_id=raw, status=was.status, reason=DELIVERED,
+            took_ms=was.took_ms, answer=was.answer, **{"try": was.tries}))
     row = tx.execute(webhook_queue.delete().where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw).returning(waiting.tries)).first()
-    if not was and row is None:
+    if was is None and row is None:
         raise _unknown(event_id)
     tx.execute(webhook_queue.insert().values(endpoint_id=endpoint.id, due_at_ms=now_ms, event_id=raw, tries=row[0] if row is not None else 0))
 
@@ -38,15 +43,15 @@ def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: i
     if since_ms > now_ms:
         raise refused("since", "must not be in the future")
     delivery = webhook_deliveries.c
-    missing = tx.execute(
-        sa.select(delivery.event_id)
-        .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED, delivery.event_id >= first_id_of(since_ms))
-        .order_by(delivery.event_id).limit(REPLAYED_AT_ONCE).with_for_update()).scalars().all()
+    oldest = (sa.select(delivery.event_id)
+              .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED, delivery.event_id >= first_id_of(since_ms))
+              .order_by(delivery.event_id).limit(REPLAYED_AT_ONCE).with_for_update())
+    # what is taken away is what goes back: an outcome that is recorded meanwhile stays, wherever it stands among these
+    missing = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id.in_(oldest))
+                         .returning(delivery.event_id)).scalars().all()
     if missing:
-        tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED,
-                                                     delivery.event_id.between(missing[0], missing[-1])))
         tx.execute(webhook_queue.insert(), [{"endpoint_id": endpoint.id, "due_at_ms": now_ms, "event_id": event_id, "tries": 0}
-                                            for event_id in missing])
+                                            for event_id in sorted(missing)])
     return len(missing)
 
 

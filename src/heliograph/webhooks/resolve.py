@@ -1,27 +1,53 @@
-"""The system's resolver for names that strangers choose: a name server that does not answer holds up its own names only."""
+"""The system's resolver for names that strangers choose: a name server that does not answer holds up names like its own only.
+
+Names are of three kinds: those that were found fast the last time, those that were slow not long ago, and those that nothing is known of. Each kind
+has places of its own, of which one account has few, and a look-up keeps its place for a second unless the name is slow already: dead names delay
+neither what is known to be good nor what is new of others.
+"""
 
 import asyncio
 import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-LOOK_UPS_AT_ONCE: Final = 64  # threads; they wait for name servers and do nothing
-SLOW_AT_ONCE: Final = 16  # … of them for names that took long before
+GOOD_AT_ONCE: Final = 24  # look-ups, each in a thread, which waits for name servers and does nothing: of names that were found fast
+NEW_AT_ONCE: Final = 24  # … of names that nothing is known of
+SLOW_AT_ONCE: Final = 16  # … of names that took long
+ACCOUNT_AT_ONCE: Final = 4  # … of each kind, for endpoints of one account
 SLOW_S: Final = 1.0  # what one endpoint may delay another by (contract section 7)
-SLOW_NAMES_KEPT: Final = 10_000
+OVERDUE_MAX: Final = 256  # look-ups that go on without a place
+SLOW_FOR_S: Final = 600.0  # a name is slow for so long after it was, also when it is found fast between
+NAMES_KEPT: Final = 10_000  # of those that are good, and of those that are slow
 ADDRESSES_MAX: Final = 4  # of a name: each may be tried, more than once, and a name server of a stranger's says how many there are
 
 AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
 LookUp = Callable[[str, int], Sequence[AddressInfo]]
+of_account: ContextVar[str] = ContextVar("of_account", default="")  # whose endpoint a name is looked up for: aiohttp, which asks, has no word for it
 
 
 def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
     """Blocks; raises OSError."""
     return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+class _Places:
+    """Those of one kind of names. Who waits for one has its account's turn first, so an account never has more than its own in anybody's way."""
+
+    def __init__(self, most: int) -> None:
+        self.all = asyncio.Semaphore(most)
+        self._of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # for as long as somebody waits, or is in
+
+    def of(self, account_id: str) -> asyncio.Semaphore:
+        turns = self._of.get(account_id)
+        if turns is None:
+            turns = self._of[account_id] = asyncio.Semaphore(ACCOUNT_AT_ONCE)
+        return turns
 
 
 class Resolver(AbstractResolver):
@@ -30,18 +56,26 @@ class Resolver(AbstractResolver):
 
     def __init__(self, look_up: LookUp = system_look_up) -> None:
         self._look_up = look_up
-        self._any = asyncio.Semaphore(LOOK_UPS_AT_ONCE - SLOW_AT_ONCE)
-        self._slow = asyncio.Semaphore(SLOW_AT_ONCE)
-        self._slow_names: dict[str, None] = {}  # in the order in which they were found slow
+        self._good, self._new, self._slow = _Places(GOOD_AT_ONCE), _Places(NEW_AT_ONCE), _Places(SLOW_AT_ONCE)
+        self._good_names: dict[str, None] = {}  # in the order in which they were found last
+        self._slow_until_s: dict[str, float] = {}  # by name, in order
+        self._overdue: set[asyncio.Future[Sequence[AddressInfo]]] = set()  # whose place is another's already
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
         """The first addresses of a name. Raises OSError."""
-        async with self._slow if host in self._slow_names else self._any:
+        places = self._places(host)
+        async with places.of(of_account.get()), places.all:
+            answer = self._in_thread(host, port)
+            # names that were good may die together: none keeps its place from others for longer than they may be delayed
+            leaves = places is not self._slow and len(self._overdue) < OVERDUE_MAX
             began = time.monotonic()
             try:
-                found = await self._in_thread(host, port)
+                await asyncio.wait({answer}, timeout=SLOW_S if leaves else None)
             finally:
                 self._remember(host, time.monotonic() - began)
+                if not answer.done():
+                    self._overdue.add(answer)
+        found = await answer
         return [ResolveResult(hostname=host, host=str(where[0]), port=port, family=of, proto=protocol, flags=socket.AI_NUMERICHOST)
                 for of, _, protocol, _, where in found[:ADDRESSES_MAX]]
 
@@ -53,8 +87,10 @@ class Resolver(AbstractResolver):
         answer: asyncio.Future[Sequence[AddressInfo]] = loop.create_future()
 
         def settle(found: Sequence[AddressInfo], error: OSError | None) -> None:
+            self._overdue.discard(answer)
             if not answer.done():
                 answer.set_result(found) if error is None else answer.set_exception(error)
+                answer.exception()  # whoever waited may have gone
 
         def ask() -> None:
             found: Sequence[AddressInfo] = ()
@@ -73,9 +109,19 @@ class Resolver(AbstractResolver):
         threading.Thread(target=ask, name="webhook-dns", daemon=True).start()
         return answer
 
+    def _places(self, host: str) -> _Places:
+        if self._slow_until_s.get(host, 0.0) > time.monotonic():
+            return self._slow
+        return self._good if host in self._good_names else self._new
+
     def _remember(self, host: str, seconds: float) -> None:
-        self._slow_names.pop(host, None)
-        if seconds > SLOW_S:
-            self._slow_names[host] = None
-        if len(self._slow_names) > SLOW_NAMES_KEPT:
-            del self._slow_names[next(iter(self._slow_names))]
+        now_s = time.monotonic()
+        self._good_names.pop(host, None)
+        if seconds >= SLOW_S:
+            self._slow_until_s.pop(host, None)
+            self._slow_until_s[host] = now_s + SLOW_FOR_S
+        elif self._slow_until_s.get(host, 0.0) <= now_s:
+            self._good_names[host] = None
+        for names in (self._good_names, self._slow_until_s):
+            if len(names) > NAMES_KEPT:
+                del names[next(iter(names))]

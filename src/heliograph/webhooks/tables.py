@@ -35,6 +35,7 @@ webhook_endpoints = sa.Table(
     sa.Column("disabled_reason", sa.String(16), nullable=True),
     sa.Column("failing_since_ms", sa.BigInteger, nullable=True,
               comment="of the first failure after the last success; null: the last one was a success"),
+    # also of a removed endpoint: when its rows go
     sa.Column("listens_until_ms", sa.BigInteger, nullable=True, comment="of `heliograph listen`, which delivers its own; null: an ordinary endpoint"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint(f"disabled_reason IN ({', '.join(map(repr, REASONS))})", name="webhook_endpoints_disabled_reason"),

@@ -9,6 +9,7 @@ from heliograph.text import gsm7_text, ucs2_text
 
 TEXTS_KEPT_MAX: Final = 512  # a bulk send has few texts: each is decoded and hashed once
 
+SAR: Final = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
 _CONCATENATED_8: Final = 0x00  # information elements of a user data header (3GPP TS 23.040, 9.2.3.24.1 and .8)
 _CONCATENATED_16: Final = 0x08
 _UCS2: Final = 8
@@ -39,12 +40,9 @@ def long_of(message: pdu.ShortMessage) -> tuple[Long, bytes]:
         end = octets[0] + 1
         return _from_header(octets[1:end]) or long, octets[end:]
     if tlvs and pdu.SAR_MSG_REF_NUM in tlvs:
-        number, total, part = (int.from_bytes(tlvs.get(tag, b""), "big") for tag in _SAR)
+        number, total, part = (int.from_bytes(tlvs.get(tag, b""), "big") for tag in SAR)
         return Long("sar", number, total, part), octets
     return long, octets
-
-
-_SAR: Final = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
 
 
 def _from_header(header: bytes) -> Long | None:

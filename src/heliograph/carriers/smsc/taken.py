@@ -10,14 +10,12 @@ from heliograph.carriers.smsc import heard
 from heliograph.carriers.smsc.center import Center
 from heliograph.carriers.smsc.chaos import Place
 from heliograph.carriers.smsc.malformed import malformed_pdu
+from heliograph.carriers.smsc.mistakes import mistake_in
 from heliograph.carriers.smsc.outbox import Parcel, Receiver
 from heliograph.carriers.smsc.plan import Plan, plan_of
 from heliograph.carriers.smsc.receipt import Owed
 
 CONTRADICTED_AFTER_S: Final = 0.2  # when the first word is stored: what comes with it, a client may weigh at once
-ADDRESS_CHARACTERS_MAX: Final = 20  # SMPP 3.4, 4.4.1: 21 octets with the NUL
-_RINVSRCADR: Final = 0x0A
-_RINVDSTADR: Final = 0x0B
 _RMSGQFUL: Final = 0x14
 _RTHROTTLED: Final = 0x58
 
@@ -95,10 +93,9 @@ class Taken:
     def _status_of(self, message: pdu.ShortMessage, plan: Plan) -> int:
         if plan.status:
             return plan.status
-        if not 0 < len(message.destination_addr) <= ADDRESS_CHARACTERS_MAX:
-            return _RINVDSTADR
-        if len(message.source_addr) > ADDRESS_CHARACTERS_MAX:
-            return _RINVSRCADR
+        mistake = mistake_in(message)
+        if mistake:
+            return mistake
         if self.is_full():
             return _RTHROTTLED
         if not self._center.outbox.has_room():

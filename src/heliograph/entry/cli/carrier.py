@@ -8,7 +8,7 @@ import click
 
 from heliograph.entry.cli.command import Command, Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import OrWord, Whole, given, read_password
+from heliograph.entry.cli.values import Number, OrWord, Whole, given, read_password
 from heliograph.entry.cli.worker import metrics_options, work
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _OPTIONS: Final = (
     click.option("--tls/--no-tls", default=None, help="TLS, with the certificate checked. Default: not."),
     click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
     click.option("--window", type=Whole(), metavar="W", help="submit_sm without an answer, per bind. Default: 10."),
-    click.option("--tps", type=click.FloatRange(0), metavar="T", help="submit_sm a second, all binds together; 0: unlimited, the default."),
+    click.option("--tps", type=Number(0), metavar="T", help="submit_sm a second, all binds together; 0: unlimited, the default."),
     click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
     click.option("--system-type", metavar="TEXT", help="As the carrier says. Default: empty."),
     click.option("--source-ton-npi", type=OrWord(TonNpi(), "auto"), metavar="T,N|auto", help="Of senders. Default: auto, by the sender's form."),
@@ -65,7 +65,8 @@ _OPTIONS: Final = (
                  help="The alphabet that texts of GSM 7-bit characters are sent in: data_coding 0, 3 or 1. Default: gsm."),
     click.option("--long", type=click.Choice(["udh", "payload", "sar"]), help="How texts of several segments go. Default: udh."),
     click.option("--receipts", type=click.Choice(["all", "last", "none"]), help="Which segments ask for one. Default: all."),
-    click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]), help="How receipts print ids. Default: auto, learnt from evidence."),
+    click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]),
+                 help="Receipts print ids in this base, and answers in the other. Default: auto, learnt from evidence."),
     click.option("--in-doubt", type=click.Choice(["resend", "never"]), help="Bulk messages whose answer never came. Default: resend."),
     click.option("--status", "status_overrides", type=StatusMeaning(), multiple=True, callback=_together, metavar="0xNN=MEANING",
                  help="What a command_status in answer to submit_sm means: throttled (again, slower), retry (3 tries), refused (failed), or "
@@ -141,6 +142,17 @@ def list_(session: Session) -> None:
     with session.read() as tx:
         records = [_record(carrier) for carrier in all_carriers(tx)]
     show_list(session, records, ("name", "type", "state", "state_detail", "draining"))
+
+
+@command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
+@click.argument("name")
+def show_(session: Session, name: str) -> None:
+    """Show all settings of a carrier, the state of its connections and why, and what it has taught: the base that its receipts print ids in."""
+    from heliograph.carriers import carrier_named
+
+    with session.read() as tx:
+        record = _record(carrier_named(tx, name))
+    show(session, record)
 
 
 @command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))

@@ -41,7 +41,8 @@ class Session:
         return settings.load(self.data_dir)
 
     @cached_property
-    def _database(self) -> "Database":
+    def database(self) -> "Database":
+        """For what opens transactions of its own, one after the other."""
         from heliograph.base.db import Database
         from heliograph.entry.cli.schema import require_schema
 
@@ -53,19 +54,19 @@ class Session:
     @contextmanager
     def write(self) -> Iterator["Connection"]:
         """The command's transaction."""
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             yield tx
 
     @contextmanager
     def read(self) -> Iterator["Connection"]:
-        with self._database.read() as tx:
+        with self.database.read() as tx:
             yield tx
 
     def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
         """What `work(database)` returns: it opens transactions of the hot paths, as the turns of a running server do."""
         import asyncio
 
-        database = self._database
+        database = self.database
 
         async def whole() -> T:
             try:

@@ -27,23 +27,26 @@ command = Noun("ledger", help="The ledger: every change of money and credits, in
               help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.")
 def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
     """Prove the ledger. Wallets are the sum of their entries, charges and refunds those of the messages, nothing is below zero.
-    Each state that a message came to is one webhook event, for each endpoint that was made a minute or longer before; none is made up.
+    Each campaign's statistics are what its messages add up to. Each state that a message came to is one webhook event, for each endpoint that was
+    made a minute or longer before; none is made up.
 
     With one of the options it proves the messages too: each that was accepted is terminal, sent, or queued with a row that brings it on. With logs
     of SMSCs, for tests: what they took is what was sent, what they refused or left open was sent again at most, what they reported is known.
+    Lines of a log that are dated later than now are not asked for their reason: they came while it ran. Dated 5 minutes later, they are a finding.
 
     Works beside a running server. Exit status 1, and what is wrong with which account or message, if it is not so."""
     from heliograph.base import clock
     from heliograph.messages.audit import audit
     from heliograph.messages.verify import verify_charges
     from heliograph.messages.verify_events import events_size, verify_events
+    from heliograph.messages.verify_tallies import verify_tallies
     from heliograph.wallet import hold_still, size, verify
 
     promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()
     with session.read() as tx:
         hold_still(tx)
-        found = [*verify(tx), *verify_charges(tx), *verify_events(tx, asked_ms)]
+        found = [*verify(tx), *verify_charges(tx), *verify_tallies(tx), *verify_events(tx, asked_ms)]
         counts = size(tx) | {"webhook_events": events_size(tx)}
         told = _told(tx, found)
         log = _read_logs(smsc_logs, asked_ms)

@@ -1,8 +1,11 @@
 """`heliograph listen`."""
 
+import json
+
 import click
 
 from heliograph.entry.cli.command import Command, Session, examples
+from heliograph.entry.cli.output import printable
 from heliograph.entry.cli.values import account_option
 
 
@@ -24,8 +27,9 @@ def command(session: Session, account: str, url: str, events: str, mode: str) ->
     from heliograph.webhooks.record import Tried
 
     def show(kind: str, body: str, tried: Tried) -> None:
-        answered = f"{tried.status}" if tried.status is not None else f"{tried.reason}: {tried.answer}"
-        click.echo(f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  → {answered} in {tried.took_ms} ms\n  {body}")
+        answered = f"{tried.status}" if tried.status is not None else f"{tried.reason}: {printable(tried.answer or '')}"
+        click.echo(f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  → {answered} in {tried.took_ms} ms\n"
+                   f"  {_shown(body)}")
 
     def ready(secret: str) -> None:
         click.echo(f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of this run: {secret}")
@@ -34,3 +38,8 @@ def command(session: Session, account: str, url: str, events: str, mode: str) ->
         account_id = accounts.find(tx, account).id
     listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=mode == "sandbox",
                on_ready=ready, on_attempt=show)
+
+
+def _shown(body: str) -> str:
+    """The event as it is sent, but for what a terminal would obey, which JSON can say in another way."""
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in body)

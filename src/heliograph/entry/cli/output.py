@@ -65,4 +65,9 @@ def _text(value: Any) -> str:
         return ",".join(map(_text, value)) or "-"
     if value == "":
         return '""'
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in str(value))  # a carrier may have written it
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """What strangers wrote, without what a terminal would obey."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)

@@ -12,7 +12,7 @@ from heliograph.entry.cli.values import Money, Whole
 if TYPE_CHECKING:
     from heliograph.wallet import Price
 
-command = Noun("price", help="Prices: what SMS credits are sold for, one in each currency. Accounts buy with the money of their wallets.")
+command = Noun("price", help="Prices: what SMS credits are sold for, one in each currency. `credits buy` buys with the money of an account's wallet.")
 
 
 def _record(price: "Price") -> dict[str, Any]:

@@ -35,7 +35,16 @@ def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]
             for sender_id, others in senders.look_alikes(tx, found).items()}
 
 
-def _warn(tx: "Connection", sender: "Sender") -> None:
+def _reserved(session: Session, tx: "Connection", sender: "Sender") -> str | None:
+    """Why accounts may not register it now; in sandbox they may register all."""
+    from heliograph import senders
+
+    return None if sender.sandbox else senders.why_reserved(tx, sender.sender, session.settings.otp_sender)
+
+
+def _warn(session: Session, tx: "Connection", sender: "Sender") -> None:
+    if why := _reserved(session, tx, sender):
+        click.echo(f"Warning: {sender.sender} is reserved: {why}.", err=True)
     for other in _looks_like(tx, [sender])[sender.id]:
         click.echo(f"Warning: {sender.sender} looks like {other}, which is approved.", err=True)
 
@@ -60,12 +69,12 @@ def list_(session: Session, status: str | None, account: str | None, limit: int,
 @command.command("show", epilog=examples("sender show sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 def show_(session: Session, sender_id: str) -> None:
-    """Show a sender ID: which approved ones of others it looks like, and its history, newest first."""
+    """Show a sender ID: whether its name is reserved, which approved ones of others it looks like, and its history, newest first."""
     from heliograph import senders
 
     with session.read() as tx:
         sender = senders.find(tx, sender_id)
-        record = _record(tx, sender) | {"looks_like": _looks_like(tx, [sender])[sender.id]}
+        record = _record(tx, sender) | {"reserved": _reserved(session, tx, sender), "looks_like": _looks_like(tx, [sender])[sender.id]}
         steps = [senders.as_step_record(step) for step in senders.history(tx, sender.id)]
     if session.as_json:
         return show(session, record | {"history": steps})
@@ -78,13 +87,13 @@ def show_(session: Session, sender_id: str) -> None:
 @click.argument("sender_id", metavar="ID")
 @by_option
 def approve(session: Session, sender_id: str, by: str) -> None:
-    """Approve a sender ID. Within a second the account can send from it. Warns when it looks like another account's."""
+    """Approve a sender ID. Within a second the account can send from it. Warns when it is reserved or looks like another account's."""
     from heliograph import senders
     from heliograph.base import clock
 
     with session.write() as tx:
         sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
-        _warn(tx, sender)
+        _warn(session, tx, sender)
         record = _record(tx, sender)
     show(session, record)
 
@@ -138,7 +147,7 @@ def register(session: Session, sender: str, account: str, mode: str, country: st
                                       set_default=set_default, by=by, now_ms=now_ms)
         if approve_at_once:
             registered = senders.approve(tx, registered.id, by=by, now_ms=now_ms)
-            _warn(tx, registered)
+            _warn(session, tx, registered)
         record = _record(tx, registered)
     show(session, record)
 
@@ -169,7 +178,7 @@ def release(session: Session, sender: str) -> None:
 
 @command.command("reserved", epilog=examples("sender reserved"))
 def reserved(session: Session) -> None:
-    """List the names that you have reserved. SANDBOX and emergency numbers always are."""
+    """List the names that you have reserved. SANDBOX, HELIOGRAPH_OTP_SENDER and emergency numbers always are."""
     from heliograph import senders
 
     with session.read() as tx:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import click
 
 from heliograph.entry.cli.command import Command, Failure, Session, examples
-from heliograph.entry.cli.values import read_password
+from heliograph.entry.cli.values import Number, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers.smsc import Rule
@@ -88,7 +88,7 @@ command = _Smsc(
         click.Option(["--seed"], type=click.IntRange(0, SEED_MAX), help="The same seed makes the same chaos. Default: a new one, which is shown."),
         click.Option(["--log"], metavar="FILE", type=click.Path(path_type=Path),
                      help="Append every event as a line of JSON: phone numbers in full, texts as hashes."),
-        click.Option(["--stats"], metavar="SECONDS", type=click.FloatRange(0.1), help="Show counts so often, not at the end alone."),
+        click.Option(["--stats"], metavar="SECONDS", type=Number(0.1), help="Show counts so often, not at the end alone."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print a JSON document a line: the address, then counts."),
     ],
     epilog=examples(

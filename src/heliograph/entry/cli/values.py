@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any, Final
 
 import click
@@ -23,6 +24,16 @@ class Whole(click.ParamType[int]):
         number = int(value) if re.fullmatch(r"[+-]?[0-9]{1,30}", str(value), re.ASCII) else None
         if number is None or (self._least is not None and number < self._least) or (self._most is not None and number > self._most):
             self.fail(f"{str(value)!r} is not a whole number{_between(self._least, self._most)}.", param, ctx)
+        return number
+
+
+class Number(click.FloatRange):
+    """A number of this or more, and a finite one: not a number is beyond no bound, and so click's range takes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{str(value)!r} is not a number of {self.min:g} or more.", param, ctx)
         return number
 
 

@@ -102,6 +102,18 @@ def enable(session: Session, endpoint: str) -> None:
     show(session, record)
 
 
+@command.command("remove", epilog=examples("webhook remove whe_01k5…"))
+@click.argument("endpoint", metavar="ID")
+def remove(session: Session, endpoint: str) -> None:
+    """Take an endpoint away for good, with what waits for it and what became of its events. `disable` keeps them."""
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+
+    with session.write() as tx:
+        endpoints.remove(tx, endpoint, now_ms=clock.now_ms())
+    show(session, {"id": endpoint, "removed": True})
+
+
 @command.command("test", epilog=examples("webhook test whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def test(session: Session, endpoint: str) -> None:
@@ -144,7 +156,7 @@ def events(session: Session, endpoint: str, failed: bool, limit: int, before: st
 @click.option("--event", metavar="ID", help="Only those to deliver this event.")
 @click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")
 def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> None:
-    """List attempts, newest first: what was answered, how long it took, and the first KiB of the answer. Kept for 30 days."""
+    """List attempts to deliver the newest events: what was answered, how long it took, the answer's first KiB. Kept for 30 days."""
     from heliograph.webhooks import endpoints, history
 
     with session.read() as tx:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX
 from heliograph.base.json import encode
-from heliograph.entry.openapi import connect, messages, otp, plugin, senders, wallet
+from heliograph.entry.openapi import campaigns, connect, contacts, messages, otp, plugin, senders, wallet
 from heliograph.entry.openapi.guide import EXAMPLE_BASE_URL, guide
 from heliograph.entry.openapi.parts import (
     EXAMPLE_REQUEST_ID,
@@ -30,11 +30,13 @@ TAGS: Final = {
     messages.TAG: "Sending, and what became of it.",
     otp.TAG: "Codes that prove who holds a phone.",
     wallet.TAG: "Money, SMS credits, and the ledger that explains them.",
+    campaigns.TAG: "One text for many: how far each is, and what has become of its messages.",
     senders.TAG: "What messages may come from.",
+    contacts.TAG: "Whom you send to, and who wants no campaigns any more.",
     connect.TAG: "Customers of your own, whom you act for.",
     plugin.TAG: "What a shop's plugin asks and tells: it links a site, shows the account's status, and syncs its own log.",
 }
-_ROOMS: Final = (wallet, messages, otp, senders, connect, plugin)
+_ROOMS: Final = (wallet, messages, otp, campaigns, senders, contacts, connect, plugin)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()}
 
 # Failures that many operations have in common. The first two belong to none: any other path, and any other method, is answered so.

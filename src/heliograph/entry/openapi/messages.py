@@ -138,8 +138,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "crash of ours. Numbers that are none, and repeated ones, are told apart in the answer and cost nothing. Too few credits: nothing is sent."
         "\n\n"
         "With a sandbox key nothing leaves the house and nothing is charged. The last three digits of a recipient choose what becomes of it: `000` "
-        "undelivered, `001` refused, `002` expired, `003` delivered after 30 s, `004` answers the send with 402; anything else is delivered within "
-        "1 s.",
+        "undelivered, `001` refused, `002` expired, `003` delivered after 30 s, `004` answers the send with 402, as if the wallet were "
+        "empty; anything else is delivered within 1 s.",
         with_warnings(one_record(ref("Send"))), {"data": _SEND_EXAMPLE}, body=ref("SendForm"),
         body_example={"sender": "AMINA", "message": "Your order 1042 is on its way.", "recipients": [EXAMPLE_PHONE], "reference": "order-1042"},
         reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "insufficient_credits", "daily_cap_reached"),

@@ -39,7 +39,7 @@ _LOG_FIELDS: Final[dict[str, Json]] = {
     "site_url": _URL,
     "event": text("What happened, such as `order_completed`.", minLength=1, maxLength=request.EVENT_MAX),
     "recipient": _line("Whom the text was for.", request.RECIPIENT_MAX),
-    "message_type": _line("What kind of text it was; of `otp` the text is not stored.", request.WORD_MAX),
+    "message_type": _line("What kind of text it was; of what begins with `otp` the text is not stored.", request.WORD_MAX),
     "status": _line("What the site takes its state for.", request.WORD_MAX),
     "source": _line("What in the site sent it.", request.SOURCE_MAX),
     "body": _line("The text.", request.BODY_MAX),
@@ -96,14 +96,16 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("POST", "/sitebuilder/logs"): Operation(
         TAG, "Sync the log of a site",
         "One entry, or up to 100 as `logs`. An entry whose `external_ref` its site has told before is not stored again; its id is answered all the "
-        "same. Entries are kept for 90 days.",
+        "same. Entries are kept for 90 days. No `body` is stored of an entry whose `message_type` or `event` contains `otp`, in any case, nor of one "
+        "whose `message_id` is of a one-time password.",
         with_warnings(one_record(record(
             "What was taken.", received=integer("How many entries came.", minimum=1, maximum=request.LOGS_MAX),
             ids=array(identity("log", "The entry's id."), "Of each entry, in the order of the request.")))),
         {"data": {"received": 1, "ids": [example_id("log")]}}, body=ref("SiteTellingForm"),
         body_example={"logs": [_LOG_EXAMPLE]}, reasons=("site_not_connected",)),
     ("POST", "/sitebuilder/events"): Operation(
-        TAG, "Tell an event", "Anything else that a plugin has to tell. Kept for 90 days.",
+        TAG, "Tell an event", "Anything else that a plugin has to tell. Kept for 90 days; no `payload` is stored of an event "
+        "that contains `otp`, in any case.",
         with_warnings(one_record(record("The event.", id=identity("evt", "Its id.")))), {"data": {"id": example_id("evt")}},
         body=ref("SiteEventForm"),
         body_example={"site_url": "https://shop.example", "event": "plugin_updated", "payload": {"from": "1.7.1", "to": "1.7.2"}},

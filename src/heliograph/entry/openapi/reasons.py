@@ -28,12 +28,14 @@ REASONS: Final[dict[str, Reason]] = {
     **_reasons(
         400, "INVALID_REQUEST",
         invalid_http="What came is no HTTP request that can be read.",
+        body_too_slow="The body did not come whole within 30 s. Nothing was stored; the connection is closed.",
         invalid_json="The body is not the JSON object that is asked for, or its Content-Type is another one.",
         invalid_field="A field is missing or wrong; `fields` names every one.",
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",
         no_valid_recipient="None of the recipients can be sent to.",
         currency_mismatch="Money to begin with is given in another currency than the partner's.",
+        phone_taken="Another contact has this phone.",
         too_many_segments="The text takes more segments than allowed, and nothing else is wrong (else `invalid_field`).",
         otp_incorrect="The code is not the one that was sent last; `attempts_remaining` tells how many more may be wrong.",
         otp_expired="The code that was sent last is not valid any more.",
@@ -69,7 +71,7 @@ REASONS: Final[dict[str, Reason]] = {
 }
 
 ALWAYS: Final = ("invalid_query", "missing_key", "invalid_key", "missing_permission", "rate_limited", "internal_error", "unavailable")
-WITH_BODY: Final = ("invalid_json", "invalid_field", "payload_too_large")
+WITH_BODY: Final = ("invalid_json", "body_too_slow", "invalid_field", "payload_too_large")
 WHEN_CHANGING: Final = ("account_suspended",)
 ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress")
 WITH_PATH_ID: Final = ("no_such_path", "no_such_record")

@@ -1,0 +1,121 @@
+"""Campaigns to all contacts of an account: launched by the command, turned into messages, and sent by a server."""
+
+import asyncio
+import os
+import subprocess
+import time
+from dataclasses import asdict
+
+import sqlalchemy as sa
+
+from bench import setup
+from bench.control import ask
+from bench.databases import Databases, Place
+from bench.ours import until_delivered
+from bench.processes import NotMeasured, helper, resident_mib
+from bench.reading import Conditions, Reading, together
+from bench.server import HELIOGRAPH, SECRET_KEY, environment, one_row, serving, set_up
+from bench.traffic import SENDER
+from heliograph.base.cache import ConfigCache
+from heliograph.base.db import Database
+from heliograph.campaigns.jobs import Jobs
+from heliograph.entry.only_server import tune_collector
+from heliograph.messages import Chunker, FairQueue
+
+ACCOUNT = "bench 0"
+PEOPLE_PER_SECOND = 200_000  # of conditions.seconds: a million, or 400,000 in a quick run
+SENT_SHARE = 0.2  # of them, to be sent by a server: at a carrier's speed
+PEOPLE_AT_ONCE = 50_000
+TEXTS = {"plain": "Mangoes are back.", "own": "{name}, mangoes are back."}
+ALREADY_SENT_S = 60.0
+_STARTED = "SELECT max(started_at_ms) FROM campaigns"
+_MESSAGES = "SELECT count(*), count(DISTINCT recipient) FROM messages"
+
+
+def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
+    """Written down and priced by `campaign launch`, then made into messages as fast as that goes: nothing sends them, and no queue is too long."""
+    people, readings = int(conditions.seconds * PEOPLE_PER_SECOND), []
+    for kind, text in TEXTS.items():
+        with set_up(conditions, databases) as place:
+            _add_contacts(place, people)
+            launched_s = _launch(place, text)
+            per_s, grown_mib = asyncio.run(_expand(place, people))
+            stored, different = one_row(place, _MESSAGES)
+            errors = {what: times for what, times in (("missing", people - different), ("twice", stored - different)) if times}
+            name = databases.kind
+            readings += [Reading(f"ours.campaign_frozen_{kind}.{name}", launched_s), Reading(f"ours.campaign_{kind}.{name}", per_s, errors),
+                         Reading(f"ours.campaign_memory.{name}", grown_mib)]
+    return readings
+
+
+def send(conditions: Conditions, databases: Databases) -> list[Reading]:
+    """By `serve`: from the launch to the first submit_sm, and delivered a second."""
+    with set_up(conditions, databases) as place, helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+        people = int(conditions.seconds * PEOPLE_PER_SECOND * SENT_SHARE)
+        _add_contacts(place, people)
+        setup.point_carrier(place, smsc["port"], SECRET_KEY)
+        with serving(place):
+            _launch(place, TEXTS["plain"])
+            until_s = time.monotonic() + ALREADY_SENT_S
+            while one_row(place, _MESSAGES)[0] < people:
+                if time.monotonic() > until_s:
+                    raise NotMeasured(f"not all of {people} became messages within {ALREADY_SENT_S:g} s")
+                time.sleep(0.2)
+            done = until_delivered(place, smsc["control_port"])
+            first_s = ask(smsc["control_port"])["first_submit_at"] - one_row(place, _STARTED)[0] / 1_000
+            return [Reading(f"ours.campaign_first.{databases.kind}", first_s),
+                    Reading(f"ours.campaign_sent.{databases.kind}", done.per_s, together(done.errors_of(people)), asdict(done))]
+
+
+def _add_contacts(place: Place, people: int) -> None:
+    """Of the first account, in an order that is not that of their numbers."""
+    numbers = "generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) i" if place.kind == "postgresql" else "s"
+    series = "" if place.kind == "postgresql" else "WITH RECURSIVE s(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM s WHERE i < :last) "
+    new_id = "gen_random_uuid()" if place.kind == "postgresql" else "lower(hex(randomblob(16)))"
+    statement = sa.text(
+        f"INSERT INTO contacts (id, account_id, sandbox, phone, country_code, name, tags, custom, opted_out, searched, created_at_ms, updated_at_ms) "
+        f"{series}SELECT {new_id}, (SELECT id FROM accounts WHERE name = :name), false, 233200000000 + (i * 7919) % 7900000, 'GH', 'Ama ' || i, "
+        f"'[]', '{{}}', false, '', 0, 0 FROM {numbers} WHERE true")
+    database = Database(place.url)
+    try:
+        for first in range(0, people, PEOPLE_AT_ONCE):
+            with database.write() as tx:
+                tx.execute(statement, {"first": first, "last": min(first + PEOPLE_AT_ONCE, people) - 1, "name": ACCOUNT})
+    finally:
+        database.close()
+
+
+def _launch(place: Place, text: str) -> float:
+    """Seconds, from the start of the command to its end."""
+    written = _run(place, "create", "bench", "--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
+    campaign_id = written[written.index("cmp_"):].split('"')[0]
+    began = time.monotonic()
+    _run(place, "launch", campaign_id)
+    return time.monotonic() - began
+
+
+def _run(place: Place, *command: str) -> str:
+    done = subprocess.run([HELIOGRAPH, "campaign", *command], env=environment(place), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotMeasured(f"campaign {command[0]}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+async def _expand(place: Place, people: int) -> tuple[float, float]:
+    """Messages a second, and how much this process grew."""
+    database = Database(place.url)
+    try:
+        cache = ConfigCache(database)
+        await cache.refresh()
+        polling = asyncio.create_task(cache.poll())
+        jobs = Jobs(database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=people)
+        tune_collector()
+        before_mib, began = resident_mib(os.getpid()), time.monotonic()
+        await jobs.once()
+        per_s = people / (time.monotonic() - began)
+        polling.cancel()
+        await asyncio.gather(polling, return_exceptions=True)
+        return per_s, resident_mib(os.getpid()) - before_mib
+    finally:
+        await database.close_hot()
+        database.close()

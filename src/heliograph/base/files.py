@@ -1,0 +1,34 @@
+"""How many files and connections this process may have open."""
+
+import errno
+import resource
+import socket
+from typing import Final
+
+FILES_MAX: Final = 65_536  # more serve nobody here, and there are systems that allow a thousand million
+EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})  # what this machine lacks, when a socket cannot be made
+
+
+def raise_limit() -> None:
+    """To what the system allows this process at most. Shells and service managers begin with 1,024, for programs of other times."""
+    soft, hard = (_counted(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    if soft < min(hard, FILES_MAX):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, FILES_MAX), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+def limit() -> int:
+    """FILES_MAX at most."""
+    return min(FILES_MAX, _counted(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
+
+
+def are_left() -> bool:
+    """Whether one more can be opened now."""
+    try:
+        socket.socket().close()
+    except OSError:
+        return False
+    return True
+
+
+def _counted(limit: int) -> int:
+    return FILES_MAX if limit == resource.RLIM_INFINITY else limit

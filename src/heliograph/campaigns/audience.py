@@ -1,0 +1,163 @@
+"""An audience is frozen: whom a campaign is for, as they are when it is launched, written down chunk by chunk, and priced as it is.
+
+`look` goes through the same people and stores nothing: that is an estimate.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.db import Database
+from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.filling import Filling
+from heliograph.campaigns.hold import Hold
+from heliograph.campaigns.people import OPTED_OUT, Chunk, Contacts, Person, Written, store
+from heliograph.campaigns.price import Pricing
+from heliograph.campaigns.tables import campaigns
+from heliograph.campaigns.text import Written as Text
+from heliograph.campaigns.text import counted
+
+PEOPLE_PER_LOOK: Final = 20_000  # 0.1 s; nobody waits for it, and so many groups at most are in memory
+
+Tell: TypeAlias = Callable[[int], object]  # of so many people more that were looked at
+
+
+def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
+    """Writes the audience down, without who opted out: those are counted in the campaign's row. What an earlier one left is taken away first.
+
+    Transactions of `hold.size` people. Raises Taken."""
+    if campaign.audience.kind != "numbers":
+        clear(hold, campaign)
+    if _is_filled_in(campaign):
+        with _Ahead(hold.db, campaign, hold.size) as ahead:
+            _go(lambda after: _fill_in(ahead, campaign, pricing, hold), pricing, tell)
+        return
+    looking = _looking(campaign, pricing, hold.size, write=True)
+
+    def step(tx: Connection, after: int) -> Chunk | None:
+        chunk = looking(tx, after)
+        if chunk is not None:
+            _count_opted_out(tx, campaign, chunk)
+        return chunk
+
+    _go(lambda after: _without_texts(campaign, hold.step(lambda tx: step(tx, after))), pricing, tell)
+
+
+def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
+    """The audience as it is now."""
+    if _is_filled_in(campaign):
+        with _Ahead(db, campaign, PEOPLE_PER_LOOK) as ahead:
+            _go(lambda after: _fill_in(ahead, campaign, pricing, None), pricing, tell)
+        return
+    looking = _looking(campaign, pricing, PEOPLE_PER_LOOK, write=False)
+
+    def step(after: int) -> Chunk | None:
+        with db.read() as tx:
+            return looking(tx, after)
+
+    _go(lambda after: _without_texts(campaign, step(after)), pricing, tell)
+
+
+def clear(hold: Hold, campaign: Campaign) -> None:
+    """Takes all its recipients away."""
+    written = Written(campaign)
+
+    def step(tx: Connection, after: int) -> int | None:
+        upto = written.drop(tx, after, hold.size)
+        if upto is None:
+            tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(opted_out=0))
+        return upto
+
+    after: int | None = 0
+    while after is not None:
+        after = hold.step(lambda tx: step(tx, after or 0))  # noqa: B023  it is called at once
+
+
+def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, tell: Tell) -> None:
+    after = 0
+    while (found := step(after)) is not None:
+        chunk, filling = found
+        pricing.add(chunk, filling)
+        after = chunk.upto
+        tell(chunk.people)
+
+
+def _looking(campaign: Campaign, pricing: Pricing, size: int, *, write: bool) -> Callable[[Connection, int], Chunk | None]:
+    """What takes the next chunk behind a number, when no texts have to be filled in."""
+    plain = campaign.template.plain
+    of_all = counted(plain) if plain is not None else None
+    segments = of_all.segments if isinstance(of_all, Text) else 0
+    contacts, written = Contacts(campaign), Written(campaign)
+
+    def look_at_numbers(tx: Connection, after: int) -> Chunk | None:
+        chunk = written.look(tx, after, size, pricing.digits, segments)
+        if chunk is not None and write and chunk.opted_out:
+            written.drop_opted_out(tx, after, chunk.upto)
+        return chunk
+
+    if campaign.audience.kind == "numbers":
+        return look_at_numbers
+    return lambda tx, after: contacts.look(tx, after, size, pricing.digits, segments, write=write)
+
+
+def _without_texts(campaign: Campaign, chunk: Chunk | None) -> tuple[Chunk, Filling] | None:
+    return None if chunk is None else (chunk, Filling(campaign.template))
+
+
+def _is_filled_in(campaign: Campaign) -> bool:
+    """Whether each contact's text has to be made."""
+    return campaign.audience.kind != "numbers" and campaign.template.plain is None
+
+
+class _Ahead:
+    """Contacts, read while the texts of those before are filled in and stored."""
+
+    def __init__(self, db: Database, campaign: Campaign, size: int) -> None:
+        self._db = db
+        self._contacts = Contacts(campaign)
+        self._size = size
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="audience")
+        self._next: Future[list[Person]] = self._thread.submit(self._read, 0)
+
+    def __enter__(self) -> "_Ahead":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._thread.shutdown()
+
+    def following(self) -> list[Person]:
+        """The next ones, each once; empty at the end."""
+        people = self._next.result()
+        if people:
+            self._next = self._thread.submit(self._read, people[-1].phone)
+        return people
+
+    def _read(self, after: int) -> list[Person]:
+        with self._db.read() as tx:
+            return self._contacts.people(tx, after, self._size)
+
+
+def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, hold: Hold | None) -> tuple[Chunk, Filling] | None:
+    """The next chunk, filled in, and with `hold` stored."""
+    people, filling = ahead.following(), Filling(campaign.template)
+    if not people:
+        return None
+    recipients = filling.recipients(people)
+    opted_out = sum(person.standing == OPTED_OUT for person in people)
+    chunk = Chunk(people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits))
+
+    def step(tx: Connection) -> None:
+        store(tx, campaign.group_id, recipients)
+        _count_opted_out(tx, campaign, chunk)
+
+    if hold is not None:
+        hold.step(step)
+    return chunk, filling
+
+
+def _count_opted_out(tx: Connection, campaign: Campaign, chunk: Chunk) -> None:
+    if chunk.opted_out:
+        tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(opted_out=campaigns.c.opted_out + chunk.opted_out))

@@ -1,0 +1,130 @@
+"""What a campaign is, and how ones are found."""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.campaigns import states
+from heliograph.campaigns.tables import campaigns
+from heliograph.campaigns.text import Template, parse
+
+ID_PREFIX: Final = "cmp"
+
+
+class Audience(NamedTuple):
+    """Whom a campaign is for: all contacts, those with any of the tags, or the numbers of a file, which are written down when it is made."""
+
+    kind: str  # all, tags, numbers
+    tags: tuple[str, ...] = ()
+    whole: bool = True  # of numbers: whether its file was read to the end
+
+
+class Campaign(NamedTuple):
+    """A row of `campaigns`, in the table's order. `id`, `account_id` and `freezing` are raw."""
+
+    id: str
+    group_id: int
+    account_id: str
+    sandbox: bool
+    name: str
+    sender: str
+    text: str
+    audience_json: str
+    validity_s: int
+    rate: int | None
+    status: str
+    status_reason: str | None
+    waits_for: int | None
+    as_far_as_credits_reach: bool
+    freezing: str | None
+    recipients_total: int
+    opted_out: int
+    refused: int
+    credits_estimated: int | None
+    cursor: int
+    expanded: bool
+    scheduled_at_ms: int | None
+    started_at_ms: int | None
+    completed_at_ms: int | None
+    ended_at_ms: int | None
+    created_at_ms: int
+
+    @property
+    def audience(self) -> Audience:
+        stored = msgspec.json.decode(self.audience_json)
+        return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
+
+    @property
+    def template(self) -> Template:
+        return parse(self.text)
+
+
+def text_id(campaign: Campaign) -> str:
+    """`cmp_…`"""
+    return ids.text_of_raw(ID_PREFIX, campaign.id)
+
+
+def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
+    """The campaign with this raw id; `lock`: kept from every other change until the transaction ends. Raises NotFound."""
+    query = sa.select(campaigns).where(campaigns.c.id == campaign_id)
+    row = tx.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise NotFound("There is no such campaign.")
+    return Campaign(*row)
+
+
+def find(tx: Connection, campaign_text_id: str) -> Campaign:
+    """The campaign with this id in text form (`cmp_…`), of whatever account: for the operator. Raises NotFound."""
+    raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
+    row = tx.execute(sa.select(campaigns).where(campaigns.c.id == raw)).one_or_none() if raw is not None else None
+    if row is None:
+        raise NotFound(f"There is no campaign with the id {shown(campaign_text_id)}.")
+    return Campaign(*row)
+
+
+def of_account(tx: Connection, account_id: str, campaign_text_id: str, *, sandbox: bool) -> Campaign:
+    """An account's campaign in its mode. Raises NotFound, the same for others' and for none."""
+    raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
+    found = by_id(tx, raw) if raw is not None else None
+    if found is None or (found.account_id, found.sandbox) != (account_id, sandbox):
+        raise NotFound("There is no such campaign.")
+    return found
+
+
+def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: bool | None = None, status: str | None = None,
+         before_id: str | None = None) -> list[Campaign]:
+    """At most `limit` campaigns, newest first, those made before the one with the raw id `before_id`; without `account_id` everybody's."""
+    query = sa.select(campaigns).order_by(campaigns.c.id.desc()).limit(limit)
+    wanted = {campaigns.c.account_id: account_id, campaigns.c.sandbox: sandbox, campaigns.c.status: status}
+    for column, value in wanted.items():
+        if value is not None:
+            query = query.where(column == value)
+    if before_id is not None:
+        query = query.where(campaigns.c.id < before_id)
+    return [Campaign(*row) for row in tx.execute(query)]
+
+
+def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign:
+    """Brings a campaign whose row is locked into the state `to`, with further columns. Raises WrongState."""
+    states.require(campaign.status, to)
+    return change(tx, campaign, status=to, **values)
+
+
+def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
+    """Sets columns of a campaign whose row is locked."""
+    row = tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(**values).returning(*campaigns.c)).one()
+    return Campaign(*row)
+
+
+def is_suspended(tx: Connection, account_id: str) -> bool:
+    """Whether the account is, or the partner whose customer it is."""
+    partner = accounts.alias("partner")
+    statuses = tx.execute(sa.select(accounts.c.status, partner.c.status).select_from(
+        accounts.outerjoin(partner, partner.c.id == accounts.c.parent_id)).where(accounts.c.id == account_id)).one()
+    return any(status not in (None, "active") for status in statuses)

@@ -1,0 +1,93 @@
+"""A campaign is written down: its text, who it comes from, and whom it is for."""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import ids
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import Form, keeping, shown
+from heliograph.base.lines import one_line
+from heliograph.campaigns import states
+from heliograph.campaigns.campaign import Audience, Campaign, by_id
+from heliograph.campaigns.tables import NAME_MAX, campaigns
+from heliograph.campaigns.text import Template, read_template
+from heliograph.contacts import read_tags
+from heliograph.messages import VALIDITY_DEFAULT_S, VALIDITY_S, approved_sender, open_group
+from heliograph.senders import approved_senders
+
+RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expanded at
+SENDER_ASKED_MAX: Final = 64
+
+
+class Wish(NamedTuple):
+    """A campaign as it was asked for, right in form. `rate`: messages a second at most, None for as fast as carriers take them."""
+
+    name: str
+    sender: str
+    template: Template
+    audience: Audience
+    validity_s: int = VALIDITY_DEFAULT_S
+    rate: int | None = None
+
+
+def read_wish(body: dict[str, Any]) -> Wish:
+    """`name`, `sender`, `message`, `audience` (all, tags or numbers), `tags`, `validity_s`, `rate`.
+
+    Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    name = form.value("name", read=keeping(lambda text: one_line("name", text, most=NAME_MAX)), required=True)
+    sender = form.text("sender", required=True, most=SENDER_ASKED_MAX)
+    template = form.value("message", read=read_template, required=True)
+    kind = form.value("audience", read=_kind, required=True)
+    tags = form.value("tags", read=read_tags) or ()
+    validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
+    rate = form.integer("rate", least=1, most=RATE_MAX)
+    if kind is not None and (kind == "tags") != bool(tags):
+        form.refuse("tags", "must name one tag at least" if kind == "tags" else f"cannot be given with the audience {kind}")
+    form.finish()
+    assert name is not None
+    assert sender is not None
+    assert template is not None
+    assert kind is not None
+    return Wish(name, sender, template, Audience(kind, tags, whole=kind != "numbers"), validity_s or VALIDITY_DEFAULT_S, rate)
+
+
+def create(tx: Connection, account_id: str, wish: Wish, *, sandbox: bool, now_ms: int) -> Campaign:
+    """A draft. Of an audience of numbers it is the head: `numbers.py` writes them down.
+
+    Raises InvalidRequest for a sender that is not approved for this account and mode, and a live campaign of a sandbox customer."""
+    account = accounts.by_id(tx, account_id)
+    if account.sandbox and not sandbox:
+        raise InvalidRequest("This customer is in sandbox only: its campaigns are too.", reason="invalid_field")
+    require_sender(tx, account_id, wish.sender, sandbox=sandbox)
+    campaign_id = ids.raw_of_number(ids.new_number(now_ms))
+    group_id = open_group(tx, account_id, campaign_id, sandbox=sandbox)
+    tx.execute(sa.insert(campaigns).values(
+        id=campaign_id, group_id=group_id, account_id=account_id, sandbox=sandbox, name=wish.name, sender=wish.sender, text=wish.template.source,
+        audience=encoded(wish.audience), validity_s=wish.validity_s, rate=wish.rate, status=states.DRAFT, as_far_as_credits_reach=False,
+        recipients_total=0, opted_out=0, refused=0, cursor=0, expanded=False, created_at_ms=now_ms))
+    return by_id(tx, campaign_id)
+
+
+def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool) -> None:
+    """Raises InvalidRequest (`sender_not_approved`)."""
+    approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
+    if approved_sender(sender, approved, sandbox=sandbox) is None:
+        usable = ", ".join(sorted(approved.values())) or "none"
+        raise InvalidRequest(f"sender must be one that is approved for this account and mode ({usable}), not {shown(sender)}.",
+                             reason=states.SENDER_NOT_APPROVED)
+
+
+def encoded(audience: Audience) -> str:
+    """As the column `audience` holds it."""
+    return msgspec.json.encode(audience._asdict()).decode()
+
+
+def _kind(value: Any) -> str:
+    if value not in ("all", "tags", "numbers"):
+        raise ValueError(f"must be all, tags or numbers, not {shown(value)}")
+    return str(value)

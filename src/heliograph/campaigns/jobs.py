@@ -1,0 +1,158 @@
+"""What goes on with campaigns by itself: they are expanded, completed, resumed after a top-up; what is queued of them is held or fails.
+
+One process does it for all. Everything that it knows is in the database but how much a campaign's rate still allows: after a start that begins anew.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, TypeVar
+
+import structlog
+from sqlalchemy.engine import Connection
+
+from heliograph import messages
+from heliograph.base import clock, ids, metrics
+from heliograph.base.db import Database
+from heliograph.base.faults import told
+from heliograph.campaigns import work
+from heliograph.campaigns.campaign import ID_PREFIX
+from heliograph.campaigns.expand import Expanded, expand
+from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
+from heliograph.campaigns.work import AtWork
+
+LOOK_S: Final = 0.2
+SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
+CHUNK: Final = 2_000  # recipients in one transaction: the account's other sends wait for it, about 50 ms
+QUEUED_AHEAD_MAX: Final = 10_000  # messages of one campaign: the queue stays short, and a pause or a cancel has little to do
+RATED_AHEAD_S: Final = 5  # … of one with a rate: so that it stays near it when a carrier that was away comes back
+RATED_AHEAD_MIN: Final = 5
+BURST_S: Final = 0.5  # of a rate may be queued at once
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+
+class _Bucket(NamedTuple):
+    """What a campaign's rate still allowed at a moment."""
+
+    tokens: float
+    at_s: float
+
+
+class Jobs:
+    """The campaigns of one database, as long as this process has them. `on_queued` is told which carriers have something to send. `chunk`, `ahead`:
+    recipients in one transaction, and messages of a campaign that are queued at most."""
+
+    def __init__(self, db: Database, chunker: messages.Chunker, on_queued: Callable[[set[int]], None], *, chunk: int = CHUNK,
+                 ahead: int = QUEUED_AHEAD_MAX) -> None:
+        self._db = db
+        self._chunker = chunker
+        self._on_queued = on_queued
+        self._most, self._ahead = chunk, ahead
+        self._buckets: dict[str, _Bucket] = {}
+
+    async def once(self) -> None:
+        """One look at all that are at work. What cannot go on now is looked at again."""
+        campaigns = await asyncio.to_thread(self._at_work)
+        self._buckets = {campaign.id: self._buckets[campaign.id] for campaign in campaigns if campaign.id in self._buckets}
+        for campaign in campaigns:
+            try:
+                await self._settle(campaign)
+            except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+                log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
+        await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
+
+    def _at_work(self) -> list[AtWork]:
+        with self._db.read() as tx:
+            return work.at_work(tx)
+
+    # what is decided already
+
+    async def _settle(self, campaign: AtWork) -> None:
+        if campaign.status == CANCELED:
+            await self._cancel(campaign)
+        elif campaign.expanded and not campaign.queued:
+            if await self._change(lambda tx: work.complete(tx, campaign.id)):
+                log.info("campaign_completed", campaign=_shown(campaign))
+        elif campaign.status == PAUSED and campaign.status_reason == PAUSED_BY_OPERATOR:
+            if not campaign.held and await self._all(messages.hold, campaign):
+                await self._change(lambda tx: work.all_held(tx, campaign.group_id))
+        elif campaign.status == PAUSED and campaign.can_go_on:
+            await self._change(lambda tx: work.go_on(tx, campaign))
+            log.info("campaign_resumed", campaign=_shown(campaign))
+        elif campaign.held and await self._all(messages.release, campaign):
+            await self._change(lambda tx: work.all_let_go(tx, campaign.group_id))
+
+    async def _cancel(self, campaign: AtWork) -> None:
+        """What a carrier has at that moment goes on; what comes back from it fails at a later look. When nothing is queued, it has ended."""
+        if not campaign.queued:
+            await self._change(lambda tx: work.end_canceled(tx, campaign.id))
+            return
+        until_s = clock.monotonic_s() + SETTLE_S
+        while await messages.fail_canceled(self._db, campaign.group_id, clock.now_ms()) and clock.monotonic_s() < until_s:
+            pass
+
+    async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
+        """Whether there is nothing left to move."""
+        until_s = clock.monotonic_s() + SETTLE_S
+        while await move(self._db, campaign.group_id):
+            if clock.monotonic_s() > until_s:
+                return False
+        return True
+
+    async def _change(self, effect: Callable[[Connection], T]) -> T:
+        return await asyncio.to_thread(self._db.transact, effect)
+
+    # what is still to be sent
+
+    async def _expand(self, campaigns: list[AtWork]) -> None:
+        """Chunk by chunk, in turns, as long as any has room."""
+        queued = {campaign.id: campaign.queued for campaign in campaigns}
+        while campaigns:
+            again = []
+            for campaign in campaigns:
+                most = self._room(campaign, queued[campaign.id])
+                if most < 1:
+                    continue
+                try:
+                    done = await self._chunk(campaign, most)
+                except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+                    log.error("campaign_not_expanded", campaign=_shown(campaign), **told(error))
+                    continue
+                queued[campaign.id] += done.messages if done is not None else 0
+                if done is not None and not done.is_whole and done.paused is None:
+                    again.append(campaign)
+            campaigns = again
+
+    def _room(self, campaign: AtWork, queued: int) -> int:
+        """How many recipients may be taken now."""
+        if campaign.rate is None:
+            return min(self._most, self._ahead - queued)
+        now_s = clock.monotonic_s()
+        most = max(1.0, campaign.rate * BURST_S)
+        before = self._buckets.get(campaign.id, _Bucket(most, now_s))
+        bucket = self._buckets[campaign.id] = _Bucket(min(most, before.tokens + (now_s - before.at_s) * campaign.rate), now_s)
+        ahead = min(self._ahead, max(RATED_AHEAD_MIN, campaign.rate * RATED_AHEAD_S))
+        return min(self._most, ahead - queued, int(bucket.tokens))
+
+    async def _chunk(self, campaign: AtWork, most: int) -> Expanded | None:
+        started_s = clock.monotonic_s()
+        with self._chunker.queue.places() as places:
+            async with self._db.hot() as tx:
+                done = await expand(tx, places, self._chunker, campaign.id, most)
+        if done is None:
+            return None
+        if campaign.rate is not None:
+            bucket = self._buckets[campaign.id]
+            self._buckets[campaign.id] = bucket._replace(tokens=bucket.tokens - done.messages)
+        metrics.transaction("chunk", done.messages, clock.monotonic_s() - started_s)
+        metrics.accepted(done.messages, sandbox=campaign.sandbox)
+        if done.paused is not None:
+            log.info("campaign_paused", campaign=_shown(campaign), reason=done.paused)
+        if done.carrier_ids:
+            self._on_queued(set(done.carrier_ids))
+        return done
+
+
+def _shown(campaign: AtWork) -> str:
+    return ids.text_of_raw(ID_PREFIX, campaign.id)

@@ -1,0 +1,73 @@
+"""What an audience costs, and who of it cannot be sent to: by the plans that accepting charges by."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.filling import Filling
+from heliograph.campaigns.people import Chunk, Group
+from heliograph.messages import FACTS, AccountFacts, Tariff, load_tariff
+from heliograph.text import Phone
+
+
+class Quote(NamedTuple):
+    """`recipients`: who gets a text; `opted_out` and `refused` (people by reason) are beside them. Credits are 0 in sandbox.
+
+    `lacking`: people by the placeholder that they have no value for."""
+
+    recipients: int
+    opted_out: int
+    refused: dict[str, int]
+    lacking: dict[str, int]
+    segments: int
+    credits: int
+    credits_available: int
+
+
+class Pricing:
+    """Adds up groups of recipients, by routes and rates as they were when it was made."""
+
+    def __init__(self, account_id: str, facts: AccountFacts, tariff: Tariff, *, sandbox: bool) -> None:
+        self._account_id = account_id
+        self._countries = facts.countries
+        self._tariff = tariff
+        self._sandbox = sandbox
+        self.digits = max(tariff.routes.longest, tariff.rates.longest)  # as many of a number decide
+        self.recipients = self.opted_out = self.segments = self.credits = 0
+        self.unreachable: Counter[str] = Counter()  # people, by the reason
+        self.unsendable: Counter[str] = Counter()
+        self._lacking: Counter[str] = Counter()
+
+    def add(self, chunk: Chunk, filling: Filling) -> None:
+        """`filling`: what was found when its texts were filled in."""
+        self.opted_out += chunk.opted_out
+        self.unsendable += filling.unsendable
+        self._lacking += filling.lacking
+        self.add_groups(chunk.groups)
+
+    def add_groups(self, groups: Iterable[Group]) -> None:
+        """`digits` of each: the first so many of its numbers, or all of shorter ones."""
+        for group in groups:
+            plan = self._tariff.plan(self._account_id, Phone(group.digits, group.country_code), sandbox=self._sandbox)
+            refusal = plan.refusal if self._countries is None or group.country_code in self._countries else "country_not_allowed"
+            if refusal is not None:
+                self.unreachable[refusal] += group.recipients
+                continue
+            self.recipients += group.recipients
+            self.segments += group.segments
+            if not self._sandbox:
+                self.credits += plan.rate * group.segments
+
+    def quote(self, available: int) -> Quote:
+        """`available`: credits in the wallet."""
+        return Quote(self.recipients, self.opted_out, dict(self.unreachable + self.unsendable), dict(self._lacking), self.segments, self.credits,
+                     available)
+
+
+def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:
+    """By routes and rates as they are now."""
+    key = (campaign.account_id, campaign.sandbox)
+    return Pricing(campaign.account_id, FACTS.load(tx, [key])[key], load_tariff(tx), sandbox=campaign.sandbox)

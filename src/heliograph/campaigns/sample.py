@@ -1,0 +1,34 @@
+"""The text of a campaign as one recipient would get it."""
+
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.filling import Filling
+from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.people import Contacts, Written
+from heliograph.campaigns.text import TOO_MANY_SEGMENTS
+from heliograph.text import SEGMENTS_MAX
+
+
+def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
+    """As the one with this number would get it; if there is none, as the first of the audience. Raises NoRecipients, and InvalidRequest when theirs
+    takes too many segments or is empty."""
+    template = campaign.template
+    if template.plain is not None:
+        return template.plain
+    if campaign.audience.kind == "numbers":
+        text = Written(campaign).text_of(tx, phone)
+        if text is None:
+            raise NoRecipients()
+        return text
+    person = Contacts(campaign).person(tx, phone)
+    if person is None:
+        raise NoRecipients()
+    filling = Filling(template)
+    recipients = filling.recipients([person])
+    if not recipients:
+        why = f"takes more than {SEGMENTS_MAX} segments" if filling.unsendable[TOO_MANY_SEGMENTS] else "is empty"
+        raise InvalidRequest(f"The text for {person.phone} {why}.")
+    assert recipients[0].text is not None
+    return recipients[0].text

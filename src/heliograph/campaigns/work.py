@@ -1,0 +1,107 @@
+"""Which campaigns have something to do, and the steps that they take by themselves, each one transaction of whoever calls it."""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock
+from heliograph.campaigns import states
+from heliograph.campaigns.campaign import by_id, change, move
+from heliograph.campaigns.record import as_record
+from heliograph.campaigns.tables import campaigns
+from heliograph.messages import HELD_FROM_US, tally_of
+from heliograph.messages.tables import groups, queue, sends, tallies
+from heliograph.wallet.tables import wallets
+from heliograph.webhooks import Event, emit_now, listeners_now
+
+AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
+DAY_MS: Final = 86_400_000
+
+
+class AtWork(NamedTuple):
+    """A campaign that has begun and not ended. Its id is raw. `can_go_on`: what it was paused for is over."""
+
+    id: str
+    group_id: int
+    sandbox: bool
+    status: str
+    status_reason: str | None
+    expanded: bool
+    rate: int | None
+    held: bool
+    queued: int
+    can_go_on: bool
+
+
+def at_work(tx: Connection) -> list[AtWork]:
+    """Those that something can be done for, at most AT_WORK_MAX."""
+    now_ms = clock.now_ms()
+    queued = sa.func.coalesce(sa.select(sa.func.sum(tallies.c.queued)).where(tallies.c.group_id == campaigns.c.group_id).scalar_subquery(), 0)
+    waits = (campaigns.c.status == states.PAUSED) & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR) & groups.c.held
+    spent = sa.case((wallets.c.spent_day == now_ms // DAY_MS, wallets.c.spent_credits), else_=0)
+    query = (
+        sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.sandbox, campaigns.c.status, campaigns.c.status_reason, campaigns.c.expanded,
+                  campaigns.c.rate, groups.c.held, queued, campaigns.c.waits_for, wallets.c.sms_credits, accounts.c.daily_credits - spent)
+        .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id).join(wallets, wallets.c.account_id == campaigns.c.account_id)
+        .join(accounts, accounts.c.id == campaigns.c.account_id)
+        .where(campaigns.c.ended_at_ms.is_(None), campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED)), ~waits | campaigns.c.expanded)
+        .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id).limit(AT_WORK_MAX))
+    found = []
+    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(query):
+        found.append(AtWork(id_, group_id, bool(sandbox), status, reason, bool(expanded), rate, bool(held), int(in_queue),
+                            _can_go_on(reason, *figures)))
+    return found
+
+
+def _can_go_on(reason: str | None, waits_for: int | None, credits: int, left_today: int | None) -> bool:
+    """Whether there are credits for the next recipient at least: so each time that it goes on, it gets on."""
+    if reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
+        return False
+    needed = waits_for or 1
+    return credits >= needed and (left_today is None or left_today >= needed)
+
+
+def go_on(tx: Connection, campaign: AtWork) -> None:
+    """What it was paused for is over; unless somebody has just decided otherwise."""
+    found = by_id(tx, campaign.id, lock=True)
+    if (found.status, found.status_reason) == (states.PAUSED, campaign.status_reason):
+        move(tx, found, states.SENDING, status_reason=None)
+
+
+def all_held(tx: Connection, group_id: int) -> None:
+    """Marks it, unless something of it still waits where a carrier takes it from: such as the rest of a run that one was taking meanwhile."""
+    _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
+
+
+def all_let_go(tx: Connection, group_id: int) -> None:
+    """Marks it, unless something of it is still held."""
+    _mark(tx, group_id, held=False, but_for=queue.c.rank_us >= HELD_FROM_US)
+
+
+def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
+    left = sa.exists().where(but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id))
+    tx.execute(sa.update(groups).where(groups.c.id == group_id, ~left).values(held=held))
+
+
+def complete(tx: Connection, campaign_id: str) -> bool:
+    """Its last message is queued no more: it is completed, once, and who listens hears of it."""
+    found = by_id(tx, campaign_id, lock=True)
+    tally = tally_of(tx, found.group_id)
+    if found.status not in (states.SENDING, states.PAUSED) or not found.expanded or tally.queued:
+        return False
+    now_ms = clock.now_ms()
+    completed = move(tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms)
+    if heard_by := listeners_now(tx, found.account_id):
+        emit_now(tx, heard_by, [Event(found.account_id, bool(found.sandbox), "campaign.completed", now_ms, as_record(completed, tally))])
+    return True
+
+
+def end_canceled(tx: Connection, campaign_id: str) -> bool:
+    """Nothing of it is queued any more."""
+    found = by_id(tx, campaign_id, lock=True)
+    if found.status != states.CANCELED or tally_of(tx, found.group_id).queued:
+        return False
+    change(tx, found, ended_at_ms=clock.now_ms())
+    return True

@@ -1,0 +1,80 @@
+"""GET and POST /contacts, PUT and DELETE /contacts/{id}."""
+
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.base.paging import page_body, read_page
+from heliograph.contacts.change import read_change
+from heliograph.contacts.contact import World, as_record, page
+from heliograph.contacts.search import NEEDLE_MAX, search
+from heliograph.contacts.store import Outcome, delete, update, upsert
+from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for
+from heliograph.requests import replay_or_run
+
+UPSERT_PATH: Final = "POST /contacts"
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    def list_contacts(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        needle = call.query.text("q", most=NEEDLE_MAX)
+        wanted = read_page(call.query)
+        call.query.finish()
+        with db.read() as tx:
+            world = _world(tx, call, customer_id)
+            if needle is None:
+                found = page(tx, world, limit=wanted.limit + 1, before=wanted.before)
+            else:
+                found = search(tx, world, needle, limit=wanted.limit + 1, before=wanted.before)
+        return Answer(page_body(found, wanted, lambda contact: contact.id, lambda contact: as_record(contact, sandbox=world.sandbox)))
+
+    def upsert_contact(call: Call) -> Answer:
+        call.query.finish()
+        asked = read_change(call.json(), phone_required=True)
+
+        def effect(tx: Connection) -> Answer:
+            world = _world(tx, call, asked.customer_id, changes=True)
+            (stored,) = upsert(tx, world, [asked.change], now_ms=clock.now_ms())
+            assert stored.contact is not None, "custom fields of a body are replaced whole, so they are never too many"
+            return _answer({"data": as_record(stored.contact, sandbox=world.sandbox), "created": stored.outcome is Outcome.CREATED}, asked.warnings)
+
+        return db.transact(lambda tx: replay_or_run(tx, call, UPSERT_PATH, effect))
+
+    def update_contact(call: Call) -> Answer:
+        call.query.finish()
+        asked = read_change(call.json(), phone_required=False)
+
+        def effect(tx: Connection) -> Answer:
+            world = _world(tx, call, asked.customer_id, changes=True)
+            contact = update(tx, world, call.path["id"], asked.change, now_ms=clock.now_ms())
+            return _answer({"data": as_record(contact, sandbox=world.sandbox)}, asked.warnings)
+
+        return db.transact(effect)
+
+    def delete_contact(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        call.query.finish()
+
+        def effect(tx: Connection) -> Answer:
+            delete(tx, _world(tx, call, customer_id, changes=True), call.path["id"])
+            return Answer({"data": {"id": call.path["id"], "deleted": True}})
+
+        return db.transact(effect)
+
+    return [
+        Endpoint("GET", "/contacts", "contacts.read", handle_in_thread=list_contacts),
+        Endpoint("POST", "/contacts", "contacts.write", handle_in_thread=upsert_contact),
+        Endpoint("PUT", "/contacts/{id}", "contacts.write", handle_in_thread=update_contact),
+        Endpoint("DELETE", "/contacts/{id}", "contacts.write", handle_in_thread=delete_contact),
+    ]
+
+
+def _world(tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False) -> World:
+    return World(acting_for(tx, call.principal, customer_id, changes=changes), call.principal.sandbox)
+
+
+def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:
+    return Answer({**body, "warnings": warnings} if warnings else body)

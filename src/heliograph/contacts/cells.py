@@ -1,0 +1,157 @@
+"""The columns and cells of a file of contacts: how fields become cells, and cells fields again. Pure.
+
+A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can write a contact's name could write one. So such
+a cell is written with an apostrophe before it, which spreadsheets take for "this is text", and read without it: it comes back as it was.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.contacts.change import Change
+from heliograph.contacts.contact import Contact
+from heliograph.contacts.rules import TAG_SEPARATOR, read_custom_name, read_custom_value, read_email, read_name, read_phone, read_tags
+from heliograph.text import read_country
+
+FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")  # columns of every file that is written
+COLUMNS_MAX: Final = 1_000  # of a file
+PHONE_COLUMNS: Final = ("phone", "phone_number", "number", "msisdn", "mobile", "recipient", "telephone", "tel")  # the first one there is the phone
+COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
+CUSTOM_MARK: Final = "custom."  # before the name of a custom field that would be taken for something else
+COMMENT_MARK: Final = "#"  # a column that is not read
+_RUNS: Final = re.compile(r"['\"\s]*[=+\-@＝＋－＠\t\r]")  # what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
+_LINE_END: Final = re.compile(r"\s*[\r\n\t]\s*")  # in a cell; a contact's fields are one line
+_YES: Final = ("yes", "true", "1", "y", "x")
+_NO: Final = ("no", "false", "0", "n")
+
+
+def neutral(text: str) -> str:
+    """A cell that no spreadsheet runs."""
+    return f"'{text}" if _RUNS.match(text) else text
+
+
+def plain(cell: str) -> str:
+    """What `neutral` made a cell of."""
+    return cell[1:] if cell[:1] == "'" and _RUNS.match(cell, 1) else cell
+
+
+def header_of(custom_names: Sequence[str]) -> list[str]:
+    """The columns of a file with these custom fields."""
+    marked = [f"{CUSTOM_MARK}{name}" if _is_taken(name) else name for name in custom_names]
+    return [*FIELDS, *(neutral(name) for name in marked)]
+
+
+def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
+    """A contact's row under `header_of(custom_names)`."""
+    fields = (contact.phone, contact.name or "", contact.email or "", TAG_SEPARATOR.join(contact.tags), "yes" if contact.opted_out else "no")
+    return [neutral(cell) for cell in (*fields, *(contact.custom.get(name, "") for name in custom_names))]
+
+
+class Layout(NamedTuple):
+    """Which cell of a row is what: places by field, and by the name of a custom field. `width`: cells of a row."""
+
+    fields: Mapping[str, int]
+    custom: Mapping[str, int]
+    width: int
+
+
+def layout_of(header: Sequence[str]) -> Layout:
+    """Raises InvalidRequest, which names every column that is wrong."""
+    names = [plain(cell.strip()).strip() for cell in header]
+    known = [_normal(name) for name in names]
+    phone = next((known.index(name) for name in PHONE_COLUMNS if name in known), None)
+    if phone is None:
+        raise InvalidRequest("The first line must name the columns, and one of them must be phone.")
+    fields, custom = {"phone": phone}, dict[str, int]()
+    wrong: list[FieldError] = []
+    for place, name in enumerate(names):
+        field = "country_code" if known[place] in COUNTRY_COLUMNS else known[place]
+        try:
+            if place == phone or name == "" or name.startswith(COMMENT_MARK):
+                continue
+            if field in (*FIELDS, "country_code"):
+                _once(fields, field, place)
+            else:
+                _once(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
+        except ValueError as error:
+            wrong.append(FieldError(f"column {place + 1}, {shown(name)},", str(error)))
+    if len(names) > COLUMNS_MAX:
+        raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
+    if wrong:
+        raise InvalidRequest("; ".join(f"{field} {message}" for field, message in wrong[:10]), fields=wrong)
+    return Layout(fields, custom, len(names))
+
+
+def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Change:
+    """What a row says of its contact: a column that is there changes the contact, an empty cell clears; of `opted_out` it changes nothing.
+    Raises ValueError for all that is wrong with it."""
+    if len(cells) != layout.width:
+        raise ValueError(f"has {len(cells)} cells, and the first line {layout.width}")
+    read = _Reader()
+    own_country = read(layout.fields, "country_code", cells, read_country)
+    phone = read(layout.fields, "phone", cells, lambda text: read_phone(text, own_country or country), required=True)
+    given: dict[str, Any] = {}
+    for field, reads in _READS.items():
+        if field in layout.fields:
+            given[field] = read(layout.fields, field, cells, reads) or (() if field == "tags" else None)
+    opted_out = read(layout.fields, "opted_out", cells, _read_opted_out)
+    if opted_out is not None:
+        given["opted_out"] = opted_out
+    parts = {name: read(layout.custom, name, cells, read_custom_value) for name in layout.custom}
+    if read.wrong:
+        raise ValueError("; ".join(read.wrong))
+    return Change(phone, given, parts)
+
+
+class _Reader:
+    """Cells read one by one; what is wrong with any is kept."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+
+    def __call__(self, places: Mapping[str, int], name: str, cells: Sequence[str], reads: Any, *, required: bool = False) -> Any:
+        """None for an empty cell, one that is not there, and one that is wrong."""
+        if name not in places:
+            return None
+        text = _LINE_END.sub(" ", plain(cells[places[name]])).strip()
+        if not text:
+            if required:
+                self.wrong.append(f"{name} is empty")
+            return None
+        try:
+            return reads(text)
+        except ValueError as error:  # of BadParts, which has no text of its own, the first part's
+            parts = getattr(error, "parts", None)
+            self.wrong.append(f"{name} {parts[0].message if parts else error}")
+            return None
+
+
+def _read_tags(text: str) -> tuple[str, ...]:
+    return read_tags([tag for tag in text.split(TAG_SEPARATOR) if tag.strip()])
+
+
+def _read_opted_out(text: str) -> bool:
+    if text.lower() not in (*_YES, *_NO):
+        raise ValueError(f"must be yes or no, not {shown(text)}")
+    return text.lower() in _YES
+
+
+_READS: Final[dict[str, Callable[[str], Any]]] = {"name": read_name, "email": read_email, "tags": _read_tags}
+
+
+def _normal(name: str) -> str:
+    """As columns are compared: `Opted out` is `opted_out`."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a column of this name would not be read as the custom field."""
+    return _normal(name) in (*FIELDS, *COUNTRY_COLUMNS) or name.startswith((CUSTOM_MARK, COMMENT_MARK))
+
+
+def _once(places: dict[str, int], name: str, place: int) -> None:
+    if name in places:
+        raise ValueError(f"is {name} again, which column {places[name] + 1} is already")
+    places[name] = place

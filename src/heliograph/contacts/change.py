@@ -1,0 +1,73 @@
+"""What is to become of a contact: from a body to a change that is right in form, and what it makes of a contact. Needs no database."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.forms import Form
+from heliograph.contacts.contact import Contact
+from heliograph.contacts.rules import CUSTOM_MAX, read_custom, read_email, read_name, read_phone, read_tags
+from heliograph.keys import CUSTOMER_ID_MAX
+from heliograph.text import Phone, read_country
+
+_CLEARED: Final[dict[str, Any]] = {"name": None, "email": None, "tags": (), "custom": {}, "opted_out": False}
+
+
+class TooManyFields(ValueError):
+    """What is there and what is added are more custom fields than a contact may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`given`: new values of `name`, `email`, `tags`, `custom` and `opted_out`; what is not among them stays. `parts`: custom fields that change
+    each for itself (None: goes), after that. `phone` None: stays."""
+
+    phone: Phone | None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class Asked(NamedTuple):
+    """A body of POST or PUT /contacts that is right in form."""
+
+    change: Change
+    customer_id: str | None
+    warnings: list[str]
+
+
+def read_change(body: dict[str, Any], *, phone_required: bool) -> Asked:
+    """Only given fields change, and null clears (contract section 6, "Contacts"). Raises InvalidRequest for all bad fields together."""
+    form = Form(body)
+    country_code = form.value("country_code", "countryCode", read=read_country)
+    phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=phone_required and "phone" not in body)
+    if "phone" in body and body["phone"] is None:
+        form.refuse("phone", "must not be null: a contact is known by it")
+    read = {
+        "name": form.value("name", read=read_name),
+        "email": form.value("email", read=read_email),
+        "tags": form.value("tags", read=read_tags),
+        "custom": form.value("custom", read=read_custom),
+        "opted_out": form.boolean("opted_out"),
+    }
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    form.finish()
+    given = {name: _CLEARED[name] if body[name] is None else value for name, value in read.items() if name in body}
+    return Asked(Change(phone, given), customer_id, form.warnings())
+
+
+def changed(contact: Contact, change: Change, now_ms: int) -> Contact:
+    """The contact as the change leaves it; itself, where nothing differs. Raises TooManyFields."""
+    after = contact._replace(**change.given)
+    if change.phone is not None:
+        after = after._replace(phone=change.phone.digits, country_code=change.phone.country_code)
+    if change.parts:
+        custom = {**after.custom, **change.parts}
+        after = after._replace(custom={name: value for name, value in custom.items() if value is not None})
+    if len(after.custom) > CUSTOM_MAX:
+        raise TooManyFields(f"has {len(contact.custom)} custom fields, and would have {len(after.custom)}; {CUSTOM_MAX} are allowed")
+    return contact if after == contact else after._replace(updated_at_ms=now_ms)
+
+
+def searched(contact: Contact) -> str:
+    """What a search looks through: each on a line of its own, so that nothing is found across two."""
+    return "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)).casefold()

@@ -1,0 +1,97 @@
+"""What a contact is, and how ones are found: always by account and mode."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import NotFound
+from heliograph.contacts.tables import contacts
+
+PREFIX: Final = "con"
+
+_tags: Final = msgspec.json.Decoder(list[str])
+_custom: Final = msgspec.json.Decoder(dict[str, str])
+
+
+class World(NamedTuple):
+    """Whose contacts, and of which mode: nothing is asked for without both. `account_id` is raw."""
+
+    account_id: str
+    sandbox: bool
+
+    @property
+    def here(self) -> sa.ColumnElement[bool]:
+        return sa.and_(contacts.c.account_id == self.account_id, contacts.c.sandbox.is_(self.sandbox))
+
+
+class Contact(NamedTuple):
+    """Somebody whom an account sends to. `id` is raw, `phone` E.164 digits without plus."""
+
+    id: str
+    phone: str
+    country_code: str | None
+    name: str | None
+    email: str | None
+    tags: tuple[str, ...]
+    custom: Mapping[str, str]
+    opted_out: bool
+    created_at_ms: int
+    updated_at_ms: int
+
+
+_t: Final = contacts.c
+COLUMNS: Final = (
+    _t.id, _t.phone, _t.country_code, _t.name, _t.email, _t.tags, _t.custom, _t.opted_out, _t.created_at_ms, _t.updated_at_ms)
+
+
+def of_row(row: Sequence[Any]) -> Contact:
+    """Of a row of COLUMNS."""
+    raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = row
+    return Contact(raw, str(phone), country_code, name, email, tuple(_tags.decode(tags)), _custom.decode(custom), bool(opted_out), created_at_ms,
+                   updated_at_ms)
+
+
+def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
+    """`contact_id` in text form. Raises NotFound."""
+    raw = ids.raw_of_text(PREFIX, contact_id)
+    row = None if raw is None else tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.id == raw)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such contact.")
+    return of_row(row)
+
+
+def by_phone(tx: Connection, world: World, phone: str) -> Contact | None:
+    """`phone`: E.164 digits."""
+    row = tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.phone == int(phone))).one_or_none()
+    return None if row is None else of_row(row)
+
+
+def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, Contact]:
+    """Those that there are, by their phones; so many at once as one batch of an import holds."""
+    wanted = sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_([int(phone) for phone in phones]))
+    return {contact.phone: contact for contact in map(of_row, tx.execute(wanted))}
+
+
+def page(tx: Connection, world: World, *, limit: int, before: str | None = None) -> list[Contact]:
+    """At most `limit`, newest first, those made before the one with the raw id `before`."""
+    query = sa.select(*COLUMNS).where(world.here).order_by(contacts.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(contacts.c.id < before)
+    return [of_row(row) for row in tx.execute(query)]
+
+
+def text_id(contact: Contact) -> str:
+    return ids.text_of_raw(PREFIX, contact.id)
+
+
+def as_record(contact: Contact, *, sandbox: bool) -> dict[str, Any]:
+    """The fields of /contacts (contract section 6, "Contacts")."""
+    return {
+        "id": text_id(contact), "phone": contact.phone, "name": contact.name, "email": contact.email, "tags": list(contact.tags),
+        "country_code": contact.country_code, "custom": dict(contact.custom), "opted_out": contact.opted_out, "sandbox": sandbox,
+        "created_at": rfc3339(contact.created_at_ms), "updated_at": rfc3339(contact.updated_at_ms)}  # fmt: skip

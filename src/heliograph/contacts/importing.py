@@ -1,0 +1,61 @@
+"""A file of contacts, stored batch by batch: each is one transaction, and what is in stays in."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from heliograph.base import clock
+from heliograph.base.db import Database
+from heliograph.contacts.contact import World
+from heliograph.contacts.sheet import BadRow, Row
+from heliograph.contacts.store import AT_ONCE_MAX, Outcome, upsert
+
+TOLD_MAX: Final = 20  # rows of each kind that a report names by line
+
+
+class Import:
+    """How far an import is; the figures stand for what is committed.
+
+    Rows of one phone: the later one wins. That there was an earlier one is known by the time of its change, which is the import's own for
+    all its rows: so nothing is kept in memory, however long the file is."""
+
+    def __init__(self, db: Database, world: World) -> None:
+        self._db = db
+        self._world = world
+        self._began_ms = clock.now_ms()
+        self.created = self.updated = self.repeated = self.bad = 0
+        self.line = 1  # up to which the file is done
+        self.repeated_lines: list[int] = []
+        self.bad_rows: list[BadRow] = []
+
+    @property
+    def stored(self) -> int:
+        return self.created + self.updated + self.repeated
+
+    def run(self, rows: Iterable[Row | BadRow]) -> Iterator[list[BadRow]]:
+        """Stores batch after batch; gives the bad rows of each when it is committed."""
+        every = iter(rows)
+        while batch := list(islice(every, AT_ONCE_MAX)):
+            yield self._store(batch)
+
+    def _store(self, batch: list[Row | BadRow]) -> list[BadRow]:
+        good = [row for row in batch if isinstance(row, Row)]
+        bad = [row for row in batch if isinstance(row, BadRow)]
+        changes = [row.change for row in good]
+        outcomes = self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms)) if changes else []
+        for row, (outcome, _, why, before_ms) in zip(good, outcomes, strict=True):
+            if outcome is Outcome.REFUSED:
+                bad.append(BadRow(row.line, row.cells, why))
+            elif outcome is Outcome.CREATED:
+                self.created += 1
+            elif before_ms == self._began_ms:
+                self.repeated += 1
+                if len(self.repeated_lines) < TOLD_MAX:
+                    self.repeated_lines.append(row.line)
+            else:
+                self.updated += 1
+        bad.sort()
+        self.bad += len(bad)
+        self.bad_rows += bad[: TOLD_MAX - len(self.bad_rows)]
+        self.line = batch[-1].line
+        return bad

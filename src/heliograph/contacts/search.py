@@ -1,0 +1,63 @@
+"""Searching: a case-insensitive substring of name, phone, email or tag, newest first (contract section 6, "Contacts")."""
+
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.engine import Connection
+
+from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
+from heliograph.contacts.tables import contact_shelves, contacts
+
+NEEDLE_MAX: Final = 256  # characters; a query parameter has no more, and no field that is searched has
+GRAMS_MAX: Final = 5  # of a needle that are looked up; each costs some microseconds a shelf, and five leave little to look at in vain
+_SHELF: Final = "\x01"  # stands for the shelf's number; in nothing that is searched, as all of that is printable
+
+
+def search(tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None) -> list[Contact]:
+    """At most `limit`, newest first, those made before the one with the raw id `before`."""
+    wanted = needle.casefold()
+    if "\n" in wanted or _SHELF in wanted:
+        return []  # a line's end stands between the fields, and is in none
+    query = _by_shelves(world, wanted, before) if tx.dialect.name == "postgresql" else _one_by_one(world, wanted)
+    if before is not None:
+        query = query.where(query.selected_columns.id < before)
+    return sorted((of_row(row) for row in tx.execute(query.limit(limit))), reverse=True)
+
+
+def _one_by_one(world: World, wanted: str) -> sa.Select[Any]:
+    """All contacts from the newest on, until there are enough."""
+    return sa.select(*COLUMNS).where(world.here, sa.func.instr(contacts.c.searched, wanted) > 0).order_by(contacts.c.id.desc())
+
+
+def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]:
+    """Shelf by shelf, newest first; of each, what the index says, looked at in full, newest first.
+
+    A nested loop is the only way to carry this out, as the inner query speaks of the outer one's row; OFFSET 0 keeps the inner query whole, so that
+    the index is the only way to carry that out. So nothing is read beyond what fills the page."""
+    shelves = sa.select(contact_shelves.c.id).where(contact_shelves.c.account_id == world.account_id, contact_shelves.c.sandbox.is_(world.sandbox))
+    if before is not None:
+        shelves = shelves.where(contact_shelves.c.first_id < before)
+    shelf = shelves.order_by(contact_shelves.c.first_id.desc()).subquery("shelf")
+    asked = sa.cast(sa.func.replace(_query_of(wanted), _SHELF, sa.cast(shelf.c.id, sa.Text)), TSQUERY)
+    found = (sa.select(*COLUMNS, contacts.c.account_id, contacts.c.sandbox)
+             .where(sa.func.contact_grams(contacts.c.shelf, contacts.c.searched).bool_op("@@")(asked),
+                    sa.func.strpos(contacts.c.searched, wanted) > 0)
+             .order_by(contacts.c.id.desc()).offset(sa.literal_column("0")).lateral("found"))
+    return (sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(shelf.join(found, sa.true()))
+            .where(found.c.account_id == world.account_id, found.c.sandbox.is_(world.sandbox)))
+
+
+def _query_of(wanted: str) -> str:
+    """A tsquery for the trigrams of a needle, or for all that begin with a shorter one; with _SHELF in place of the shelf's number."""
+    if len(wanted) < 3:
+        return f"{_lexeme(wanted)}:*"
+    last = len(wanted) - 3
+    steps = min(last, GRAMS_MAX - 1)
+    places = {step * last // steps for step in range(steps + 1)} if steps else {0}
+    return " & ".join(sorted({_lexeme(wanted[place : place + 3]) for place in places}))
+
+
+def _lexeme(gram: str) -> str:
+    """Quoted, as the PostgreSQL manual says in 8.11.2."""
+    return f"'{_SHELF}." + gram.replace("\\", "\\\\").replace("'", "''") + "'"

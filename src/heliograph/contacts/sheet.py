@@ -1,0 +1,93 @@
+"""A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab between cells; quoted cells (RFC 4180)."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, TextIO
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.records import Record, read_records
+from heliograph.contacts.cells import PHONE_COLUMNS, Layout, change_of, layout_of
+from heliograph.contacts.change import Change
+
+LINE_MAX: Final = 65_536  # characters; a contact has at most 30,000, and a file that is no text has no ends of lines
+DELIMITERS: Final = (",", ";", "\t")
+
+
+class Row(NamedTuple):
+    """A row that can be stored. `line`: where it begins in the file; `cells`: as they stand there."""
+
+    line: int
+    cells: Sequence[str]
+    change: Change
+
+
+class BadRow(NamedTuple):
+    """A row that is left out, and why."""
+
+    line: int
+    cells: Sequence[str]
+    why: str
+
+
+def open_sheet(path: str) -> TextIO:
+    """Octets that are not UTF-8 are read as lone surrogates, so that the row that has them can be told."""
+    return open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+class Sheet:
+    """`header` and `delimiter` are the file's own. Raises InvalidRequest when it is no such file."""
+
+    def __init__(self, file: TextIO, country: str | None) -> None:
+        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by."""
+        lines = _lines(file)
+        self._country = country
+        first = next(lines, "")
+        if first.startswith(("\udcff\udcfe", "\udcfe\udcff")):
+            raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
+        self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
+        self._records = read_records(_first_then(first, lines), self.delimiter)
+        head = next(self._records, Record(1, []))
+        if head.why:
+            raise InvalidRequest(f"Line {head.line} {head.why}.")
+        self.header = head.cells
+        self._layout: Layout = layout_of(self.header)
+
+    def rows(self) -> Iterator[Row | BadRow]:
+        """Each row that is not empty. Raises InvalidRequest where the file cannot be read any further."""
+        for line, cells, why in self._records:
+            if not any(cells):
+                continue
+            if why:
+                yield BadRow(line, cells, why)
+                continue
+            if not all(map(_is_utf_8, cells)):
+                yield BadRow(line, cells, "is not UTF-8")
+                continue
+            try:
+                yield Row(line, cells, change_of(cells, self._layout, self._country))
+            except ValueError as error:
+                yield BadRow(line, cells, str(error))
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LINE_MAX + 1):
+        number += 1
+        if len(line) > LINE_MAX:
+            raise InvalidRequest(f"Line {number} has more than {LINE_MAX} characters.")
+        yield line
+
+
+def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
+    """How well the first line is taken apart: whether there is a phone, then into how many cells."""
+    cells = next(csv.reader([line], delimiter=delimiter), [])
+    return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(cells)
+
+
+def _is_utf_8(cell: str) -> bool:
+    return cell.isascii() or not any("\ud800" <= character <= "\udfff" for character in cell)

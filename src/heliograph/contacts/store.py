@@ -1,0 +1,149 @@
+"""Contacts stored, changed and deleted. Whoever changes contacts of an account and mode is alone in it until the transaction ends: so equal
+upserts that race make one contact, and none waits for another in a circle."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.arrays import literal
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.json import encode
+from heliograph.contacts.change import Change, TooManyFields, changed, searched
+from heliograph.contacts.contact import Contact, World, by_id, by_phone, by_phones
+from heliograph.contacts.shelves import hold, shelve
+from heliograph.contacts.tables import contacts
+
+AT_ONCE_MAX: Final = 2_000  # changes of one transaction: a sixth of a second, for which others of the account wait
+
+
+class PhoneTaken(InvalidRequest):
+    """Another contact has this phone."""
+
+    reason = "phone_taken"
+
+
+class Outcome(StrEnum):
+    """What became of a change."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    REFUSED = "refused"
+
+
+class Stored(NamedTuple):
+    """`contact` None: refused, and `why`. What changes nothing is UPDATED too.
+    `before_ms`: when the contact was changed last before this; None for a new one."""
+
+    outcome: Outcome
+    contact: Contact | None
+    why: str = ""
+    before_ms: int | None = None
+
+
+def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: int) -> list[Stored]:
+    """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th change's. Of two changes of one phone the second
+    finds what the first left. At most AT_ONCE_MAX."""
+    hold(tx, world)
+    phones = [_phone(change) for change in changes]
+    there = by_phones(tx, world, set(phones))
+    new: dict[str, None] = {}
+    touched: dict[str, None] = {}
+    outcomes: list[Stored] = []
+    for phone, change in zip(phones, changes, strict=True):
+        before = there.get(phone)
+        try:
+            after = changed(before or _blank(change, now_ms), change, now_ms)
+        except TooManyFields as error:
+            outcomes.append(Stored(Outcome.REFUSED, None, str(error)))
+            continue
+        there[phone] = after
+        if before is None:
+            new[phone] = None
+        elif after is not before and phone not in new:
+            touched[phone] = None
+        outcomes.append(Stored(Outcome.UPDATED if before is not None else Outcome.CREATED, after, before_ms=before and before.updated_at_ms))
+    if new:
+        _insert(tx, world, [there[phone] for phone in new])
+    if touched:
+        _update(tx, world, [there[phone] for phone in touched])
+    return outcomes
+
+
+def update(tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int) -> Contact:
+    """`contact_id` in text form. Raises NotFound, PhoneTaken."""
+    hold(tx, world)
+    before = by_id(tx, world, contact_id)
+    after = changed(before, change, now_ms)
+    if after.phone != before.phone and by_phone(tx, world, after.phone) is not None:
+        raise PhoneTaken(f"phone {after.phone} is another contact's.", fields=[FieldError("phone", "is another contact's")])
+    if after is not before:
+        _update(tx, world, [after])
+    return after
+
+
+def delete(tx: Connection, world: World, contact_id: str) -> None:
+    """`contact_id` in text form. Raises NotFound."""
+    hold(tx, world)
+    found = by_id(tx, world, contact_id)
+    tx.execute(contacts.delete().where(world.here, contacts.c.id == found.id))
+
+
+def _phone(change: Change) -> str:
+    assert change.phone is not None, "an upsert is by phone"
+    return change.phone.digits
+
+
+def _blank(change: Change, now_ms: int) -> Contact:
+    assert change.phone is not None
+    return Contact(ids.raw_of_number(ids.new_number()), change.phone.digits, change.phone.country_code, None, None, (), {}, False, now_ms, now_ms)
+
+
+_CHANGING: Final = {  # of a row, with the type that PostgreSQL is told
+    "id": "uuid", "phone": "bigint", "country_code": "text", "name": "text", "email": "text", "tags": "text", "custom": "text",
+    "opted_out": "bool", "searched": "text", "updated_at_ms": "bigint"}  # fmt: skip
+_MADE: Final = _CHANGING | {"created_at_ms": "bigint", "shelf": "int"}
+
+
+def _unnest(columns: dict[str, str]) -> str:
+    return f"unnest({', '.join(f'CAST(:{name} AS {kind}[])' for name, kind in columns.items())}) AS v ({', '.join(columns)})"
+
+
+_INSERT: Final = sa.text(f"INSERT INTO contacts (account_id, sandbox, {', '.join(_MADE)}) "  # noqa: S608  names of ours
+                         f"SELECT CAST(:account_id AS uuid), :sandbox, {', '.join(_MADE)} FROM {_unnest(_MADE)} ORDER BY id")
+_UPDATE: Final = sa.text(f"UPDATE contacts c SET {', '.join(f'{name} = v.{name}' for name in _CHANGING if name != 'id')} "  # noqa: S608
+                         f"FROM {_unnest(_CHANGING)} WHERE c.id = v.id AND c.account_id = CAST(:account_id AS uuid) AND c.sandbox = :sandbox")
+
+
+def _insert(tx: Connection, world: World, made: Sequence[Contact]) -> None:
+    in_order = sorted(made)
+    rows = [_row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": shelf}
+            for contact, shelf in zip(in_order, shelve(tx, world, [contact.id for contact in in_order]), strict=True)]
+    if tx.dialect.name == "postgresql":
+        tx.execute(_INSERT, _columns(rows) | world._asdict())
+    else:
+        tx.execute(contacts.insert(), [row | world._asdict() for row in rows])
+
+
+def _update(tx: Connection, world: World, touched: Sequence[Contact]) -> None:
+    rows = [_row(contact) for contact in touched]
+    if tx.dialect.name == "postgresql":
+        tx.execute(_UPDATE, _columns(rows) | world._asdict())
+    else:
+        changing: dict[str, Any] = {name: sa.bindparam(name) for name in _CHANGING if name != "id"}
+        tx.execute(contacts.update().where(world.here, contacts.c.id == sa.bindparam("raw_id")).values(changing),
+                   [{"raw_id": row.pop("id"), **row} for row in rows])
+
+
+def _row(contact: Contact) -> dict[str, Any]:
+    return {"id": contact.id, "phone": int(contact.phone), "country_code": contact.country_code, "name": contact.name, "email": contact.email,
+            "tags": encode(contact.tags).decode(), "custom": encode(contact.custom).decode(), "opted_out": contact.opted_out,
+            "searched": searched(contact), "updated_at_ms": contact.updated_at_ms}
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Each column as one array."""
+    return {name: literal([row[name] for row in rows]) for name in rows[0]}

@@ -1,0 +1,47 @@
+"""Contacts: whom an account sends to, and who wants no campaigns any more."""
+
+import sqlalchemy as sa
+
+from heliograph.base.db import RawId, metadata
+
+NAME_MAX = 128
+EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
+
+contacts = sa.Table(
+    "contacts",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("phone", sa.BigInteger, nullable=False, comment="E.164 digits as a number"),
+    sa.Column("country_code", sa.String(2), nullable=True),
+    sa.Column("name", sa.String(NAME_MAX), nullable=True),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=True),
+    sa.Column("tags", sa.Text, nullable=False, comment="JSON: an array of strings"),
+    sa.Column("custom", sa.Text, nullable=False, comment="JSON: an object of strings"),
+    sa.Column("opted_out", sa.Boolean, nullable=False),
+    sa.Column("searched", sa.Text, nullable=False, comment="what a search looks through, in lower case"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("updated_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("shelf", sa.Integer, nullable=True, comment="where PostgreSQL's index of its trigrams has it"),
+    sa.Index("contacts_once", "account_id", "sandbox", "phone", unique=True),
+    sa.Index("contacts_by_account", "account_id", "sandbox", "id"),
+    # who has opted out is asked for at each chunk of each campaign
+    sa.Index("contacts_opted_out", "account_id", "sandbox", "phone", postgresql_where=sa.text("opted_out"), sqlite_where=sa.text("opted_out")),
+    # trigrams of `searched`, each behind the number of its shelf
+    sa.Index("contacts_grams", sa.text("contact_grams(shelf, searched)"), postgresql_using="gin",
+             postgresql_with={"gin_pending_list_limit": 256}).ddl_if(dialect="postgresql"),
+)
+
+# Contacts of an account and mode by age, some thousands to a shelf: a search goes through them newest first, and ends when its page is full.
+contact_shelves = sa.Table(
+    "contact_shelves",
+    metadata,
+    sa.Column("id", sa.Integer, sa.Identity(), primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("first_id", RawId, nullable=False, comment="its contacts' ids are not below this, and below the next one's"),
+    sa.Column("size", sa.Integer, nullable=False, comment="contacts that were put there, deleted ones too"),
+    sa.Index("contact_shelves_once", "account_id", "sandbox", "first_id", unique=True),
+)
+

@@ -1,0 +1,85 @@
+"""`heliograph erase`."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from heliograph.entry.cli.command import Command, Failure, Session, examples
+from heliograph.entry.cli.output import show
+from heliograph.entry.cli.values import by_option
+
+if TYPE_CHECKING:
+    from heliograph.entry.erasing import Change
+    from heliograph.text.quoted import Quoted
+
+
+@click.command("erase", cls=Command, epilog=examples("erase 0201234567 --account 'Amina Foods'", "erase +233201234567 --account 'Amina Foods' --yes"))
+@click.argument("phone")
+@click.option("--account", "acc", required=True, metavar="ACC", help="Whose rows: its id or unique name. Other accounts keep theirs.")
+@click.option("--country", metavar="CC", help="In which a number without + or 00 is read. Default: the account's.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@by_option
+def command(session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:
+    """Erase a phone number from all that an account has, live and sandbox: because whoever it belongs to has asked for it.
+
+    Messages and what they cost stay, without number, and without text if they went to it alone or name it. Its contact, one-time passwords, and what
+    shops told of it go; from other texts it is cut out. The ledger is as it was. Works beside a running server, and can be run again.
+
+    Refused while something to it is still to be sent, or a campaign that has not ended names it in a text, or is just being launched. Exit status 1
+    then, and until when that may take."""
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.base.lines import one_line
+    from heliograph.entry.erasing import batches, counted, note
+    from heliograph.messages.decide import BY_MAX
+
+    by = one_line("by", by, most=BY_MAX)
+    with session.read() as tx:
+        account = accounts.find(tx, acc)
+    found = _found(session, account.id, _number(phone, country or account.country_code))
+    counts = counted(found)
+    if found and not yes:
+        _confirm(counts)
+    for batch in batches(found):
+        with session.write() as tx:
+            batch(tx)
+    if found:
+        with session.write() as tx:
+            note(tx, account.id, by, counts, clock.now_ms())
+    show(session, {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)}, None if found else "There is nothing of it.")
+
+
+def _number(phone: str, country: str) -> "Quoted":
+    from heliograph.text import country as known_country
+    from heliograph.text import parse_phone
+    from heliograph.text.quoted import Quoted
+
+    known = known_country(country)
+    if known is None:
+        raise click.BadParameter(f"{country!r} is not a country (allowed: ISO 3166-1 alpha-2, such as GH).", param_hint="--country")
+    read = parse_phone(phone, known)
+    if read is None:
+        raise click.BadParameter("this is not a phone number (allowed: 7 to 15 digits; with + or 00 in front, or as it is dialled in "
+                                 f"{known}).", param_hint="PHONE")
+    return Quoted(read)
+
+
+def _found(session: Session, account_id: str, quoted: "Quoted") -> "list[Change]":
+    from heliograph.entry.erasing import changes
+    from heliograph.entry.erasing_later import refuse_while_under_way
+    from heliograph.wallet import hold_still
+
+    with session.read() as tx:
+        hold_still(tx)
+        refuse_while_under_way(tx, account_id, quoted)
+        return list(changes(tx, account_id, quoted))
+
+
+def _confirm(counts: dict[str, int]) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("Say --yes: nobody can be asked here.")
+    width = max(map(len, counts))
+    click.echo("\n".join(f"{table:{width}}  {rows}" for table, rows in counts.items()), err=True)
+    if not click.confirm(f"Erase the number from these {sum(counts.values())} rows? There is no way back.", err=True):
+        raise Failure("Nothing was erased.")

@@ -1,0 +1,171 @@
+"""One transaction's sends: decided one after the other, on the wallets that it has locked, and laid out as columns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from heliograph.base import ids, metrics
+from heliograph.base.errors import Conflict, ServiceError
+from heliograph.base.hot import HotTx
+from heliograph.messages import accept_sql
+from heliograph.messages.answer import Send, exceptions_of
+from heliograph.messages.companion import Aboard
+from heliograph.messages.fair import Places, rank_ahead
+from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
+from heliograph.messages.request import SendRequest
+from heliograph.wallet import Figures, Thresholds, low_balance
+from heliograph.webhooks import Event, Listeners, emit, listeners
+
+Key: TypeAlias = tuple[str, bool, str, str]  # of an Idempotency-Key: the account that used it, mode, path, key
+
+
+class Outcome(NamedTuple):
+    """A send that is stored (or, in a dry run, was only judged)."""
+
+    send: Send
+    replayed: bool = False
+
+
+class Batch:
+    """One transaction's sends: decided one after the other, then laid out as columns."""
+
+    def __init__(self, places: Places, locked: Sequence[Any], known: dict[Key, tuple[bytes, Send]],
+                 stored: dict[str, Send], aboard: Mapping[str, Aboard]) -> None:
+        self._first_entry = ids.new_number()  # a run, made under the locks: the ledger lists entries in the order in which they were decided
+        self.now_ms = ids.made_at_ms(self._first_entry)
+        self.aboard = aboard
+        self.accepted: list[Accepted] = []
+        self._places = places
+        self._known = known
+        self._stored = stored
+        self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
+        self._rows = {row[0]: row for row in locked}
+        self._sends: list[Send] = []
+        self._entries: list[tuple[Any, ...]] = []
+
+    def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff) -> Outcome | ServiceError:
+        """Replays a known key, finds what was stored already, or judges."""
+        send_id = ids.raw_of_number(request.number)
+        if send_id in self._stored:
+            return Outcome(self._stored[send_id])
+        earlier = repeated(request, self._known)
+        if earlier is not None:
+            return earlier
+        wallet = self._wallets[request.account_id]
+        companion = self.aboard.get(request.type)
+        verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
+        if isinstance(verdict, ServiceError):
+            return verdict
+        send = send_of(verdict, self.now_ms)
+        if not request.dry_run:
+            self._add(verdict, send)
+            if companion is not None:
+                companion.accepted(request, self.now_ms)
+            if request.idempotency_key is not None:
+                self._known[key_of(request)] = (request.body_sha256, send)
+        return Outcome(send)
+
+    def _add(self, accepted: Accepted, send: Send) -> None:
+        self.take(accepted, send)
+        if accepted.credits_used:
+            self.charge(send.account_id, accepted.credits_used, accepted.credits_remaining, send.message_count, ids.text_of_raw("snd", send.id))
+
+    def take(self, accepted: Accepted, send: Send) -> None:
+        self.accepted.append(accepted)
+        self._sends.append(send)
+
+    def charge(self, account_id: str, credits: int, remaining: int, messages: int, reference: str) -> None:
+        """One ledger entry. `reference`: the id, in text form, of what was sent."""
+        row = self._rows[account_id]
+        self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), account_id, row[5], -credits, row[4], remaining,
+                              f"SMS to {messages} recipient{'s' * (messages > 1)}", reference, self.now_ms))
+
+    def wallet(self, account_id: str) -> WalletState:
+        return self._wallets[account_id]
+
+    async def tell(self, tx: HotTx) -> None:
+        """Of the accounts whose credits have just become low."""
+        low = [account_id for account_id, wallet in self._wallets.items()
+               if wallet.charged and self._is_armed(account_id) and not self._stays_armed(account_id)]
+        if low and (heard_by := await listeners(tx, low)):
+            await emit(tx, heard_by, [self._low_balance(heard_by, account_id) for account_id in low if heard_by.knows(account_id)])
+
+    def _low_balance(self, heard_by: Listeners, account_id: str) -> Event:
+        row, credits = self._rows[account_id], self._wallets[account_id].sms_credits
+        return low_balance(heard_by, account_id, "credits", Figures(row[4], credits), row[5], Thresholds(row[6], None), self.now_ms)
+
+    def _is_armed(self, account_id: str) -> bool:
+        return bool(self._rows[account_id][7])
+
+    def _stays_armed(self, account_id: str) -> bool:
+        threshold = self._rows[account_id][6]
+        return self._is_armed(account_id) and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
+
+    def count(self) -> None:
+        """What was stored, for /metrics."""
+        for send in self._sends:
+            metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
+        for companion in self.aboard.values():
+            companion.stored()
+
+    def columns(self) -> accept_sql.Columns:
+        """All accepted sends, laid out for one statement."""
+        return accept_sql.Columns(
+            sends=_columns([_send_row(a, s) for a, s in zip(self.accepted, self._sends, strict=True)], 17),
+            messages=self._message_columns(),
+            runs=_columns([(run.carrier_id, self._rank_us(a.request, run), ids.raw_of_number(a.request.number + 1 + run.first), run.messages, place,
+                            run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
+            keys=_columns([(a.request.key_account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
+                           for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
+            entries=_columns(self._entries, 9),
+            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 5))
+
+    def _rank_us(self, request: SendRequest, run: Run) -> int:
+        if request.type == "otp":
+            return rank_ahead(self.now_ms)
+        return self._places.rank_us(request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms)
+
+    def _message_columns(self) -> tuple[list[Any], ...]:
+        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        for place, accepted in enumerate(self.accepted, 1):
+            first, count = accepted.request.number + 1, len(accepted.recipients)
+            columns[0].extend([f"{number:032x}" for number in range(first, first + count)])
+            columns[1].extend([place] * count)
+            columns[2].extend(accepted.recipients)
+            columns[3].extend(accepted.countries)
+            columns[4].extend(accepted.carriers)
+            columns[5].extend(accepted.credits)
+        return columns
+
+    def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
+        wallet = self._wallets[account_id]
+        return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, self._stays_armed(account_id)
+
+
+def repeated(request: SendRequest, known: Mapping[Key, tuple[bytes, Send]]) -> Outcome | Conflict | None:
+    """The answer to a request whose Idempotency-Key was used before."""
+    if request.idempotency_key is None or request.dry_run or key_of(request) not in known:
+        return None
+    body_sha256, send = known[key_of(request)]
+    return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
+
+
+def key_of(request: SendRequest) -> Key:
+    return request.key_account_id, request.sandbox, request.path, request.idempotency_key or ""
+
+
+def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
+    return tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in range(width))
+
+
+def send_of(accepted: Accepted, now_ms: int) -> Send:
+    request = accepted.request
+    return Send(ids.raw_of_number(request.number), request.account_id, request.sandbox, request.type, accepted.sender, request.encoding,
+                request.segments, len(accepted.recipients), request.reference, accepted.credits_required, accepted.credits_used,
+                accepted.credits_remaining, exceptions_of(accepted.rejected, accepted.duplicates), now_ms)
+
+
+def _send_row(accepted: Accepted, send: Send) -> tuple[Any, ...]:
+    request = accepted.request
+    return (send.id, send.account_id, send.sandbox, send.type, send.sender, request.text, send.encoding, send.segments, send.message_count,
+            send.reference, send.created_at_ms + request.validity_s * 1_000, send.credits_required, send.credits_used, send.credits_remaining,
+            send.exceptions, send.created_at_ms, request.group_id)

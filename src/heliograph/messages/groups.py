@@ -1,0 +1,100 @@
+"""Groups: messages that belong together beyond one send, a campaign's; and how many of them are in each state.
+
+The figures are kept, not counted: whoever stores a change adds it to a row of its own slot, in the same transaction, so nobody waits for another and
+a look at a million messages is a sum over a few rows.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.hot import HotTx, Statement
+from heliograph.messages.settle import MessageRow
+from heliograph.messages.tables import groups, tallies
+
+SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
+
+_ADD: Final = """
+    INSERT INTO tallies (group_id, slot, queued, sent, delivered, failed, segments, credits)
+    SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+    ON CONFLICT (group_id, slot) DO UPDATE SET queued = tallies.queued + excluded.queued, sent = tallies.sent + excluded.sent,
+        delivered = tallies.delivered + excluded.delivered, failed = tallies.failed + excluded.failed,
+        segments = tallies.segments + excluded.segments, credits = tallies.credits + excluded.credits"""
+_ADD_SQLITE: Final = _ADD.replace(
+    "SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+_ADDING: Final = Statement(_ADD, _ADD_SQLITE)
+_CAMPAIGNS: Final = Statement("SELECT id, campaign_id FROM groups WHERE id = ANY($1::int[])", "SELECT id, campaign_id FROM groups WHERE id = ?")
+
+
+class Tally(NamedTuple):
+    """Messages of a group by present status, their segments, and the credits charged for them, less what was refunded."""
+
+    queued: int = 0
+    sent: int = 0
+    delivered: int = 0
+    failed: int = 0
+    segments: int = 0
+    credits: int = 0
+
+
+def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bool) -> int:
+    """A group for the messages of one campaign (raw id); its id."""
+    added = tx.execute(sa.insert(groups).values(account_id=account_id, sandbox=sandbox, campaign_id=campaign_id, held=False))
+    key = added.inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def cancel_group(tx: Connection, group_id: int, now_ms: int) -> None:
+    """What is queued of it shall not be sent; `hold.fail_canceled` fails it."""
+    tx.execute(sa.update(groups).where(groups.c.id == group_id, groups.c.canceled_at_ms.is_(None)).values(canceled_at_ms=now_ms))
+
+
+def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
+    """Says that something of it may be held; or that something may not be, which is to be. `hold.hold` and `release` see to all of it."""
+    tx.execute(sa.update(groups).where(groups.c.id == group_id).values(held=held))
+
+
+def group_of(tx: Connection, account_id: str, campaign_id: str | None, *, sandbox: bool) -> int | None:
+    """The group of an account's campaign (raw id)."""
+    return tx.execute(sa.select(groups.c.id).where(
+        groups.c.campaign_id == campaign_id, groups.c.account_id == account_id, groups.c.sandbox.is_(sandbox))).scalar_one_or_none()
+
+
+def tally_of(tx: Connection, group_id: int) -> Tally:
+    """The present figures."""
+    columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in Tally._fields]
+    return Tally(*map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one()))
+
+
+async def add(tx: HotTx, changed: Iterable[tuple[int, Tally]], slot: int) -> None:
+    """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any number that tells apart who may do so at once."""
+    of_process = (os.getpid() + slot) % SLOTS
+    await _ADDING.rows(tx, [(group_id, of_process, *tally) for group_id, tally in sorted(changed)])
+
+
+async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
+    """The campaign (raw id) of each group."""
+    rows = await _CAMPAIGNS.rows(tx, [(group_id,) for group_id in sorted(group_ids)])
+    return {row[0]: row[1] for row in rows}
+
+
+def moved(rows: Iterable[MessageRow]) -> dict[int, Tally]:
+    """What the changes of some messages add to their groups."""
+    found: dict[int, list[int]] = {}
+    for row in rows:
+        if row.group_id is None or not row.changed:
+            continue
+        tally = found.setdefault(row.group_id, [0] * len(Tally._fields))
+        tally[_PLACE[row.was]] -= 1
+        tally[_PLACE[row.status]] += 1
+        tally[_CREDITS] -= row.refunded - row.refunded_before
+    return {group_id: Tally(*tally) for group_id, tally in found.items()}
+
+
+_PLACE: Final = {name: place for place, name in enumerate(Tally._fields)}
+_CREDITS: Final = _PLACE["credits"]

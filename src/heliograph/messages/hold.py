@@ -1,0 +1,52 @@
+"""What waits of a group while it is paused, and when it is canceled.
+
+Held runs stay in the queue, behind everything: their rank is their own, in a range that no carrier's turn looks at. So a message has one place,
+validity ends there as everywhere, and who is let go stands where it stood.
+"""
+
+from typing import Final
+
+from heliograph.base.db import Database
+from heliograph.messages.fair import HELD_FROM_US
+from heliograph.messages.sweep import BATCH_MAX, fail_runs
+
+RUNS_AT_ONCE: Final = 2_000  # moved in one transaction: about 50 ms
+
+# The queue first: to SQLite, CROSS JOIN says so. It would look at all of it for each send of the group.
+_QUEUED: Final = "SELECT q.{columns} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.group_id = $1"
+_KEY: Final = "carrier_id, q.rank_us, q.first_id"
+_TO_HOLD: Final = f"{_QUEUED.format(columns=_KEY)} AND q.rank_us < {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
+_TO_RELEASE: Final = f"{_QUEUED.format(columns=_KEY)} AND q.rank_us >= {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
+_RUN: Final = f"{_KEY}, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms"
+_TO_FAIL: Final = _QUEUED.format(columns=_RUN) + " LIMIT $2"
+
+_MOVE: Final = """
+    UPDATE queue q SET rank_us = q.rank_us + {by} FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS m (carrier_id, rank_us, first_id)
+    WHERE q.carrier_id = m.carrier_id AND q.rank_us = m.rank_us AND q.first_id = m.first_id"""
+_MOVE_SQLITE: Final = "UPDATE queue SET rank_us = rank_us + {by} WHERE carrier_id = ? AND rank_us = ? AND first_id = ?"
+_LOCK: Final = " FOR UPDATE OF q SKIP LOCKED"
+
+
+async def hold(db: Database, group_id: int) -> int:
+    """Keeps runs of a group from every carrier, at most RUNS_AT_ONCE; how many. What a carrier was given already goes on."""
+    return await _move(db, group_id, _TO_HOLD, HELD_FROM_US)
+
+
+async def release(db: Database, group_id: int) -> int:
+    """Lets them go again, each to where it stood."""
+    return await _move(db, group_id, _TO_RELEASE, -HELD_FROM_US)
+
+
+async def _move(db: Database, group_id: int, which: str, by_us: int) -> int:
+    async with db.hot() as tx:
+        runs = await tx.fetch(which + (_LOCK if tx.postgresql else ""), group_id)
+        if runs:
+            await tx.over((_MOVE if tx.postgresql else _MOVE_SQLITE).format(by=by_us), *map(list, zip(*runs, strict=True)))
+    return len(runs)
+
+
+async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
+    """Messages of a canceled group that no carrier has: failed, `canceled`, refunded. Answers how many."""
+    async with db.hot() as tx:
+        runs = await tx.fetch(_TO_FAIL + (_LOCK if tx.postgresql else ""), group_id, BATCH_MAX)
+        return await fail_runs(tx, runs, now_ms, "canceled")

@@ -1,0 +1,68 @@
+"""How many POSTs may be under way at once: so many in the process, some of them kept for each endpoint, the rest for whoever has use for them.
+
+A receiver that is slow to answer keeps each of its POSTs, and their connections, for up to 15 s. The API's connections and the databases' are files
+of the same process.
+"""
+
+from typing import Final
+
+import structlog
+
+from heliograph.base import clock
+
+OWN: Final = 2  # POSTs that each endpoint at work may have, whatever others do
+RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
+SHARED_MAX: Final = 5_000  # POSTs beside those
+_FILES_OF_RECEIVER: Final = 8  # one endpoint at work for so many files: its own POSTs are a quarter of them
+_FILES_OF_SHARED: Final = 8  # one shared place for so many: in all three eighths; the rest is for connections that are kept, the API, databases
+TELL_S: Final = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class Places:
+    """Those of one process. `free`: shared places that nobody has."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit`: of open files."""
+        self._limit = limit
+        self.receivers = max(1, min(RECEIVERS_MAX, limit // _FILES_OF_RECEIVER))
+        self.shared = self.free = min(SHARED_MAX, limit // _FILES_OF_SHARED)
+        self._told_s: dict[str, float] = {}
+
+    @property
+    def posts(self) -> int:
+        """Most at once."""
+        return OWN * self.receivers + self.shared
+
+    def take(self, posts: int) -> bool:
+        """Room for one more of an endpoint that has so many under way. It may have fewer shared places than are free: so those that want many come to
+        have the same number, without being counted, and some are always left for the next one."""
+        if posts < OWN:
+            return True
+        if posts - OWN >= self.free:
+            return False
+        self.free -= 1
+        return True
+
+    def give_back(self, posts: int) -> None:
+        """One is over of an endpoint that had so many."""
+        if posts > OWN:
+            self.free += 1
+
+    def exhausted(self) -> None:
+        """This process, or this machine, can open nothing more; told once a minute."""
+        if self._may_tell("exhausted"):
+            log.error("webhooks_no_files_left", limit=self._limit, posts=self.posts)
+
+    def crowded(self, waiting: int) -> None:
+        """So many endpoints have something due, and no place; told once a minute."""
+        if self._may_tell("crowded"):
+            log.warning("webhooks_endpoints_wait", limit=self._limit, at_work=self.receivers, waiting=waiting)
+
+    def _may_tell(self, what: str) -> bool:
+        now_s = clock.monotonic_s()
+        if now_s - self._told_s.get(what, -TELL_S) < TELL_S:
+            return False
+        self._told_s[what] = now_s
+        return True

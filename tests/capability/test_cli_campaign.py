@@ -1,0 +1,101 @@
+"""`heliograph campaign …`, as it is typed."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from heliograph.base.db import Database
+from tests.capability.campaigns import add_contacts
+from tests.capability.commands import Run
+from tests.factories import SENDER, open_account, open_route
+
+ACCOUNT = ("--account", "amina", "--sender", SENDER)
+
+
+@pytest.fixture
+def amina(database_url: str) -> Iterator[str]:
+    """Ten credits, a route, and three contacts, one of whom has opted out."""
+    db = Database(database_url)
+    open_route(db)
+    account_id = open_account(db, credits=10)
+    add_contacts(db, account_id, [{"phone": "233200000000", "name": "Ama", "tags": ["gold"]}, {"phone": "233200000001", "opted_out": True},
+                                  "233200000002"])
+    yield account_id
+    db.close()
+
+
+def test_a_campaign_is_written_down_estimated_tested_launched_paused_resumed_and_canceled(run: Run, amina: str) -> None:
+    made = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi {name|friend}!", "--all", "--rate", 5, "--validity", "2h", "--json").json
+    assert (made["name"], made["status"], made["audience"], made["rate"], made["validity_s"]) == (
+        "Spring", "draft", {"kind": "all", "tags": []}, 5, 7_200)
+    campaign = made["id"]
+    assert run("campaign", "estimate", campaign, "--json").json == {
+        "id": campaign, "recipients": 2, "opted_out": 1, "refused": {}, "without_value": {"name": 1}, "segments": 2, "credits": 2,
+        "credits_available": 10, "credits_reach": True}
+    for phone, text in (("233200000002", "Hi friend!"), ("+233 20 999 9999", "Hi Ama!")):
+        tested = run("campaign", "test", campaign, "--to", phone, "--json").json
+        assert (tested["message"], tested["status"], tested["credits_used"]) == (text, "queued", 1)
+    launched = run("campaign", "launch", campaign, "--json").json
+    assert (launched["status"], launched["recipients_total"], launched["credits_estimated"]) == ("sending", 2, 2)
+    assert launched["left_out"] == {"opted_out": 1, "refused": 0}
+    assert run("campaign", "pause", campaign, "--json").json["status_reason"] == "paused_by_operator"
+    refused = run("campaign", "launch", campaign)
+    assert (refused.status, refused.err) == (
+        1, "heliograph: This campaign is paused; only one that is draft or scheduled can be launched.\n")
+    assert run("campaign", "resume", campaign, "--json").json["status"] == "sending"
+    assert run("campaign", "cancel", campaign, "--json").json["status"] == "canceled"
+    assert [one["id"] for one in run("campaign", "list", "--account", "amina", "--status", "canceled", "--json").json] == [campaign]
+    assert run("campaign", "list", "--status", "draft", "--json").json == []
+
+
+def test_both_figures_are_told_when_the_credits_do_not_reach(run: Run, amina: str, database_url: str) -> None:
+    db = Database(database_url)
+    add_contacts(db, amina, [str(233_200_001_000 + k) for k in range(10)])
+    db.close()
+    campaign = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json").json["id"]
+    refused = run("campaign", "launch", campaign)
+    assert (refused.status, refused.err) == (1, "heliograph: This campaign takes 12 credits; the wallet holds 10.\n")
+    assert run("campaign", "launch", campaign, "--as-far-as-credits-reach", "--json").json["status"] == "sending"
+
+
+def test_times_are_those_of_the_accounts_time_zone(run: Run, amina: str) -> None:
+    run("account", "set", "amina", "--time-zone", "Africa/Lagos")
+    campaign = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--tag", "gold", "--json").json["id"]
+    year = int(run("campaign", "show", campaign, "--json").json["created_at"][:4])
+    at = f"{year}-12-31T23:59"
+    assert run("campaign", "schedule", campaign, "--at", at, "--json").json["scheduled_at"] == f"{year}-12-31T22:59:00.000Z"
+    shown = run("campaign", "show", campaign).out
+    assert re.search(rf"^scheduled at +{year}-12-31 23:59:00 WAT$", shown, re.MULTILINE)
+    assert re.search(r"^statistics delivery rate +-$", shown, re.MULTILINE)
+    refused = run("campaign", "schedule", campaign, "--at", "yesterday")
+    assert (refused.status, refused.err.startswith("heliograph: --at must be a time such as 2027-01-31T09:30")) == (1, True)
+
+
+def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(run: Run, amina: str, tmp_path: Path) -> None:
+    file = tmp_path / "owed.csv"
+    file.write_text("phone,amount\n0200000000,3\n0200000001,4\n12,5\n0200000000,6\n", "utf-8")
+    made = run("campaign", "create", "Owed", *ACCOUNT, "--message", "You owe {amount}", "--numbers", file, "--country", "gh", "--json")
+    assert made.json["file"] == {"rows": 4, "recipients": 2, "duplicates": 1, "bad": 1, "without_value": {},
+                                 "bad_rows": [{"line": 4, "why": "says '12', which is no valid number"}]}
+    assert made.err == "heliograph: line 4 is left out: it says '12', which is no valid number\n"
+    assert run("campaign", "test", made.json["id"], "--to", "233200000001", "--json").json["message"] == "You owe 4"
+    assert run("campaign", "launch", made.json["id"], "--json").json["quote"]["opted_out"] == 1
+
+
+@pytest.mark.parametrize(("typed", "told"), [
+    (["--message", "Hi"], "Say whom it is for: one of --all, --tag and --numbers."),
+    (["--message", "Hi", "--all", "--tag", "gold"], "Say whom it is for: one of --all, --tag and --numbers."),
+    (["--all"], "Give the text: --message or --message-file."),
+    (["--message", "Hi", "--all", "--country", "GH"], "--country is of the numbers of a file: give --numbers."),
+])
+def test_a_line_that_does_not_say_what_is_meant_is_a_mistake_in_it(run: Run, amina: str, typed: list[str], told: str) -> None:
+    said = run("campaign", "create", "Spring", *ACCOUNT, *typed)
+    assert (said.status, told in said.err) == (2, True), said.err
+
+
+def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
+    said = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi {name", "--all")
+    assert (said.status, said.err) == (1, "heliograph: --message has a { at character 4 that belongs to no placeholder such as {name}; "
+                                          "a brace that is meant as one is doubled: {{.\n")

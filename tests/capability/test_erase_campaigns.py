@@ -1,0 +1,112 @@
+"""`heliograph erase` beside campaigns: what is still to be sent stays as it was written, and whom it was for is forgotten with it."""
+
+import io
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import campaigns
+from heliograph.base import clock
+from heliograph.campaigns import Campaign
+from heliograph.campaigns.hold import Hold
+from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.tables import campaigns as table
+from heliograph.contacts.tables import contacts
+from heliograph.entry.retention import retain
+from heliograph.messages import Chunker
+from heliograph.messages.retention import KeptFor
+from tests.capability.campaigns import add_contacts, now, write_down, written
+from tests.capability.commands import Run
+from tests.capability.sending import House
+from tests.factories import PHONE, SENDER, awaited
+
+LOCAL = "020 123-4567"
+OTHER = "233201234568"
+LAST = "233201234569"
+DAY_MS = 86_400_000
+
+
+def listed(house: House, lines: dict[str, str]) -> Campaign:
+    """A draft from a file: to each number its own text."""
+    wish = campaigns.read_wish({"name": "Calls", "sender": SENDER, "message": "{about}", "audience": "numbers"})
+    file = io.StringIO("phone,about\n" + "".join(f"{phone},{about}\n" for phone, about in lines.items()))
+    return campaigns.create_listed(house.db, house.amina, wish, campaigns.read_numbers(file, "GH"), sandbox=False).campaign
+
+
+def erase(run: Run) -> tuple[int, str]:
+    said = run("erase", PHONE, "--account", "amina", "--yes")
+    return said.status, said.err
+
+
+def erased(run: Run) -> dict[str, int]:
+    counts: dict[str, int] = run("erase", PHONE, "--account", "amina", "--yes", "--json").json["erased"]
+    return counts
+
+
+@awaited
+async def test_a_text_that_quotes_the_number_keeps_it_until_its_campaign_has_ended(house: House, run: Run) -> None:
+    campaign = listed(house, {OTHER: f"call {LOCAL}", LAST: "hello"})
+    before = written(house.db, campaign)
+
+    def written_down() -> None:
+        pass
+
+    def launched() -> None:
+        campaigns.launch(house.db, campaign.id)
+
+    def scheduled() -> None:
+        with house.db.write() as tx:
+            campaigns.schedule(tx, campaign.id, clock.now_ms() + DAY_MS)
+
+    def paused() -> None:
+        with house.db.write() as tx:
+            campaigns.pause(tx, campaign.id)
+
+    for moves_on, status in ((written_down, "draft"), (scheduled, "scheduled"), (launched, "sending"), (paused, "paused")):
+        moves_on()
+        assert now(house.db, campaign).status == status
+        exit_status, said = erase(run)
+        assert (exit_status, written(house.db, campaign)) == (1, before)
+        assert campaigns.text_id(campaign) in said
+    with house.db.write() as tx:
+        campaigns.cancel(tx, campaign.id, now_ms=clock.now_ms())
+    await house.cache.refresh()
+    await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append).once()
+    assert now(house.db, campaign).ended_at_ms is not None
+    assert erased(run) == {"campaign_recipients": 1}
+    assert {text for text, _ in written(house.db, campaign).values()} == {"…", "hello"}
+
+
+def test_a_campaign_that_has_not_begun_loses_the_number_and_reaches_the_others(house: House, run: Run) -> None:
+    campaign = listed(house, {PHONE: f"we call {LOCAL}", OTHER: "hello"})
+    assert erased(run) == {"campaign_recipients": 1}
+    assert written(house.db, campaign) == {int(OTHER): ("hello", 1)}
+    assert campaigns.launch(house.db, campaign.id).campaign.recipients_total == 1
+
+
+@pytest.mark.parametrize("is_scheduled", [False, True])
+def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(house: House, run: Run, is_scheduled: bool) -> None:
+    add_contacts(house.db, house.amina, [PHONE])
+    campaign = write_down(house.db, house.amina)
+    if is_scheduled:
+        with house.db.write() as tx:
+            campaigns.schedule(tx, campaign.id, clock.now_ms() + DAY_MS)
+    hold = Hold(house.db, campaign.id)
+    hold.take(lambda tx: None)
+    exit_status, said = erase(run)
+    assert (exit_status, f"{campaigns.text_id(campaign)} is just being launched" in said) == (1, True)
+    with house.db.read() as tx:
+        assert tx.execute(sa.select(contacts.c.phone)).scalars().all() == [int(PHONE)]
+    hold.finish(lambda tx: None)
+    assert erased(run) == {"contacts": 1}
+
+
+@awaited
+async def test_whom_an_ended_campaign_reached_last_is_forgotten_with_the_others(house: House) -> None:
+    old, young = (listed(house, {PHONE: "hi", OTHER: "hello"}) for _ in range(2))
+    with house.db.write() as tx:
+        for campaign, age_days in ((old, 8), (young, 6)):
+            tx.execute(table.update().where(table.c.id == campaign.id).values(
+                status="completed", cursor=int(OTHER), ended_at_ms=clock.now_ms() - age_days * DAY_MS))
+    await retain(house.db, KeptFor(7 * DAY_MS, None))
+    assert [(now(house.db, campaign).cursor, len(written(house.db, campaign))) for campaign in (old, young)] == [(0, 0), (int(OTHER), 2)]

@@ -1,0 +1,281 @@
+"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out, each credit is accounted for, its end is told once."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+import uvloop
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from heliograph import campaigns, wallet
+from heliograph.base import clock, ids
+from heliograph.base.errors import InsufficientCredits
+from heliograph.campaigns.draft import create, read_wish
+from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.tables import campaign_recipients
+from heliograph.carriers import Outcome, ReceiptState
+from heliograph.contacts.tables import contacts
+from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tally_of
+from heliograph.messages.fair import HELD_FROM_US
+from heliograph.messages.tables import inflight, messages, queue
+from heliograph.webhooks.tables import webhook_events
+from tests.books import assert_books_agree
+from tests.capability.sending import WORKER, House
+from tests.capability.webhooks import endpoint
+from tests.factories import SENDER
+
+T = TypeVar("T")
+FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
+OUTCOMES = st.lists(st.sampled_from([*[Outcome.ACCEPTED] * 6, Outcome.REFUSED, Outcome.THROTTLED, Outcome.RETRY, Outcome.UNANSWERED]), max_size=8)
+CHUNK, AHEAD = 4, 9
+FIRST = 233_200_000_000
+TEXTS = ("the same for all", "hello {name|you}")
+ENDED = {"completed", "canceled"}
+# What its lives come through; what befalls one more rarely has tests of its own.
+SITUATIONS = {"completed", "paused by the operator", "out of credits", "went on after a top-up", "another process"}
+
+
+class Campaigning(RuleBasedStateMachine):
+    """One account and carrier; the machine is operator, carrier, clock, network and whoever kills the process."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.loop = uvloop.new_event_loop()
+        self.house = House(url)
+        self.worker = WORKER
+        self.link = self.house.turn(window=5)
+        self.jobs = self.new_jobs()
+        self.moved_ms = 0
+        self.seen: set[str] = set()
+        self.left_out: set[int] = set()  # opted out since the launch, and not yet a message then
+        self.unreceipted: list[tuple[str, str]] = []
+        endpoint(self.house.db, self.house.amina, kinds=("campaign.completed",))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(asyncio.wait_for(work, 30))
+
+    def new_jobs(self) -> Jobs:
+        return Jobs(self.house.db, Chunker(self.house.cache, self.house.queue), lambda carrier_ids: None, chunk=CHUNK, ahead=AHEAD)
+
+    # what may happen
+
+    @initialize(people=st.integers(1, 30), opted_out=st.sets(st.integers(0, 29), max_size=5), text=st.sampled_from(TEXTS), credits=st.integers(0, 12),
+                as_far=st.sampled_from([True, True, False]))
+    def begin(self, people: int, opted_out: set[int], text: str, credits: int, as_far: bool) -> None:
+        self.people, self.as_far = people, as_far
+        with self.house.db.write() as tx:
+            for place in range(people):
+                tx.execute(contacts.insert().values(
+                    id=ids.raw_of_number(ids.new_number()), account_id=self.house.amina, sandbox=False, phone=FIRST + place, country_code="GH",
+                    name=f"N{place % 3}" if place % 4 else None, tags="[]", custom="{}", opted_out=place in opted_out, searched="", created_at_ms=0,
+                    updated_at_ms=0))
+            wallet.adjust_credits(tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms())
+            wish = read_wish({"name": "all", "sender": SENDER, "message": text, "audience": "all", "validity_s": 172_800})
+            self.campaign_id, self.group_id = create(tx, self.house.amina, wish, sandbox=False, now_ms=clock.now_ms())[:2]
+        self.launch(as_far)
+
+    @rule(as_far=st.booleans())
+    def launch(self, as_far: bool) -> None:
+        try:
+            campaigns.launch(self.house.db, self.campaign_id, as_far_as_credits_reach=as_far)
+        except InsufficientCredits:
+            assert self.status() == "draft"
+            self.seen.add("refused for its price")
+        except campaigns.WrongState:
+            assert self.status() != "draft"
+        except NoRecipients:
+            assert self.status() == "draft"
+
+    @rule(fates=FATES, writes_lost=st.integers(0, 2))
+    def look(self, fates: list[str], writes_lost: int) -> None:
+        """One look of whoever has the campaigns; some of its transactions are lost, or only their replies."""
+        self.house.db.fates, self.house.db.writes_lost = list(fates), writes_lost
+        self.run(self.refreshed(self.jobs.once()))
+        self.house.db.fates, self.house.db.writes_lost = [], 0
+        if self.row().status_reason == "insufficient_credits":
+            self.seen.add("out of credits")
+
+    async def refreshed(self, work: Coroutine[Any, Any, T]) -> T:
+        await self.house.cache.refresh()
+        return await work
+
+    @rule(outcomes=OUTCOMES, receipts=st.integers(0, 6))
+    def turn(self, outcomes: list[Outcome], receipts: int) -> None:
+        """The carrier's: what it has answered and reported is stored, what waits is handed to it."""
+        for submission, outcome in zip(list(self.link.open.values()), outcomes, strict=False):
+            [ref] = self.link.answer(submission, outcome=outcome)
+            if outcome is Outcome.ACCEPTED:
+                self.unreceipted.append((ref, submission.recipient))
+        for _ in range(min(receipts, len(self.unreceipted))):
+            self.link.receive(*self.unreceipted.pop(0), ReceiptState.DELIVRD)
+        held = self.held()
+        before = len(self.link.submitted)
+        self.run(self.link.turn.once())
+        assert not {int(submission.message_id, 16) for submission in self.link.submitted[before:]} & held, "what is held stays"
+
+    @rule(how=st.sampled_from(["pause", "resume", "pause", "resume", "cancel"]), sure=st.booleans())
+    def command(self, how: str, sure: bool) -> None:
+        if how == "cancel" and not sure:
+            return
+        before = self.status()
+        try:
+            with self.house.db.write() as tx:
+                if how == "cancel":
+                    campaigns.cancel(tx, self.campaign_id, now_ms=clock.now_ms())
+                    self.seen |= {"canceled while sending"} if before == "sending" else set()
+                else:
+                    {"pause": campaigns.pause, "resume": campaigns.resume}[how](tx, self.campaign_id)
+                    self.seen |= {"paused by the operator"} if how == "pause" else set()
+        except campaigns.WrongState:
+            assert self.status() == before
+
+    @rule(credits=st.integers(1, 40))
+    def top_up(self, credits: int) -> None:
+        with self.house.db.write() as tx:
+            wallet.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
+
+    @rule(place=st.integers(0, 29))
+    def opt_out(self, place: int) -> None:
+        phone = FIRST + place
+        with self.house.db.write() as tx:
+            changed = tx.execute(sa.update(contacts).where(contacts.c.phone == phone, ~contacts.c.opted_out).values(opted_out=True)).rowcount
+        if changed and phone in self.frozen() and phone not in self.recipients():
+            self.left_out.add(phone)
+            self.seen.add("opted out meanwhile")
+
+    @rule()
+    def killed(self) -> None:
+        """Another process begins where this one was killed."""
+        self.worker += 1
+        self.run(self.house.succeeded(self.worker))
+        self.link, self.jobs = self.house.turn(window=5, worker=self.worker), self.new_jobs()
+        self.unreceipted = []
+        self.seen.add("another process")
+
+    # what holds at any time
+
+    def row(self) -> Any:
+        with self.house.db.read() as tx:
+            return campaigns.by_id(tx, self.campaign_id)
+
+    def status(self) -> str:
+        return str(self.row().status)
+
+    def frozen(self) -> set[int]:
+        with self.house.db.read() as tx:
+            return set(tx.execute(sa.select(campaign_recipients.c.recipient).where(campaign_recipients.c.group_id == self.group_id)).scalars())
+
+    def recipients(self) -> list[int]:
+        return [row.recipient for row in self.house.messages()]
+
+    def held(self) -> set[int]:
+        with self.house.db.read() as tx:
+            rows = tx.execute(sa.select(queue.c.first_id, queue.c["count"]).where(queue.c.rank_us >= HELD_FROM_US))
+            return {int(first, 16) + place for first, count in rows for place in range(count)}
+
+    @invariant()
+    def nobody_gets_it_twice(self) -> None:
+        assert max(Counter(self.recipients()).values(), default=0) <= 1
+
+    @invariant()
+    def the_tally_is_the_count(self) -> None:
+        with self.house.db.read() as tx:
+            rows = tx.execute(sa.select(messages.c.status, messages.c.segments, messages.c.credits - messages.c.refunded)).all()
+            statuses = Counter(row[0] for row in rows)
+            counted = Tally(statuses["queued"], statuses["sent"], statuses["delivered"], statuses["failed"], sum(row[1] for row in rows),
+                            sum(row[2] for row in rows))
+            assert tally_of(tx, self.group_id) == counted
+        assert counted.queued <= AHEAD
+
+    @invariant()
+    def the_books_agree(self) -> None:
+        self.house.assert_sound()
+        assert_books_agree(self.house.db)
+
+    @invariant()
+    def its_end_is_told_once(self) -> None:
+        assert self.house.count(webhook_events) == (self.status() == "completed")
+
+    # how it ends
+
+    def teardown(self) -> None:
+        try:
+            self.settle_everything()
+        finally:
+            self.run(self.house.close())
+            self.loop.close()
+            clock.move(by_ms=-self.moved_ms)
+
+    def settle_everything(self) -> None:
+        """Credits come, whoever paused it resumes it, and the carrier takes all: then it has ended, and nobody was left out."""
+        if not hasattr(self, "campaign_id"):
+            return
+        self.run_out_of_credits()
+        self.top_up(100)
+        self.launch(False)
+        for _ in range(60):
+            if self.status() == "paused":
+                self.command("resume", True)
+            self.look([], 0)
+            self.turn([Outcome.ACCEPTED] * 8, 6)
+            self.run(fail_expired(self.house.db, clock.now_ms()))
+            self.move(by_ms=121_000)  # what is in doubt is sent once more
+            self.run(settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True))
+            if self.row().ended_at_ms is not None:
+                break
+        status = self.status()
+        if status == "draft":  # all have opted out
+            assert self.house.count(messages) == 0
+            return
+        assert status in ENDED
+        assert self.row().ended_at_ms is not None
+        self.seen |= {"completed"} if status == "completed" else set()
+        assert self.house.count(messages, messages.c.status == "queued") == self.house.count(queue) == self.house.count(inflight) == 0
+        reached = set(self.recipients())
+        assert reached <= self.frozen()
+        if status == "completed":
+            missing = self.frozen() - reached
+            assert missing == self.left_out & missing
+            assert self.row().recipients_total == len(self.frozen())
+        for check in (self.nobody_gets_it_twice, self.the_tally_is_the_count, self.the_books_agree, self.its_end_is_told_once):
+            check()
+
+    def run_out_of_credits(self) -> None:
+        """While somebody is left to be sent to: then it waits for credits, and goes on by itself when there are some."""
+        if self.status() == "paused":
+            self.command("resume", True)
+        with self.house.db.write() as tx:
+            if held := wallet.wallet_of(tx, self.house.amina).sms_credits:
+                wallet.adjust_credits(tx, self.house.amina, -held, "taken away", now_ms=clock.now_ms())
+        for _ in range(10):  # what is in doubt counts as queued, and may leave no room
+            self.look([], 0)
+            self.turn([Outcome.ACCEPTED] * 8, 6)
+        if self.row().status_reason == "insufficient_credits":
+            self.top_up(100)
+            self.look([], 0)
+            assert self.status() == "sending"
+            self.seen.add("went on after a top-up")
+
+    def move(self, by_ms: int) -> None:
+        clock.move(by_ms=by_ms)
+        self.moved_ms += by_ms
+
+
+def test_a_campaign_reaches_everybody_once_whatever_happens(emptied: Callable[[], str]) -> None:
+    reached: Counter[str] = Counter()
+
+    class Here(Campaigning):
+        def __init__(self) -> None:
+            super().__init__(emptied())
+
+        def teardown(self) -> None:
+            super().teardown()
+            reached.update(self.seen)
+
+    run_state_machine_as_test(Here, settings=settings(max_examples=14, stateful_step_count=30, suppress_health_check=list(HealthCheck)))
+    assert set(reached) >= SITUATIONS, "what the machine must have come through"

@@ -33,7 +33,7 @@ lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports
 	@$(BIN)/lint-imports --no-logo
 
 test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the tests need, and run them all (ARGS="tests/unit -x": some)
-	@$(BIN)/pytest $(or $(ARGS),-n 3 --dist worksteal)
+	@$(BIN)/$(if $(ARGS),pytest $(ARGS),python -m tests)
 
 check: lint test ## Exactly what CI runs: lint and test
 

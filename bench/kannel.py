@@ -36,6 +36,7 @@ store-type = spool
 store-location = "{folder}/spool"
 dlr-storage = internal
 sms-outgoing-queue-limit = {queue_max}
+sms-resend-freq = 1
 
 group = smsc
 smsc = smpp

@@ -1,5 +1,6 @@
 """The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link whose every move the test decides."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
@@ -53,9 +54,12 @@ class LossyDatabase(Database):
         self.reply_was_lost = False
         self.transactions = 0  # hot ones, so far
         self.writes_lost = 0  # how many of the next ordinary ones are rolled back
+        self.served = False  # tasks of the test's own event loop write, too
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
+        if self.served and asyncio._get_running_loop() is not None:
+            raise AssertionError("what is asked in the event loop waits for a lock that only the loop can give back: await asyncio.to_thread(...)")
         with super().write() as tx:
             yield tx
             if self.writes_lost:

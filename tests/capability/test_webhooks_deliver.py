@@ -47,9 +47,11 @@ async def delivering(house: House, by: Lease | None = None) -> AsyncIterator[Del
     holder = await asyncio.to_thread(lease, house.db) if by is None else by
     deliveries, living = Deliveries(house.db, holder, SECRET_KEY, DEVELOPMENT), asyncio.create_task(lives(holder))
     await deliveries.start()
+    house.db.served = True
     try:
         yield deliveries
     finally:
+        house.db.served = False
         await deliveries.stop(1.0)
         living.cancel()
 
@@ -84,7 +86,7 @@ def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:
 @awaited
 async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        _, secret = endpoint(house.db, house.amina, receiver.url())
+        _, secret = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house, 300)
         await until(lambda: len(outcomes(house.db)) == 300)
     assert (set(outcomes(house.db)), waiting(house.db), failures(house.db)) == ({("delivered", 1, 200)}, [], [])
@@ -98,7 +100,7 @@ async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House)
 async def test_what_this_process_committed_does_not_wait_until_the_queue_is_looked_at(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliograph.webhooks.deliver.POLL_S", 3_600.0)
     async with receiving(says(OK)) as receiver, delivering(house):
-        endpoint(house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         for number in range(1, 4):
             await happened(house)
             await until(lambda number=number: len(receiver.bodies) == number)  # type: ignore[misc]
@@ -107,7 +109,7 @@ async def test_what_this_process_committed_does_not_wait_until_the_queue_is_look
 @awaited
 async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_replayed(house: House) -> None:
     async with receiving(in_turn(*[says(BROKEN)] * 5, says(OK))) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house)
         for number, delay_ms in enumerate(RETRY_DELAYS_MS, 1):
             await until(lambda number=number: len(failures(house.db)) == number)  # type: ignore[misc]
@@ -120,8 +122,9 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
         await until(lambda: len(outcomes(house.db)) == 1)
         assert (outcomes(house.db), waiting(house.db)) == ([("exhausted", 5, 500)], [])
         assert failures(house.db) == [(number, 500, "status") for number in range(1, 6)]
-        with house.db.write() as tx:
-            assert replay.replay_since(tx, made, clock.now_ms() - 86_400_000, now_ms=clock.now_ms()) == 1
+        since_ms = clock.now_ms() - 86_400_000
+        replayed = await asyncio.to_thread(house.db.transact, lambda tx: replay.replay_since(tx, made, since_ms, now_ms=clock.now_ms()))
+        assert replayed == 1
         await until(lambda: outcomes(house.db) == [("delivered", 1, 200)])
     assert len(set(receiver.bodies)) == 1, "the same event, byte for byte"
     assert len(receiver.bodies) == 6
@@ -130,7 +133,7 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
 @awaited
 async def test_410_disables_and_its_users_are_told(house: House) -> None:
     async with receiving(says(GONE)) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house, 20)
         await until(lambda: len(outcomes(house.db)) == 20)
     assert {outcome for outcome, _, _ in outcomes(house.db)} == {"missed"}
@@ -143,7 +146,7 @@ async def test_410_disables_and_its_users_are_told(house: House) -> None:
 @awaited
 async def test_five_days_of_nothing_but_failures_disable_and_one_success_between_does_not(house: House) -> None:
     async with receiving(in_turn(says(BROKEN), says(OK), says(BROKEN))) as receiver, delivering(house):
-        endpoint(house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         for place, by_ms in enumerate((FAILING_MAX_MS - 60_000, 120_000, FAILING_MAX_MS + 1_000, 0)):
             await happened(house)
             await until(lambda place=place: len(receiver.bodies) > place and len(failures(house.db)) + len(outcomes(house.db)) > place)  # type: ignore[misc]
@@ -169,7 +172,7 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
             await happened(house, 10_000)
         async with delivering(house):
             await until(lambda: len(dead.bodies) > 0)
-            endpoint(house.db, house.amina, alive.url(), ["message.delivered"])
+            await asyncio.to_thread(endpoint, house.db, house.amina, alive.url(), ["message.delivered"])
             began_s = time.monotonic()
             async with house.db.hot() as tx:
                 await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, "message.delivered", clock.now_ms(), {})])
@@ -197,8 +200,7 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
             await happened(house)
             await asyncio.sleep(0.6)
             assert len(outcomes(house.db)) == 201
-            with house.db.write() as tx:
-                tx.execute(workers.delete().where(workers.c.epoch == first.epoch))
+            await asyncio.to_thread(house.db.transact, lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.epoch)))
             await until(lambda: len(outcomes(house.db)) == 202)
         await holder.stop(0.0)
 
@@ -206,15 +208,13 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
 @awaited
 async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_hangs(house: House) -> None:
     async with receiving(in_turn(hangs, says(OK))) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
         await happened(house)
         await until(lambda: len(receiver.bodies) == 1)
-        with house.db.write() as tx:
-            endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
+        await asyncio.to_thread(house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms()))
         await asyncio.sleep(3 * POLL_S)  # a disabled one with something waiting is noticed when the queue is looked at
-        with house.db.write() as tx:
-            endpoints.enable(tx, endpoint_id)
+        await asyncio.to_thread(house.db.transact, lambda tx: endpoints.enable(tx, endpoint_id))
         began_s = time.monotonic()
         await happened(house)
         await until(lambda: len(receiver.bodies) == 2)
@@ -224,12 +224,12 @@ async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_ha
 @awaited
 async def test_a_disabled_endpoint_gets_nothing_more_and_an_unreachable_one_is_tried(house: House) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url())
-        endpoint(house.db, house.amina, NOWHERE)
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina, NOWHERE)
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 1 == len(failures(house.db)))
-        with house.db.write() as tx:
-            endpoints.disable(tx, ids.text_of_raw(endpoints.PREFIX, made.id), now_ms=clock.now_ms())
+        endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
+        await asyncio.to_thread(house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms()))
         await happened(house)
         await until(lambda: len(failures(house.db)) == 2)
     assert [reason for _, _, reason in failures(house.db)] == ["connect", "connect"]

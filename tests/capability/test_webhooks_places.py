@@ -55,7 +55,7 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(house: House
         await happened(house, 100)
         async with delivering(house):
             await until(lambda: len(slow_one.bodies) > 2 * SLOW * OWN)
-            endpoint(house.db, house.amina, good.url(), ["message.delivered"])
+            await asyncio.to_thread(endpoint, house.db, house.amina, good.url(), ["message.delivered"])
             began_s = time.monotonic()
             async with house.db.hot() as tx:
                 await emit(tx, await listeners(tx, [house.amina]),
@@ -70,8 +70,8 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(house: House
 @awaited
 async def test_without_files_an_event_stays_due_and_counts_no_attempt(house: House) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
-        endpoint(house.db, house.amina, receiver.url())
-        endpoint(house.db, house.amina, receiver.url("localhost"))
+        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
+        await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url("localhost"))
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 2)
         await asyncio.sleep(4.5)  # connections are kept for 4 s

@@ -70,7 +70,7 @@ def test_neither_removed_endpoints_nor_those_of_listen_count(house: House) -> No
 @awaited
 async def test_whoever_posts_to_it_ends_and_leaves_nothing_behind(house: House) -> None:
     async with receiving(hangs) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url())
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house, LONG)
         await until(lambda: len(receiver.bodies) == 8)
         await asyncio.to_thread(remove, house, made.id)
@@ -85,8 +85,8 @@ async def test_whoever_posts_to_it_ends_and_leaves_nothing_behind(house: House) 
 @awaited
 async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
     async with receiving(says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)) as receiver, delivering(house):
-        made, _ = endpoint(house.db, house.amina, receiver.url(), age_ms=120_000)
-        kept, _ = endpoint(house.db, house.amina, age_ms=120_000)
+        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url(), age_ms=120_000)
+        kept, _ = await asyncio.to_thread(endpoint, house.db, house.amina, age_ms=120_000)
         async with house.db.hot() as tx:
             await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, LOW_BALANCE, clock.now_ms(), {})] * 100)
         await until(lambda: len(receiver.bodies) == 8)

@@ -1,0 +1,36 @@
+"""`python -m tests`: all tests, three beside each other; then those that failed once more, alone, if they are few. Exit status 1 when one fails alone.
+
+Many tests start processes, kill them, and judge by the clock how long something took. Beside two others, on two cores, a moment comes in which the
+machine stands still for longer than such a test allows. Alone, a defect is still one. Which tests needed the second time is printed last.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+SECOND_TIME_MAX: Final = 4  # failures: with more it is not the machine
+BESIDE: Final = ("-n", "3", "--dist", "worksteal")
+FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
+TESTS_FAILED: Final = 1  # pytest's exit status
+
+
+def main() -> int:
+    FAILED.unlink(missing_ok=True)
+    status = pytest(*BESIDE, "--durations=15")
+    failed = sorted(json.loads(FAILED.read_text())) if status == TESTS_FAILED and FAILED.exists() else []
+    if not failed or len(failed) > SECOND_TIME_MAX:
+        return status
+    print(f"\nOnce more, alone: {', '.join(failed)}", flush=True)
+    status = pytest(*failed)
+    print(f"Failed beside others, and {'again' if status else 'passed'} alone: {', '.join(failed)}", flush=True)
+    return status
+
+
+def pytest(*arguments: str) -> int:
+    return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""`python -m tests`: all tests, three beside each other; then those that failed once more, alone, if they are few. Exit status 1 when one fails alone.
+"""`python -m tests`: all tests, three beside each other; then, if only a few failed, those once more, alone. Exit status 1 when one fails alone.
 
 Many tests start processes, kill them, and judge by the clock how long something took. Beside two others, on two cores, a moment comes in which the
 machine stands still for longer than such a test allows. Alone, a defect is still one. Which tests needed the second time is printed last.

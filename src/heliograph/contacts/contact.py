@@ -5,9 +5,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.base.arrays import literal
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
@@ -73,8 +75,17 @@ def by_phone(tx: Connection, world: World, phone: str) -> Contact | None:
 
 def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, Contact]:
     """Those that there are, by their phones; so many at once as one batch of an import holds."""
-    wanted = sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_([int(phone) for phone in phones]))
-    return {contact.phone: contact for contact in map(of_row, tx.execute(wanted))}
+    numbers = sorted(map(int, phones))
+    query = _each_of(world, numbers) if tx.dialect.name == "postgresql" else sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_(numbers))
+    return {contact.phone: contact for contact in map(of_row, tx.execute(query))}
+
+
+def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
+    """One look into the index for each number: OFFSET 0 leaves no other way. Asked for a list, PostgreSQL comes to compare each of the account's
+    contacts with each of its numbers, which takes seconds."""
+    wanted = sa.func.unnest(sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))).table_valued("phone").render_derived("wanted")
+    found = sa.select(*COLUMNS).where(world.here, contacts.c.phone == wanted.c.phone).offset(sa.literal_column("0")).lateral("found")
+    return sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(wanted.join(found, sa.true()))
 
 
 def page(tx: Connection, world: World, *, limit: int, before: str | None = None) -> list[Contact]:

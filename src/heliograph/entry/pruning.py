@@ -19,6 +19,7 @@ from heliograph.webhooks import forget
 from heliograph.webhooks.tables import KEPT_MS as EVENTS_KEPT_MS
 
 EVERY_S: Final = 60.0
+FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first
 PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
 FORGETS_MAX: Final = 100  # batches of rows of endpoints that have gone, each minute: what else has served its time waits for them
 KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT)
@@ -34,6 +35,7 @@ def tables(texts_ms: int | None) -> tuple[Kept, ...]:
 async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     eraser = otp.Eraser(db)
+    await asyncio.sleep(FIRST_AFTER_S)
     while True:
         try:
             if is_ours():

@@ -16,6 +16,7 @@ from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.base.outage import is_conflict
 from heliograph.campaigns.forget import forget_some
+from heliograph.entry.pruning import FIRST_AFTER_S
 from heliograph.messages.months import detach, drop, old_months
 from heliograph.messages.retention import MESSAGES, KeptFor, delete_some, erase_some, keep_from, over_before, tables_of
 
@@ -30,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    await asyncio.sleep(FIRST_AFTER_S)
     while True:
         try:
             if is_ours():

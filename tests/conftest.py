@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 from heliograph.base import cache, clock, migrate
+from tests.crash import processes
 from tests.services import redis
 from tests.services.databases import PostgresDatabases, SqliteDatabases
 from tests.services.postgres import PrivatePostgres, postgres_server
@@ -111,6 +112,14 @@ def private_postgres() -> Iterator[PrivatePostgres]:
 def private_redis() -> Iterator[PrivateRedis]:
     with PrivateRedis() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """Ends the servers that a test has left."""
+    before = set(processes.RUNNING)
+    yield
+    processes.kill_left(before)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from tests.services import free_port
 
 READY_WITHIN_S = 30.0
 HELIOGRAPH = Path(sys.executable).with_name("heliograph")
+RUNNING: "set[subprocess.Popen[bytes]]" = set()  # that nobody has ended yet
 
 
 class ServerProcess:
@@ -30,6 +31,7 @@ class ServerProcess:
             self.process = subprocess.Popen(
                 [HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DRAIN_S": "0", **env})  # fmt: skip
+        RUNNING.add(self.process)
 
     @property
     def log(self) -> str:
@@ -56,4 +58,14 @@ class ServerProcess:
     def end(self) -> int:
         """Stops it in order, if it still runs; its exit status."""
         self.process.terminate()
-        return self.process.wait(60)
+        status = self.process.wait(60)
+        RUNNING.discard(self.process)
+        return status
+
+
+def kill_left(before: "set[subprocess.Popen[bytes]]") -> None:
+    """What a test has started and, because it failed, not ended: it would take its part of the machine from all that follow."""
+    for process in RUNNING - before:
+        process.kill()
+        process.wait()
+    RUNNING.intersection_update(before)

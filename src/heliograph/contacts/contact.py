@@ -83,7 +83,8 @@ def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, 
 def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
     """One look into the index for each number: OFFSET 0 leaves no other way. Asked for a list, PostgreSQL comes to compare each of the account's
     contacts with each of its numbers, which takes seconds."""
-    wanted = sa.func.unnest(sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))).table_valued("phone").render_derived("wanted")
+    array = sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))
+    wanted = sa.func.unnest(array).table_valued("phone").render_derived("wanted")
     found = sa.select(*COLUMNS).where(world.here, contacts.c.phone == wanted.c.phone).offset(sa.literal_column("0")).lateral("found")
     return sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(wanted.join(found, sa.true()))
 

@@ -44,9 +44,45 @@ def test_contacts_are_kept_by_hand(run: Run, amina: str) -> None:
     assert (changed["name"], changed["tags"], changed["phone"], changed["opted_out"]) == (None, [], "233201234568", True)
     assert run("contact", "opt-in", made["id"], *whose).json["opted_out"] is False
     assert [each["id"] for each in run("contact", "list", "--search", "4568", *whose).json] == [made["id"]]
-    assert run("contact", "list", "--search", "kofi", *whose).json == [] == run("contact", "list", "--sandbox", *whose).json
+    assert run("contact", "list", "--search", "kofi", *whose).json == [] == run("contact", "list", "--mode", "sandbox", *whose).json
     assert run("contact", "remove", made["id"], *whose).json == {"id": made["id"], "deleted": True}
     assert (run("contact", "show", made["id"], *whose).status, run("contact", "set", made["id"], *whose).status) == (1, 2)
+
+
+def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(run: Run, db: Database, amina: str) -> None:
+    whose = ("--account", "amina", "--country", "GH")
+    said = run("contact", "opt-out", "020 123 4567", *whose)
+    assert (said.status, said.out.splitlines()[-1]) == (0, "This phone was no contact yet; it is one now, opted out.")
+    assert kept(db, amina)["233201234567"].opted_out
+    run("contact", "set", "0201234567", "--name", "Kofi", "--phone", "0201234568", *whose)
+    assert run("contact", "opt-in", "0201234568", *whose, "--json").json["opted_out"] is False
+    again = run("contact", "opt-out", "0201234568", *whose, "--json").json
+    assert (again["created"], again["opted_out"], again["name"]) == (False, True, "Kofi")
+    assert run("contact", "show", "0201234568", *whose, "--json").json["id"] == run("contact", "remove", "0201234568", *whose, "--json").json["id"]
+    for typed, told in (("0201234568", "with --country GH, say"), ("+233201234568", "no contact with the phone 233201234568")):
+        refused = run("contact", "opt-in", typed, "--account", "amina")
+        assert (refused.status, told in refused.err) == (1, True)
+    assert run("contact", "opt-out", "Kofi", *whose).status == 1
+
+
+def test_all_values_that_are_wrong_are_told_together_as_they_were_typed(run: Run, amina: str) -> None:
+    said = run("contact", "add", "12", "--account", "amina", "--country", "XX", "--email", "x", "--tag", "a", "--tag", "a|b", "--custom", "name=1")
+    assert said.status == 1
+    assert [line.split(" must ")[0] for line in said.err.splitlines()] == [
+        "heliograph: 5 values are wrong.", "  --country", "  PHONE", "  --email", "  --tag 2", "  --custom name"]
+
+
+@pytest.mark.parametrize("name", ["می\u200cرضا", "क्\u200dष", "Ada \N{WOMAN}\u200d\N{PERSONAL COMPUTER}"])
+def test_names_that_are_spelled_with_joiners_are_kept_shown_and_found(run: Run, amina: str, name: str) -> None:
+    whose = ("--account", "amina")
+    made = run("contact", "add", phones(1)[0], "--name", name, "--tag", name, "--custom", f"{name}={name}", *whose, "--json").json
+    assert (made["name"], made["tags"], made["custom"]) == (name, [name], {name: name})
+    assert f"  {name}\n" in run("contact", "show", phones(1)[0], *whose).out
+    for needle in (name, name.replace("\u200c", "").replace("\u200d", "")):
+        assert [each["id"] for each in run("contact", "list", "--search", needle, *whose, "--json").json] == [made["id"]]
+    assert run("contact", "list", "--search", "\u200d", *whose, "--json").json == []
+    for bad in ("\u200d", "a\u200bb", "a\u202eb", "a\x00b", "a\nb"):
+        assert run("contact", "add", phones(1)[0], "--name", bad, *whose).status == 1
 
 
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
@@ -56,6 +92,7 @@ def test_a_file_is_read_as_it_is_found(run: Run, db: Database, amina: str, tmp_p
             ["0201234567", f'"Kofi{mark} ""K"" \r\nMensah"', "", "vip | accra|vip", "yes", "x"], [], ["+233 20 123-4568", "Ñandú", "a@b", "", "", ""]]
     path = write(tmp_path, bom + "\r\n".join(mark.join(row) for row in rows).encode())
     assert run("contact", "import", path, "--account", "amina", "--country", "gh", "--json").json == {
+        "columns": {"fields": ["phone", "name", "tags", "opted_out (Opted out)"], "custom": ["E-Mail address"], "not_read": ["#note"]},
         "created": 2, "updated": 0, "repeated": 0, "bad": 0, "bad_rows": [], "repeated_lines": []}
     found = kept(db, amina)
     assert (found["233201234567"].name, found["233201234567"].tags) == (f'Kofi{mark.strip()} "K" Mensah', ("vip", "accra"))
@@ -75,7 +112,7 @@ def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(r
     assert kept(db, amina)["233201234567"].opted_out is True
     run("contact", "import", write(tmp_path, "phone,opted_out\n233201234567,no\n"), "--account", "amina")
     assert kept(db, amina)["233201234567"].opted_out is False
-    run("contact", "import", first, "--account", "amina", "--sandbox")
+    run("contact", "import", first, "--account", "amina", "--mode", "sandbox")
     assert list(kept(db, amina, sandbox=True)) == ["233201234567"]
 
 
@@ -98,7 +135,8 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(run:
 
 
 @pytest.mark.parametrize(("text", "told"), [
-    ("", "name the columns"), ("name,email\nKofi,x\n", "must be phone"), ("phone,name,Name\n", "column 3, 'Name', is name again"),
+    ("", "name the columns"), ("name,email\nKofi,x\n", "telephone, tel); it has 'name', 'email'."),
+    ("phone,name,Name\n", "column 3, 'Name', is name again"),
     ("phone,a{b,city,city\n", "column 4, 'city', is city again"), ("phone,name\n233201234567,\"Kofi\n" + "x" * 200_000, "Line 3 has more than"),
     ("phone,name\n233201234567,\"Kofi\n" + "x\n" * 90_000, "From line 2 on"), (b"\xff\xfep\0h\0", "UTF-16")])
 def test_what_is_no_such_file_is_told(run: Run, db: Database, amina: str, tmp_path: Path, text: str | bytes, told: str) -> None:
@@ -158,6 +196,33 @@ def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(
     assert list(kept(db, amina)) == ["233201234560"]
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_no_bad_row_is_a_formula_however_it_is_taken_apart_and_mended_it_is_what_it_was(
+        run: Run, db: Database, amina: str, tmp_path: Path, mark: str) -> None:
+    names = ["=1+1", "a;=1+1", "a,=1+1", 'a;"=1', "'=1", "x"]
+    rows = [["phone", "name", "@cmd"], *(["12", f"'{name}" if name == "=1+1" else name, "-1"] for name in names)]
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=mark).writerows(rows)
+    run("contact", "import", write(tmp_path, text.getvalue()), "--account", "amina", "--bad-rows", tmp_path / "bad.csv")
+    bad = (tmp_path / "bad.csv").read_text("utf-8")
+    for other in ",;\t":
+        assert not [piece for line in bad.splitlines() for piece in line.split(other) if piece.lstrip(' "').startswith(("=", "+", "-", "@"))]
+    mended = "".join(line.replace(f"{mark}12{mark}", f"{mark}{phone}{mark}") for line, phone in zip(
+        bad.splitlines(keepends=True), ["", *phones(len(names))], strict=True))
+    assert run("contact", "import", "-", "--account", "amina", "--json", stdin=mended).json["created"] == len(names)
+    found = kept(db, amina)
+    assert [(found[phone].name, dict(found[phone].custom)) for phone in phones(len(names))] == [
+        ("=1" if name == "'=1" else name, {"@cmd": "-1"}) for name in names]
+
+
+def test_a_phone_that_stands_twice_is_told_whether_or_not_its_contact_was_there(run: Run, amina: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "phone,name\n" + "233201234567,Kofi\n" * 2 + "233201234567,Ama\n" + "233201234568,Esi\n" * 2)
+    for created, updated in ((2, 0), (0, 2)):
+        told = run("contact", "import", path, "--account", "amina", "--json").json
+        assert (told["created"], told["updated"], told["repeated_lines"]) == (created, updated, [3, 4, 6])
+        run("contact", "set", "233201234567", "--account", "amina", "--name", "Kofi")
+
+
 def test_a_line_that_is_no_csv_is_left_out_alone(run: Run, db: Database, amina: str, tmp_path: Path) -> None:
     said = run("contact", "import", write(tmp_path, 'phone,name\n233201234560,"Kofi" K\n233201234561,"Ama"\n'), "--account", "amina",
                "--bad-rows", tmp_path / "bad.csv")
@@ -174,6 +239,17 @@ def test_bad_rows_are_never_written_over_the_file_that_is_read(run: Run, amina: 
         said = run("contact", "import", path, "--account", "amina", "--bad-rows", other)
         assert (said.status, "--bad-rows" in said.err, "is the file that is read" in said.err) == (2, True, True)
         assert path.read_text("utf-8") == "phone\n12\n"
+
+
+def test_bad_rows_replace_nothing_unless_they_are_told_to(run: Run, db: Database, amina: str, tmp_path: Path) -> None:
+    path, bad = write(tmp_path, "phone\n12\n233201234567\n"), write(tmp_path, "mine", "bad.csv")
+    typed = ("contact", "import", path, "--account", "amina", "--bad-rows", bad)
+    said = run(*typed)
+    assert (said.status, said.err, bad.read_text("utf-8")) == (1, f"heliograph: {bad} is there already; --force overwrites it.\n", "mine")
+    assert kept(db, amina) == {}
+    assert run(*typed, "--force").status == 1
+    assert [line.split(",")[0] for line in bad.read_text("utf-8").splitlines()] == ["#line", "2"]
+    assert len(kept(db, amina)) == 1
 
 
 def test_an_export_replaces_nothing_unless_it_is_told_to(run: Run, amina: str, tmp_path: Path) -> None:

@@ -1,18 +1,34 @@
 """Names, reasons and references: short texts on one line, the same everywhere they are stored."""
 
+from typing import Final
+
 from heliograph.base.errors import FieldError, InvalidRequest
+
+JOINERS: Final = "\u200c\u200d"  # zero-width non-joiner and joiner: Persian and Hindi names are spelled with them, emoji put together
+_WITHOUT_JOINERS: Final = str.maketrans("", "", JOINERS)
 
 
 def one_line(field: str, value: str, *, most: int) -> str:
-    """`value` without spaces at its ends: 1..`most` printable characters. Raises InvalidRequest.
+    """`value` without spaces at its ends: 1..`most` printable characters, JOINERS among them. Raises InvalidRequest.
 
     Control characters would forge lines in logs and tables, NUL cannot be stored by PostgreSQL, a lone surrogate has no UTF-8 form."""
     text = value.strip()
     if not 1 <= len(text) <= most:
         raise refused(field, f"must have 1 to {most} characters, not {len(text)}")
-    if not text.isprintable():
+    if not is_printable(text):
         raise refused(field, "must be one line of printable characters")
     return text
+
+
+def is_printable(text: str) -> bool:
+    """Whether all of it can be shown on one line; of what cannot be seen by itself, JOINERS may be in it."""
+    seen = without_joiners(text)
+    return seen.isprintable() and bool(seen or not text)
+
+
+def without_joiners(text: str) -> str:
+    """As it is compared by who does not see whether they are there."""
+    return text if text.isascii() else text.translate(_WITHOUT_JOINERS)
 
 
 def cut(text: str, most: int) -> str:

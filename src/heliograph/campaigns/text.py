@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from heliograph.base.forms import as_text, shown
+from heliograph.base.lines import is_printable
 from heliograph.text import SEGMENTS_MAX, count_segments
 
 TEMPLATE_CHARACTERS_MAX: Final = 5_000  # names of placeholders may be longer than what replaces them; ten segments hold 1,530
@@ -97,7 +98,7 @@ def _placeholder(token: re.Match[str]) -> Placeholder:
         raise ValueError(f"has a {token[0]} at character {token.start() + 1} that belongs to no placeholder such as {{name}}; "
                          f"a brace that is meant as one is doubled: {token[0] * 2}")
     name = token[1].strip()
-    if not 1 <= len(name) <= PLACEHOLDER_NAME_MAX or not name.isprintable():
+    if not 1 <= len(name) <= PLACEHOLDER_NAME_MAX or not is_printable(name):
         raise ValueError(f"has a placeholder at character {token.start() + 1} whose name must have 1 to {PLACEHOLDER_NAME_MAX} printable characters, "
                          f"not {shown(name)}")
     return Placeholder(name, token[2] or "")

@@ -1,15 +1,17 @@
 """The columns and cells of a file of contacts: how fields become cells, and cells fields again. Pure.
 
 A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can write a contact's name could write one. So such
-a cell is written with an apostrophe before it, which spreadsheets take for "this is text", and read without it: it comes back as it was.
+a cell is written with an apostrophe before it, which spreadsheets take for "this is text", and read without it: it comes back as it was. A
+spreadsheet may be set to another separator than the file's, and then takes a cell apart: so each piece of a cell is treated as a cell is.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import shown
+from heliograph.base.lines import JOINERS, cut
 from heliograph.contacts.change import Change
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.rules import TAG_SEPARATOR, read_custom_name, read_custom_value, read_email, read_name, read_phone, read_tags
@@ -18,23 +20,34 @@ from heliograph.text import read_country
 FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")  # columns of every file that is written
 COLUMNS_MAX: Final = 1_000  # of a file
 PHONE_COLUMNS: Final = ("phone", "phone_number", "number", "msisdn", "mobile", "recipient", "telephone", "tel")  # the first one there is the phone
+FOUND_SHOWN_MAX: Final = 200  # characters of a first line that an error repeats
 COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
 CUSTOM_MARK: Final = "custom."  # before the name of a custom field that would be taken for something else
 COMMENT_MARK: Final = "#"  # a column that is not read
-_RUNS: Final = re.compile(r"['\"\s]*[=+\-@＝＋－＠\t\r]")  # what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
+_RUNS: Final = rf"['\"\s{JOINERS}]*[=+\-@＝＋－＠\t\r]"  # what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
+_PIECE: Final = r"(?:\A|(?<=[,;\t\r\n]))"  # where a cell begins, or what another separator makes one of
+_BARE: Final = re.compile(f"{_PIECE}(?={_RUNS})")
+_MARKED: Final = re.compile(f"{_PIECE}'(?={_RUNS})")
+_QUOTED: Final = re.compile(r'[,;\t\r\n"]')  # what a cell is quoted for, whichever of them separates cells
 _LINE_END: Final = re.compile(r"\s*[\r\n\t]\s*")  # in a cell; a contact's fields are one line
 _YES: Final = ("yes", "true", "1", "y", "x")
 _NO: Final = ("no", "false", "0", "n")
 
 
 def neutral(text: str) -> str:
-    """A cell that no spreadsheet runs."""
-    return f"'{text}" if _RUNS.match(text) else text
+    """A cell of which no spreadsheet runs anything, however it takes it apart."""
+    return _BARE.sub("'", text)
 
 
 def plain(cell: str) -> str:
     """What `neutral` made a cell of."""
-    return cell[1:] if cell[:1] == "'" and _RUNS.match(cell, 1) else cell
+    return _MARKED.sub("", cell) if "'" in cell else cell
+
+
+def line_of(cells: Iterable[str], delimiter: str) -> str:
+    """Neutral cells as a line of a file."""
+    quoted = ('"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells)
+    return delimiter.join(quoted) + "\r\n"
 
 
 def header_of(custom_names: Sequence[str]) -> list[str]:
@@ -50,11 +63,17 @@ def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
 
 
 class Layout(NamedTuple):
-    """Which cell of a row is what: places by field, and by the name of a custom field. `width`: cells of a row."""
+    """Which cell of a row is what: places by field, and by the name of a custom field. `names`: of all columns, as the file has them."""
 
     fields: Mapping[str, int]
     custom: Mapping[str, int]
-    width: int
+    names: Sequence[str]
+
+    @property
+    def unread(self) -> list[str]:
+        """Columns that are left alone: marked so, or without a name."""
+        read = {*self.fields.values(), *self.custom.values()}
+        return [name or f"column {place + 1}" for place, name in enumerate(self.names) if place not in read]
 
 
 def layout_of(header: Sequence[str]) -> Layout:
@@ -63,7 +82,9 @@ def layout_of(header: Sequence[str]) -> Layout:
     known = [_normal(name) for name in names]
     phone = next((known.index(name) for name in PHONE_COLUMNS if name in known), None)
     if phone is None:
-        raise InvalidRequest("The first line must name the columns, and one of them must be phone.")
+        found = cut(", ".join(shown(name) for name in names), FOUND_SHOWN_MAX) or "nothing"
+        raise InvalidRequest(f"The first line must name the columns, and one of them must be phone (or {', '.join(PHONE_COLUMNS[1:])}); "
+                             f"it has {found}.")
     fields, custom = {"phone": phone}, dict[str, int]()
     wrong: list[FieldError] = []
     for place, name in enumerate(names):
@@ -81,14 +102,14 @@ def layout_of(header: Sequence[str]) -> Layout:
         raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
     if wrong:
         raise InvalidRequest("; ".join(f"{field} {message}" for field, message in wrong[:10]), fields=wrong)
-    return Layout(fields, custom, len(names))
+    return Layout(fields, custom, names)
 
 
 def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Change:
     """What a row says of its contact: a column that is there changes the contact, an empty cell clears; of `opted_out` it changes nothing.
     Raises ValueError for all that is wrong with it."""
-    if len(cells) != layout.width:
-        raise ValueError(f"has {len(cells)} cells, and the first line {layout.width}")
+    if len(cells) != len(layout.names):
+        raise ValueError(f"has {len(cells)} cells, and the first line {len(layout.names)}")
     read = _Reader()
     own_country = read(layout.fields, "country_code", cells, read_country)
     phone = read(layout.fields, "phone", cells, lambda text: read_phone(text, own_country or country), required=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form
+from heliograph.base.lines import without_joiners
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.rules import CUSTOM_MAX, read_custom, read_email, read_name, read_phone, read_tags
 from heliograph.keys import CUSTOMER_ID_MAX
@@ -70,4 +71,9 @@ def changed(contact: Contact, change: Change, now_ms: int) -> Contact:
 
 def searched(contact: Contact) -> str:
     """What a search looks through: each on a line of its own, so that nothing is found across two."""
-    return "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)).casefold()
+    return folded("\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)))
+
+
+def folded(text: str) -> str:
+    """As texts are compared in a search: in any case, and whether or not whoever typed them has joiners on the keyboard."""
+    return without_joiners(text).casefold()

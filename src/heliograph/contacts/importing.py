@@ -1,5 +1,6 @@
 """A file of contacts, stored batch by batch: each is one transaction, and what is in stays in."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -14,15 +15,13 @@ TOLD_MAX: Final = 20  # rows of each kind that a report names by line
 
 
 class Import:
-    """How far an import is; the figures stand for what is committed.
-
-    Rows of one phone: the later one wins. That there was an earlier one is known by the time of its change, which is the import's own for
-    all its rows: so nothing is kept in memory, however long the file is."""
+    """How far an import is; the figures stand for what is committed. Rows of one phone: the later one wins."""
 
     def __init__(self, db: Database, world: World) -> None:
         self._db = db
         self._world = world
         self._began_ms = clock.now_ms()
+        self._there_before = _Seen()  # contacts that are older than the import; what it makes or changes itself has its time
         self.created = self.updated = self.repeated = self.bad = 0
         self.line = 1  # up to which the file is done
         self.repeated_lines: list[int] = []
@@ -43,12 +42,12 @@ class Import:
         bad = [row for row in batch if isinstance(row, BadRow)]
         changes = [row.change for row in good]
         outcomes = self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms)) if changes else []
-        for row, (outcome, _, why, before_ms) in zip(good, outcomes, strict=True):
-            if outcome is Outcome.REFUSED:
+        for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
+            if contact is None:
                 bad.append(BadRow(row.line, row.cells, why))
             elif outcome is Outcome.CREATED:
                 self.created += 1
-            elif before_ms == self._began_ms:
+            elif before_ms == self._began_ms or self._there_before.again(contact.phone):
                 self.repeated += 1
                 if len(self.repeated_lines) < TOLD_MAX:
                     self.repeated_lines.append(row.line)
@@ -59,3 +58,16 @@ class Import:
         self.bad_rows += bad[: TOLD_MAX - len(self.bad_rows)]
         self.line = batch[-1].line
         return bad
+
+
+class _Seen:
+    """The phones of a file so far, in a file of SQLite's own that goes with it: so memory stays flat, however long the file is."""
+
+    def __init__(self) -> None:
+        self._file = sqlite3.connect("", isolation_level=None)
+        self._file.execute("PRAGMA journal_mode = OFF")
+        self._file.execute("CREATE TABLE phones (phone INTEGER PRIMARY KEY)")
+        self._file.execute("BEGIN")  # and no transaction for each phone
+
+    def again(self, phone: str) -> bool:
+        return self._file.execute("INSERT OR IGNORE INTO phones VALUES (?)", (int(phone),)).rowcount == 0

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.engine import Connection
 
+from heliograph.contacts.change import folded
 from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
 from heliograph.contacts.tables import contact_shelves, contacts
 
@@ -16,9 +17,9 @@ _SHELF: Final = "\x01"  # stands for the shelf's number; in nothing that is sear
 
 def search(tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None) -> list[Contact]:
     """At most `limit`, newest first, those made before the one with the raw id `before`."""
-    wanted = needle.casefold()
-    if "\n" in wanted or _SHELF in wanted:
-        return []  # a line's end stands between the fields, and is in none
+    wanted = folded(needle)
+    if not wanted or "\n" in wanted or _SHELF in wanted:
+        return []  # nothing but joiners; a line's end stands between the fields, and is in none
     query = _by_shelves(world, wanted, before) if tx.dialect.name == "postgresql" else _one_by_one(world, wanted)
     if before is not None:
         query = query.where(query.selected_columns.id < before)

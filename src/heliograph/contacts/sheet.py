@@ -1,8 +1,10 @@
 """A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab between cells; quoted cells (RFC 4180)."""
 
 import csv
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, TextIO
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple, TextIO
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.records import Record, read_records
@@ -30,12 +32,13 @@ class BadRow(NamedTuple):
 
 
 def open_sheet(path: str) -> TextIO:
-    """Octets that are not UTF-8 are read as lone surrogates, so that the row that has them can be told."""
-    return open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    """`-`: standard input. Octets that are not UTF-8 are read as lone surrogates, so that the row that has them can be told."""
+    how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
 
 
 class Sheet:
-    """`header` and `delimiter` are the file's own. Raises InvalidRequest when it is no such file."""
+    """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises InvalidRequest when it is no such file."""
 
     def __init__(self, file: TextIO, country: str | None) -> None:
         """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by."""
@@ -50,7 +53,7 @@ class Sheet:
         if head.why:
             raise InvalidRequest(f"Line {head.line} {head.why}.")
         self.header = head.cells
-        self._layout: Layout = layout_of(self.header)
+        self.layout: Layout = layout_of(self.header)
 
     def rows(self) -> Iterator[Row | BadRow]:
         """Each row that is not empty. Raises InvalidRequest where the file cannot be read any further."""
@@ -64,7 +67,7 @@ class Sheet:
                 yield BadRow(line, cells, "is not UTF-8")
                 continue
             try:
-                yield Row(line, cells, change_of(cells, self._layout, self._country))
+                yield Row(line, cells, change_of(cells, self.layout, self._country))
             except ValueError as error:
                 yield BadRow(line, cells, str(error))
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+FIELDS_TOLD_MAX: Final = 20  # bad values of one command
+
+
 class Failure(click.ClickException):
-    """The command could not do what it was told: one line on standard error, exit status 1."""
+    """The command could not do what it was told: one line on standard error, or one for each bad value; exit status 1."""
 
     exit_code = 1
 
@@ -123,18 +126,26 @@ def _expected() -> tuple[type[Exception], ...]:
 
 # What a field of the API is called on the command line, where that is another word.
 _OPTION_OF: Final = {"country_code": "country", "amount": "balance", "expires_at": "expires", "tier": "max_tier", "password": "password_file",
-                     "low_balance_credits": "low_balance"}
+                     "low_balance_credits": "low_balance", "tags": "tag", "validity_s": "validity"}
 
 
 def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str) -> str:
-    """What is told of one bad value, with its option or argument in place of the field's name."""
+    """What is told of bad values, all of them, with their options or arguments in place of the fields' names."""
     fields: list[FieldError] = getattr(error, "fields", [])
-    if len(fields) != 1 or not told.startswith(f"{fields[0].field} "):
+    if not fields or not told.startswith(f"{fields[0].field} "):
         return told
-    name = fields[0].field
     typed = {word.lstrip("-").replace("-", "_"): word for param in params if isinstance(param, click.Option) for word in param.opts}
     typed |= {str(param.name): param.make_metavar(click.get_current_context()) for param in params if isinstance(param, click.Argument)}
-    return typed.get(name, typed.get(_OPTION_OF.get(name, ""), name)) + told.removeprefix(name)
+
+    def as_typed(field: str) -> str:
+        name, path = re.fullmatch(r"(\w*)(.*)", field, re.DOTALL).groups()  # type: ignore[union-attr]  # every string is
+        place = re.fullmatch(r"\[(\d+)\]", path)
+        return typed.get(name, typed.get(_OPTION_OF.get(name, ""), name)) + (f" {int(place[1]) + 1}" if place else path.replace(".", " ", 1))
+
+    if len(fields) == 1:
+        return as_typed(fields[0].field) + told.removeprefix(fields[0].field)
+    lines = [f"{as_typed(field)} {message}." for field, message in fields[:FIELDS_TOLD_MAX]]
+    return "\n".join([f"{len(fields)} values are wrong.", *(f"  {line}" for line in lines), *(["  …"] if len(fields) > FIELDS_TOLD_MAX else [])])
 
 
 def _told(error: Exception) -> str:

@@ -6,7 +6,7 @@ import click
 
 from heliograph.entry.cli.command import Command, Session, examples
 from heliograph.entry.cli.output import printable
-from heliograph.entry.cli.values import account_option
+from heliograph.entry.cli.values import account_option, mode_option
 
 
 @click.command("listen", cls=Command, prints_record=False,
@@ -15,8 +15,8 @@ from heliograph.entry.cli.values import account_option
 @account_option
 @click.option("--forward", "url", required=True, metavar="URL", help="Such as http://127.0.0.1:3000/hook: loopback is open for this command.")
 @click.option("--events", default="all", show_default=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
-@click.option("--mode", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help="Events of which mode.")
-def command(session: Session, account: str, url: str, events: str, mode: str) -> None:
+@mode_option("Events of which mode.")
+def command(session: Session, account: str, url: str, events: str, sandbox: bool) -> None:
     """Show an account's events as they happen, and forward each to an address of yours: for development without a public URL.
 
     They are signed like all others, with a secret that holds for this run. Works beside a running server, until Ctrl-C."""
@@ -36,7 +36,7 @@ def command(session: Session, account: str, url: str, events: str, mode: str) ->
 
     with session.read() as tx:
         account_id = accounts.find(tx, account).id
-    listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=mode == "sandbox",
+    listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,
                on_ready=ready, on_attempt=show)
 
 

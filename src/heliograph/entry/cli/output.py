@@ -70,4 +70,6 @@ def _text(value: Any) -> str:
 
 def printable(text: str) -> str:
     """What strangers wrote, without what a terminal would obey."""
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+    from heliograph.base.lines import is_printable
+
+    return text if is_printable(text) else "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)

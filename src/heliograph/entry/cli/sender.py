@@ -6,7 +6,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import print_table, show, show_list
-from heliograph.entry.cli.values import account_option, by_option, page_options
+from heliograph.entry.cli.values import account_option, by_option, mode_option, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -129,13 +129,13 @@ def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
 @command.command("register", epilog=examples("sender register AMINA --account 'Amina Foods' --approve --default"))
 @click.argument("sender")
 @account_option
-@click.option("--mode", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help="In sandbox it is approved at once.")
+@mode_option("In sandbox it is approved at once.")
 @click.option("--country", metavar="GH", help="Where it is to be used: for whoever approves it.")
 @click.option("--purpose", metavar="TEXT", help="What it is for: likewise.")
 @click.option("--default", "set_default", is_flag=True, help="What the account sends from when it names none.")
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
 @by_option
-def register(session: Session, sender: str, account: str, mode: str, country: str | None, purpose: str | None, set_default: bool,
+def register(session: Session, sender: str, account: str, sandbox: bool, country: str | None, purpose: str | None, set_default: bool,
              approve_at_once: bool, by: str) -> None:
     """Register a sender ID for an account; a reserved name too."""
     from heliograph import accounts, senders
@@ -143,7 +143,7 @@ def register(session: Session, sender: str, account: str, mode: str, country: st
 
     now_ms = clock.now_ms()
     with session.write() as tx:
-        registered = senders.register(tx, accounts.find(tx, account).id, sender, sandbox=mode == "sandbox", country_code=country, purpose=purpose,
+        registered = senders.register(tx, accounts.find(tx, account).id, sender, sandbox=sandbox, country_code=country, purpose=purpose,
                                       set_default=set_default, by=by, now_ms=now_ms)
         if approve_at_once:
             registered = senders.approve(tx, registered.id, by=by, now_ms=now_ms)

@@ -141,6 +141,22 @@ def account_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--account", required=True, metavar="ACC", help="Its id or unique name.")(command)
 
 
+def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """--mode, as `sandbox`: True or False. `of`: what depends on it."""
+    return click.option("--mode", "sandbox", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help=of,
+                        callback=lambda ctx, param, mode: mode == "sandbox")
+
+
+def country_code(given: str | None) -> str | None:
+    """The --country that phones are read by. Raises BadParameter."""
+    from heliograph.text import read_country
+
+    try:
+        return None if given is None else read_country(given)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--country") from error
+
+
 def reference_option(command: Callable[..., None]) -> Callable[..., None]:
     """--reference"""
     return click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)

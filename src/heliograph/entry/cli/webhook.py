@@ -6,7 +6,7 @@ import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import LISTED_MAX, Past, Whole, account_option, page_options
+from heliograph.entry.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -28,9 +28,9 @@ def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
 @click.argument("url", metavar="URL")
 @account_option
 @click.option("--events", required=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
-@click.option("--mode", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help="Events of which mode.")
+@mode_option("Events of which mode.")
 @click.option("--include-customers", is_flag=True, help="Also those of the account's Connect customers.")
-def add(session: Session, url: str, account: str, events: str, mode: str, include_customers: bool) -> None:
+def add(session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool) -> None:
     """Send an account's events to a URL, and show the secret that they are signed with, this once.
 
     https:// only, and only to the public internet; HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS and …_ALLOW_LOOPBACK open more."""
@@ -41,7 +41,7 @@ def add(session: Session, url: str, account: str, events: str, mode: str, includ
 
     with session.write() as tx:
         endpoint, secret = endpoints.add(
-            tx, accounts.find(tx, account).id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=mode == "sandbox",
+            tx, accounts.find(tx, account).id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,
             include_customers=include_customers, secret_key=session.settings.secret_key, allow=openings(session.settings), now_ms=clock.now_ms())
         record = _record(tx, endpoint)
     show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")

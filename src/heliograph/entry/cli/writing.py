@@ -24,9 +24,11 @@ def is_standard_output(path: str) -> bool:
     return False
 
 
-def open_to_write(path: str) -> IO[str]:
-    """For rows as they were read, octets that are not UTF-8 among them. Raises Failure."""
+def open_to_write(path: str, *, force: bool) -> IO[str]:
+    """For rows as they were read, octets that are not UTF-8 among them. A file is replaced with `force` only. Raises Failure."""
     try:
+        if not force and os.path.isfile(path) and not is_standard_output(path):
+            raise _there_already(path)
         return open(path, "w", encoding="utf-8", errors="surrogateescape", newline="")
     except OSError as error:
         raise _failure(path, error) from error
@@ -58,7 +60,7 @@ def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
 def _make_way(target: str, part: str, *, force: bool) -> None:
     for there in (target, part):
         if os.path.lexists(there) and not force:
-            raise Failure(f"{there} is there already; --force overwrites it.")
+            raise _there_already(there)
     with suppress(FileNotFoundError):
         os.unlink(part)
 
@@ -71,6 +73,10 @@ def _removed_on_error(part: str) -> Iterator[None]:
         with suppress(OSError):
             os.unlink(part)
         raise
+
+
+def _there_already(path: str) -> Failure:
+    return Failure(f"{path} is there already; --force overwrites it.")
 
 
 def _failure(path: str, error: OSError) -> Failure:

@@ -49,21 +49,24 @@ def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def send(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """By `serve`: from the launch to the first submit_sm, and delivered a second."""
+    """By `serve`: to the first submit_sm, from the beginning of the command and from when all are frozen; delivered a second."""
     with set_up(conditions, databases) as place, helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
         people = int(conditions.seconds * PEOPLE_PER_SECOND * SENT_SHARE)
         _add_contacts(place, people)
         setup.point_carrier(place, smsc["port"], SECRET_KEY)
         with serving(place):
-            _launch(place, TEXTS["plain"])
+            campaign_id = _create(place, TEXTS["plain"])
+            launched_at_s = time.time()
+            _run(place, "launch", campaign_id)
             until_s = time.monotonic() + ALREADY_SENT_S
             while one_row(place, _MESSAGES)[0] < people:
                 if time.monotonic() > until_s:
                     raise NotMeasured(f"not all of {people} became messages within {ALREADY_SENT_S:g} s")
                 time.sleep(0.2)
             done = until_delivered(place, smsc["control_port"])
-            first_s = ask(smsc["control_port"])["first_submit_at"] - one_row(place, _STARTED)[0] / 1_000
-            return [Reading(f"ours.campaign_first.{databases.kind}", first_s),
+            first_s = ask(smsc["control_port"])["first_submit_at"]
+            return [Reading(f"ours.campaign_first_of_command.{databases.kind}", first_s - launched_at_s),
+                    Reading(f"ours.campaign_first.{databases.kind}", first_s - one_row(place, _STARTED)[0] / 1_000),
                     Reading(f"ours.campaign_sent.{databases.kind}", done.per_s, together(done.errors_of(people)), asdict(done))]
 
 
@@ -87,11 +90,16 @@ def _add_contacts(place: Place, people: int) -> None:
 
 def _launch(place: Place, text: str) -> float:
     """Seconds, from the start of the command to its end."""
-    written = _run(place, "create", "bench", "--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
-    campaign_id = written[written.index("cmp_"):].split('"')[0]
+    campaign_id = _create(place, text)
     began = time.monotonic()
     _run(place, "launch", campaign_id)
     return time.monotonic() - began
+
+
+def _create(place: Place, text: str) -> str:
+    """Its id."""
+    written = _run(place, "create", "bench", "--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
+    return written[written.index("cmp_"):].split('"')[0]
 
 
 def _run(place: Place, *command: str) -> str:

@@ -30,11 +30,11 @@ def test_a_campaign_is_shown_with_statistics_that_are_sums_of_tallies(api: Servi
         "recipients_total": 2, "scheduled_at": None, "started_at": record["started_at"], "completed_at": None, "created_at": record["created_at"],
         "sandbox": False, "statistics": nothing}  # fmt: skip
     with amina.db.write() as tx:
-        for slot, figures in enumerate(((5, 1, 3, 0, 20, 18), (-2, 1, 0, 1, 0, -2))):
+        for slot, figures in enumerate(((5, 1, 3, 0, 20, 18), (-2, 1, 0, 1, 0, -2), (0, -2, 999_996, 0, 0, 0))):
             tx.execute(sa.insert(tallies).values(group_id=campaign.group_id, slot=slot, **dict(zip(
                 ("queued", "sent", "delivered", "failed", "segments", "credits"), figures, strict=True))))
     assert api.get(amina.key(), f"/campaigns/{text_id(campaign)}").data["statistics"] == {
-        "queued": 3, "sent": 2, "delivered": 3, "failed": 1, "segments": 20, "credits_used": 16, "delivery_rate": 0.5}
+        "queued": 3, "sent": 0, "delivered": 999_999, "failed": 1, "segments": 20, "credits_used": 16, "delivery_rate": 0.9999}
 
 
 def test_lists_are_newest_first_by_status_page_by_page_and_without_statistics(api: Service, amina: Actor) -> None:

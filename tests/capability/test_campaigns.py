@@ -111,7 +111,7 @@ FILE = """\
 
 def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, amina: str) -> None:
     wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "{Name|Friend} owes {Amount}", "audience": "numbers"})
-    listed = campaigns.create_listed(db, amina, wish, campaigns.read_numbers(io.StringIO(FILE), "GH"), sandbox=False)
+    listed = campaigns.create_listed(db, amina, wish, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False)
     assert (listed.rows, listed.recipients, listed.duplicates, listed.bad, listed.lacking) == (6, 3, 1, 2, {"Name": 1})
     assert [f"line {row.line} {row.why}" for row in listed.told] == [
         "line 5 says '12', which is no valid number", "line 7 has 4 columns; the header has 3"]
@@ -138,7 +138,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
 def test_a_file_that_is_no_list_of_numbers_makes_no_campaign(db: Database, amina: str, text: str, told: str) -> None:
     wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"})
     with pytest.raises(InvalidRequest, match=told):
-        campaigns.create_listed(db, amina, wish, campaigns.read_numbers(io.StringIO(text), None), sandbox=False)
+        campaigns.create_listed(db, amina, wish, campaigns.Numbers(io.StringIO(text), None), sandbox=False)
     with db.read() as tx:
         assert [tx.execute(sa.select(sa.func.count()).select_from(t)).scalar_one() for t in (table, groups, campaign_recipients)] == [0, 0, 0]
 

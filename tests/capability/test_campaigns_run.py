@@ -1,5 +1,6 @@
 """A campaign that is sent, by the jobs that look after it and the carrier's own turn: whom it reaches, what it costs, why it stops and goes on."""
 
+import json
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ class Running:
 @awaited
 async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_told(house: House) -> None:
     endpoint(house.db, house.amina, kinds=["campaign.completed"])
-    running = Running(house, 25, message="Hello")
+    running = Running(house, 25, message="Hello" + "{phone|" + "\N{PERSONAL COMPUTER}" * 3_987 + "}")
     await running.look()
     assert running.tally() == Tally(queued=25, segments=25, credits=25)
     assert house.woken
@@ -92,6 +93,7 @@ async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_t
     assert running.state() == ("completed", None)
     await running.look()
     [told] = events(house.db)
+    assert len(json.dumps(told, ensure_ascii=False).encode()) < 20_000, "contract section 7"
     assert told["data"] == as_record(now(house.db, running.campaign), running.tally())
     assert told["data"]["statistics"]["delivery_rate"] == 1
     with house.db.read() as tx:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,10 @@ def test_a_campaign_is_written_down_estimated_tested_launched_paused_resumed_and
     assert run("campaign", "estimate", campaign, "--json").json == {
         "id": campaign, "recipients": 2, "opted_out": 1, "refused": {}, "without_value": {"name": 1}, "segments": 2, "credits": 2,
         "credits_available": 10, "credits_reach": True}
-    for phone, text in (("233200000002", "Hi friend!"), ("+233 20 999 9999", "Hi Ama!")):
-        tested = run("campaign", "test", campaign, "--to", phone, "--json").json
-        assert (tested["message"], tested["status"], tested["credits_used"]) == (text, "queued", 1)
+    for phone, text in (("233200000002", "Hi friend!"), ("+233 20 999 9999", "Hi Ama!"), ("0200000001", "Hi friend!")):
+        tested = run("campaign", "test", campaign, "--to", phone, "--country", "GH", "--json")
+        assert [tested.json[name] for name in ("message", "status", "credits_used", "opted_out")] == [text, "queued", 1, phone == "0200000001"]
+        assert ("heliograph: 233200000001 has opted out" in tested.err) == (phone == "0200000001")
     launched = run("campaign", "launch", campaign, "--json").json
     assert (launched["status"], launched["recipients_total"], launched["credits_estimated"]) == ("sending", 2, 2)
     assert launched["left_out"] == {"opted_out": 1, "refused": 0}
@@ -60,6 +62,45 @@ def test_both_figures_are_told_when_the_credits_do_not_reach(run: Run, amina: st
     assert run("campaign", "launch", campaign, "--as-far-as-credits-reach", "--json").json["status"] == "sending"
 
 
+@pytest.mark.parametrize(("whom", "text", "unfilled"), [
+    ("--all", "{name}, {phone}: {nmae|friend}", {"nmae": 2}), ("--tag=gold", "{name} {shop}", {"shop": 1}), ("--tag=nobody", "{nmae}", {})])
+def test_a_placeholder_that_nobody_has_a_value_for_is_told_from_the_beginning(
+        run: Run, amina: str, whom: str, text: str, unfilled: dict[str, int]) -> None:
+    made = run("campaign", "create", "Spring", *ACCOUNT, "--message", text, whom, "--json")
+    told = [f"heliograph: none of the {people} contacts of the audience has a value for {{{name}}}: is it misspelled? Upper and lower case differ."
+            for name, people in unfilled.items()]
+    assert made.err.splitlines() == told
+    estimated = run("campaign", "estimate", made.json["id"], "--json")
+    assert estimated.err.splitlines() == told
+    launched = run("campaign", "launch", made.json["id"])
+    assert launched.err.splitlines()[:1] == told or launched.status == 1
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("phone,amount\n233200000000,3\n", "its columns are phone, amount"), ("233200000000\n", "it has no first line that names its columns")])
+def test_a_placeholder_that_is_no_column_of_the_file_is_refused(run: Run, amina: str, tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "owed.csv"
+    file.write_text(text, "utf-8")
+    said = run("campaign", "create", "Owed", *ACCOUNT, "--message", "{name|Dear}: {Amount}, {phone}", "--numbers", file)
+    assert (said.status, said.err) == (1, f"heliograph: The text asks for {{name}}, {{Amount}}, which is no column of the file: {told}.\n")
+    assert run("campaign", "list", "--json").json == []
+
+
+def test_a_campaign_that_is_moved_goes_as_far_as_credits_reach_until_it_is_told_otherwise(run: Run, amina: str) -> None:
+    campaign = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json").json["id"]
+    in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
+    for typed, kept in ((), False), (("--as-far-as-credits-reach",), True), ((), True), (("--no-as-far-as-credits-reach",), False):
+        moved = run("campaign", "schedule", campaign, "--at", in_two_days, *typed, "--json").json
+        assert moved["as_far_as_credits_reach"] is kept
+
+
+def test_all_values_of_a_campaign_that_are_wrong_are_told_together(run: Run, amina: str) -> None:
+    said = run("campaign", "create", " ", "--account", "amina", "--sender", "", "--message", "{", "--tag", "a|b", "--rate", 1_000_000,
+               "--validity", "1s")
+    assert [line.split(" must ")[0].split(" has ")[0] for line in said.err.splitlines()] == [
+        "heliograph: 6 values are wrong.", "  NAME", "  --sender", "  --message", "  --tag 1", "  --validity", "  --rate"]
+
+
 def test_times_are_those_of_the_accounts_time_zone(run: Run, amina: str) -> None:
     run("account", "set", "amina", "--time-zone", "Africa/Lagos")
     campaign = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--tag", "gold", "--json").json["id"]
@@ -77,7 +118,7 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(run: Run, a
     file = tmp_path / "owed.csv"
     file.write_text("phone,amount\n0200000000,3\n0200000001,4\n12,5\n0200000000,6\n", "utf-8")
     made = run("campaign", "create", "Owed", *ACCOUNT, "--message", "You owe {amount}", "--numbers", file, "--country", "gh", "--json")
-    assert made.json["file"] == {"rows": 4, "recipients": 2, "duplicates": 1, "bad": 1, "without_value": {},
+    assert made.json["file"] == {"columns": ["phone", "amount"], "rows": 4, "recipients": 2, "duplicates": 1, "bad": 1, "without_value": {},
                                  "bad_rows": [{"line": 4, "why": "says '12', which is no valid number"}]}
     assert made.err == "heliograph: line 4 is left out: it says '12', which is no valid number\n"
     assert run("campaign", "test", made.json["id"], "--to", "233200000001", "--json").json["message"] == "You owe 4"

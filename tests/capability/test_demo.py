@@ -52,7 +52,7 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
             found = re.search(r"API +(\S+).*live key +(\S+)", shown, re.DOTALL)
             assert found is not None, shown
             assert f"\n  curl {found[1]}/sms/send " in shown
-            campaign = re.search(r"campaign +(cmp_\w+), 'Demo offers': to 57 contacts, one a second", shown)
+            campaign = re.search(r"campaign +(cmp_\w+), 'Demo offers': sending, to 57 contacts, one a second", shown)
             assert campaign is not None, shown
             record = httpx.get(f"{found[1]}/campaigns/{campaign[1]}", headers={"Authorization": f"Bearer {found[2]}"}).json()["data"]
             assert (record["status"], record["recipients_total"]) == ("sending", 57)
@@ -70,6 +70,8 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
     assert None not in customers
     assert len({found[1] for found in customers if found is not None}) == 1, "it is made once"
     assert "site         https://demo-shop.example, linked" in again.stdout
+    assert "\n  contacts     60, 3 of them opted out\n" in again.stdout
+    assert f"\n  campaign     {campaign[1]}, 'Demo offers': sending, to 57 contacts, one a second\n" in again.stdout, "it goes on"
 
 
 def test_the_demo_refuses_another_database(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def listed(house: House, lines: dict[str, str]) -> Campaign:
     """A draft from a file: to each number its own text."""
     wish = campaigns.read_wish({"name": "Calls", "sender": SENDER, "message": "{about}", "audience": "numbers"})
     file = io.StringIO("phone,about\n" + "".join(f"{phone},{about}\n" for phone, about in lines.items()))
-    return campaigns.create_listed(house.db, house.amina, wish, campaigns.read_numbers(file, "GH"), sandbox=False).campaign
+    return campaigns.create_listed(house.db, house.amina, wish, campaigns.Numbers(file, "GH"), sandbox=False).campaign
 
 
 def erase(run: Run) -> tuple[int, str]:

@@ -25,7 +25,7 @@ STARTS = "campaigns.start_due(db, tell=stay)"
 READS = """
 wish = campaigns.read_wish({"name": "Owed", "sender": "AMINA", "message": "You owe {amount}", "audience": "numbers"})
 file = io.StringIO("phone,amount\\n" + "".join(f"{233200000000 + k},{k}\\n" for k in range(100)))
-campaigns.create_listed(db, sys.argv[2], wish, campaigns.read_numbers(file, None), sandbox=False, tell=stay)
+campaigns.create_listed(db, sys.argv[2], wish, campaigns.Numbers(file, None), sandbox=False, tell=stay)
 """
 PROGRAM = """
 import io, sys, time
@@ -108,7 +108,7 @@ def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_nev
 def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(db: Database, amina: str) -> None:
     wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"})
     file = io.StringIO("".join(f"{person['phone']}\n" for person in PEOPLE))
-    campaign = campaigns.create_listed(db, amina, wish, campaigns.read_numbers(file, None), sandbox=False).campaign
+    campaign = campaigns.create_listed(db, amina, wish, campaigns.Numbers(file, None), sandbox=False).campaign
     killed_half_way(db, LAUNCHES, campaign.id)
     campaigns.launch(db, campaign.id)
     assert is_whole(db, campaign)

@@ -91,7 +91,7 @@ class Under:
         assert dict(zip(figures, map(int, kept), strict=True)) == figures
         shown = self.shown()
         figures["credits_used"] = figures.pop("credits")
-        assert shown["statistics"] == figures | {"delivery_rate": round(statuses["delivered"] / len(rows), 4)}
+        assert shown["statistics"] == figures | {"delivery_rate": statuses["delivered"] * 10_000 // len(rows) / 10_000}
         assert shown["status"] == campaign.status
         self.know(rows)
 

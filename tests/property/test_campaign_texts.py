@@ -64,7 +64,8 @@ def test_a_text_is_counted_by_the_limits_of_every_send(text: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "told"), [
-    ("", "1 to 5000 characters, not 0"), ("a" * 5_001, "1 to 5000 characters, not 5001"), ("a\0", "U\\+0000, at character 2"),
+    ("", "1 to 4000 characters, not 0"), ("a" * 4_001, "1 to 4000 characters, not 4001"), ("a\0", "U\\+0000, at character 2"),
+    ("a\n{b|\r}", "U\\+000D, at character 6"), ("\x9b", "U\\+009B, at character 1"),
     ("\ud800", "U\\+D800, at character 1"), ("é" * 1_531, "takes 11 segments before anything is filled in; allowed: 10"),
     ("{a}" * (PLACEHOLDERS_MAX + 1), "at most 50 placeholders"),
     ("{}", "whose name must have 1 to 64 printable characters, not ''"), (7, "a string")])

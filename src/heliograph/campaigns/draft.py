@@ -46,7 +46,7 @@ def read_wish(body: dict[str, Any]) -> Wish:
     tags = form.value("tags", read=read_tags) or ()
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     rate = form.integer("rate", least=1, most=RATE_MAX)
-    if kind is not None and (kind == "tags") != bool(tags):
+    if kind is not None and (kind == "tags") != bool(body.get("tags")):
         form.refuse("tags", "must name one tag at least" if kind == "tags" else f"cannot be given with the audience {kind}")
     form.finish()
     assert name is not None

@@ -62,8 +62,9 @@ def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None)
     return pricing.quote(available)
 
 
-def launch(db: Database, campaign_id: str, *, as_far_as_credits_reach: bool = False, tell: Tell = lambda people: None) -> Launched:
-    """Freezes the audience, prices it, and lets it be sent. `tell`: of each so many people that were looked at.
+def launch(db: Database, campaign_id: str, *, as_far_as_credits_reach: bool | None = None, tell: Tell = lambda people: None) -> Launched:
+    """Freezes the audience, prices it, and lets it be sent. `as_far_as_credits_reach` None: as it was scheduled; else only if they reach for all.
+    `tell`: of each so many people that were looked at.
 
     Refused, it is what it was: WrongState, AccountSuspended, InvalidRequest for the sender, NoRecipients, InsufficientCredits with both figures.
     Taken: somebody else launched it, too, and this one gave way."""
@@ -118,8 +119,8 @@ def _failed(tx: Connection, campaign: Campaign, error: ServiceError) -> Campaign
 
 
 def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connection, Campaign, ServiceError], object] | None = None,
-           as_far: bool = False) -> Launched:
-    """`as_far`: also when the credits do not reach for all.
+           as_far: bool | None = None) -> Launched:
+    """`as_far`: also when the credits do not reach for all; None: as its row says.
     `refused`: what becomes of a campaign that cannot be sent, in the transaction that finds it out."""
     with hold.db.read() as tx:
         pricing = pricing_of(tx, campaign)
@@ -128,7 +129,7 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
     def begin_to_send(tx: Connection) -> Launched | ServiceError:
         found = by_id(tx, campaign.id)
         quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)._replace(opted_out=found.opted_out)
-        reaches = as_far or found.as_far_as_credits_reach
+        reaches = found.as_far_as_credits_reach if as_far is None else as_far
         refusal = _refusal(found, quote, as_far=reaches)
         if refusal is not None:
             if refused is not None:
@@ -166,12 +167,13 @@ def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
     require_sender(tx, campaign.account_id, campaign.sender, sandbox=campaign.sandbox)
 
 
-def schedule(tx: Connection, campaign_id: str, at_ms: int, *, as_far_as_credits_reach: bool = False) -> Campaign:
-    """It starts by itself at that time, which `moment.py` reads; one that is scheduled already, at the new one. Raises WrongState, AccountSuspended,
-    InvalidRequest."""
+def schedule(tx: Connection, campaign_id: str, at_ms: int, *, as_far_as_credits_reach: bool | None = None) -> Campaign:
+    """It starts by itself at that time, which `moment.py` reads; one that is scheduled already, at the new one, and `as_far_as_credits_reach` stays
+    what it was unless it is given. Raises WrongState, AccountSuspended, InvalidRequest."""
     campaign = by_id(tx, campaign_id, lock=True)
     _require_startable(tx, campaign, "be scheduled")
-    return move(tx, campaign, SCHEDULED, scheduled_at_ms=at_ms, as_far_as_credits_reach=as_far_as_credits_reach, freezing=None)
+    as_far = campaign.as_far_as_credits_reach if as_far_as_credits_reach is None else as_far_as_credits_reach
+    return move(tx, campaign, SCHEDULED, scheduled_at_ms=at_ms, as_far_as_credits_reach=as_far, freezing=None)
 
 
 def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:

@@ -15,7 +15,7 @@ from heliograph.campaigns.campaign import Campaign, by_id, change
 from heliograph.campaigns.draft import Wish, create, encoded
 from heliograph.campaigns.filling import Filling
 from heliograph.campaigns.hold import Hold
-from heliograph.campaigns.numbers import BadRow, Row
+from heliograph.campaigns.numbers import BadRow, Numbers, Row
 from heliograph.campaigns.people import Recipient, store
 from heliograph.campaigns.tables import campaigns
 from heliograph.messages.tables import groups
@@ -70,16 +70,15 @@ class _Reading:
         return recipient or BadRow(row.line, f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments")
 
 
-def create_listed(db: Database, account_id: str, wish: Wish, rows: Iterable[Row | BadRow], *, sandbox: bool,
-                  tell: Tell = lambda people: None) -> Listed:
-    """A draft to the numbers of a file (`numbers.read_numbers`). Bad lines are left out, and told. A file that cannot be read to its end, or in which
+def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *, sandbox: bool, tell: Tell = lambda people: None) -> Listed:
+    """A draft to the numbers of a file. Bad lines are left out, and told. A file that cannot be read to its end, or in which
     nobody is left, makes no campaign; one whose reading was killed cannot be launched.
 
     Raises InvalidRequest, as `create` does."""
     campaign = db.transact(lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()))
     hold = Hold(db, campaign.id)
     hold.take(lambda tx: None)
-    reading, stored, left = _Reading(wish), 0, iter(rows)
+    reading, stored, left = _Reading(wish), 0, numbers.rows(wish.template.names)
     try:
         while batch := list(islice(left, hold.size)):
             recipients = reading.recipients(batch)

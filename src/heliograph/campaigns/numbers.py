@@ -1,14 +1,14 @@
 """A file of numbers: CSV with or without a header, or one number a line. Read as it streams; what is wrong is told by line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Final, NamedTuple
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.lines import cut
 from heliograph.base.records import read_records
-from heliograph.campaigns.text import NAME
+from heliograph.campaigns.text import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
 LINE_MAX: Final = 65_536  # characters; a file that is no text has no ends of lines
@@ -16,6 +16,7 @@ COLUMNS_MAX: Final = 100
 VALUE_MAX: Final = 1_530  # characters: more never fits into ten segments
 PHONE_COLUMNS: Final = ("phone", "number", "msisdn", "mobile", "recipient", "phone_number", "phone number", "telephone", "tel")
 SAID_MAX: Final = 40  # characters of a bad number that a report repeats
+NAMES_SAID_MAX: Final = 200  # characters of a header's names
 _BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -39,37 +40,56 @@ class _Layout(NamedTuple):
     names: tuple[str, ...]  # of all columns; empty without a header
 
 
-def read_numbers(file: IO[str], country: str | None) -> Iterator[Row | BadRow]:
-    """The lines of a file that hold something. `country`: of numbers that are written as they are dialled there.
+class Numbers:
+    """A file of numbers. `country`: of numbers that are written as they are dialled there. `columns`: what its header names, as soon as that is
+    read; empty without one."""
 
-    Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header names no column of numbers, it has none
-    and several columns could be the numbers, or a quote in it is not closed."""
-    try:
-        yield from _rows(file, country)
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand where it does.") from error
+    def __init__(self, file: IO[str], country: str | None) -> None:
+        self._file = file
+        self._country = country
+        self.columns: tuple[str, ...] = ()
 
+    def rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+        """The lines that hold something. `asked_for`: the fields that are needed of each.
 
-def _rows(file: IO[str], country: str | None) -> Iterator[Row | BadRow]:
-    lines = _lines(file)
-    first = next(lines, None)
-    if first is None:
-        return
-    lines = _with(first, lines)
-    layout: _Layout | None = None
-    for line, found, why in read_records(lines, _delimiter(first)):
-        cells = [cell.strip() for cell in found]
-        if why:
-            yield BadRow(line, why)
-        if why or not any(cells):
-            continue
-        if layout is None:
-            layout, is_header = _layout(cells, country)
-            if is_header:
+        Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header names no column of numbers, it has none
+        and several columns could be the numbers, no column is called as a field that is asked for, or a quote in it is not closed."""
+        try:
+            yield from self._rows(asked_for)
+        except UnicodeDecodeError as error:
+            raise InvalidRequest(f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand where it does.") from error
+
+    def _rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+        lines = _lines(self._file)
+        first = next(lines, None)
+        if first is None:
+            return
+        lines = _with(first, lines)
+        layout: _Layout | None = None
+        for line, found, why in read_records(lines, _delimiter(first)):
+            cells = [cell.strip() for cell in found]
+            if why:
+                yield BadRow(line, why)
+            if why or not any(cells):
                 continue
-        if not layout.names:
-            _require_one_number(line, cells, country)
-        yield _row(line, cells, layout, country)
+            if layout is None:
+                layout, is_header = _layout(cells, self._country)
+                self.columns = layout.names
+                _require_columns(asked_for, layout.names)
+                if is_header:
+                    continue
+            if not layout.names:
+                _require_one_number(line, cells, self._country)
+            yield _row(line, cells, layout, self._country)
+
+
+def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
+    """That each placeholder of the text is a column: else it is misspelled, and everybody gets its default, or nothing. Raises InvalidRequest."""
+    there = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
+    missing = [f"{{{name}}}" for name in asked_for if name not in there]
+    if missing:
+        has = f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}" if columns else "it has no first line that names its columns"
+        raise InvalidRequest(f"The text asks for {', '.join(missing)}, which is no column of the file: {has}.")
 
 
 def _require_one_number(line: int, cells: list[str], country: str | None) -> None:
@@ -108,9 +128,9 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
         return _Layout(0, (cells[0],)), True
     if named is None:
         raise InvalidRequest(f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or {', '.join(PHONE_COLUMNS[1:])}); "
-                             f"it names {cut(', '.join(cells), 200)}.")
+                             f"it names {cut(', '.join(cells), NAMES_SAID_MAX)}.")
     if len(set(cells)) < len(cells):
-        raise InvalidRequest(f"The file's header names a column twice: {cut(', '.join(cells), 200)}.")
+        raise InvalidRequest(f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}.")
     return _Layout(named, tuple(cells)), True
 
 

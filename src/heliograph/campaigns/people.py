@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.arrays import literal
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.tables import campaign_recipients
+from heliograph.campaigns.text import NAME
 from heliograph.contacts.tables import contacts
 
 _STORE: Final = sa.text("""
@@ -108,9 +109,22 @@ class Contacts:
             return Person(*row)
         return next((person for person in self.people(tx, 0, SAMPLED_MAX) if person.standing == REACHED), None)
 
+    def nobody_has(self, tx: Connection, name: str) -> bool:
+        """Whether none of the audience has a value for this placeholder. The first who has one is enough."""
+        value = contacts.c.name != "" if name == NAME else _has_custom(tx, name)
+        return tx.execute(sa.select(contacts.c.phone).where(*self._audience(tx), value).limit(1)).first() is None
+
+    def reached(self, tx: Connection) -> int:
+        """How many of the audience have not opted out."""
+        return int(tx.execute(sa.select(sa.func.count()).select_from(contacts).where(*self._audience(tx))).scalar_one())
+
     def size(self, tx: Connection) -> int:
         """How many there are, of whatever audience."""
         return int(tx.execute(sa.select(sa.func.count()).select_from(contacts).where(self._of_account)).scalar_one())
+
+    def _audience(self, tx: Connection) -> list[sa.ColumnElement[bool]]:
+        tags = self._campaign.audience.tags
+        return [self._of_account, sa.not_(_OPTED_OUT_COLUMN), *([_has_any(tx, tags)] if tags else [])]
 
     def _next(self, tx: Connection, after: int, size: int, *more: sa.Column[Any]) -> sa.Select[Any]:
         tags = self._campaign.audience.tags
@@ -200,6 +214,13 @@ def _chunk(rows: Sequence[Sequence[Any]]) -> Chunk | None:
         return None
     return Chunk(max(row[5] for row in rows), sum(row[3] for row in rows), sum(row[3] for row in rows if row[0] == OPTED_OUT),
                  [Group(row[1], row[2], row[3], int(row[4])) for row in rows if row[0] == REACHED])
+
+
+def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:
+    if tx.dialect.name == "postgresql":
+        return sa.func.jsonb_extract_path_text(sa.cast(contacts.c.custom, JSONB), name) != ""
+    each: Any = sa.func.json_each(contacts.c.custom).table_valued("key", "value")
+    return sa.exists(sa.select(sa.literal(1)).select_from(each).where(each.c.key == name, each.c.value != ""))
 
 
 def _has_any(tx: Connection, tags: Sequence[str]) -> sa.ColumnElement[bool]:

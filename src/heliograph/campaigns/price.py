@@ -26,6 +26,11 @@ class Quote(NamedTuple):
     credits: int
     credits_available: int
 
+    @property
+    def people(self) -> int:
+        """Whose texts were looked at: all of the audience but those who opted out."""
+        return self.recipients + sum(self.refused.values())
+
 
 class Pricing:
     """Adds up groups of recipients, by routes and rates as they were when it was made."""

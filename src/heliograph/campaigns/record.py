@@ -19,7 +19,8 @@ def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:
 
 
 def statistics(tally: Tally) -> dict[str, Any]:
-    """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1; None while there are none."""
+    """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1, rounded down: 1 is
+    all of them. None while there are none."""
     decided = tally.sent + tally.delivered + tally.failed
     return {"queued": tally.queued, "sent": tally.sent, "delivered": tally.delivered, "failed": tally.failed, "segments": tally.segments,
-            "credits_used": tally.credits, "delivery_rate": round(tally.delivered / decided, 4) if decided else None}
+            "credits_used": tally.credits, "delivery_rate": tally.delivered * 10_000 // decided / 10_000 if decided else None}

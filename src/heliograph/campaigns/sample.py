@@ -1,4 +1,6 @@
-"""The text of a campaign as one recipient would get it."""
+"""The text of a campaign as one recipient would get it; and what in it nobody would."""
+
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -7,8 +9,24 @@ from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.filling import Filling
 from heliograph.campaigns.life import NoRecipients
 from heliograph.campaigns.people import Contacts, Written
-from heliograph.campaigns.text import TOO_MANY_SEGMENTS
+from heliograph.campaigns.text import PHONE, TOO_MANY_SEGMENTS
 from heliograph.text import SEGMENTS_MAX
+
+
+class Unfilled(NamedTuple):
+    """Placeholders that nobody among so many `people` has a value for: more likely misspelled than meant."""
+
+    names: tuple[str, ...]
+    people: int
+
+
+def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
+    """Of an audience of contacts, as it is now; a file's columns are judged when it is read."""
+    if campaign.audience.kind == "numbers":
+        return Unfilled((), 0)
+    audience = Contacts(campaign)
+    names = tuple(name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name))
+    return Unfilled(names, audience.reached(tx) if names else 0)
 
 
 def sample(tx: Connection, campaign: Campaign, phone: int) -> str:

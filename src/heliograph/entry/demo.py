@@ -42,6 +42,7 @@ class Ready(NamedTuple):
     sandbox_key: str
     customer_id: str
     site_url: str
+    contacts: str = "none"
     campaign: str = "none"
 
 
@@ -56,8 +57,7 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
         ready = await asyncio.to_thread(prepare, Database(settings.database_url), clock.now_ms())
         base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
-        if not once:
-            ready = ready._replace(campaign=await asyncio.to_thread(run_campaign, Database(settings.database_url), clock.now_ms()))
+        ready = await asyncio.to_thread(run_campaign, Database(settings.database_url), ready, clock.now_ms())
         say(_farewell(base_url, ready, once))
         return not once
 
@@ -88,17 +88,22 @@ def prepare(db: Database, now_ms: int) -> Ready:
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url)
 
 
-def run_campaign(db: Database, now_ms: int) -> str:
-    """A campaign to the demo's contacts, slow enough to be watched; what there is to say of it."""
+def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
+    """A campaign to the demo's contacts, slow enough to be watched, unless an earlier one is still under way; and what there is to say of both."""
     try:
         with db.write() as tx:
             account = accounts.named(tx, ACCOUNT)[0]
             contacts.upsert(tx, contacts.World(account.id, sandbox=False), CONTACTS, now_ms=now_ms)
-            campaign = campaigns.create(tx, account.id, campaigns.read_wish(CAMPAIGN), sandbox=False, now_ms=now_ms)
-        launched = campaigns.launch(db, campaign.id).campaign
-        return f"{campaigns.text_id(launched)}, {launched.name!r}: to {launched.recipients_total} contacts, one a second"
+            ready = ready._replace(contacts=f"{len(CONTACTS)}, {sum(bool(each.given['opted_out']) for each in CONTACTS)} of them opted out")
+            under_way = [each for each in campaigns.page(tx, limit=100, account_id=account.id, status="sending") if each.name == CAMPAIGN["name"]]
+            campaign = under_way[0] if under_way else campaigns.create(
+                tx, account.id, campaigns.read_wish(CAMPAIGN), sandbox=False, now_ms=now_ms)
+        if not under_way:
+            campaign = campaigns.launch(db, campaign.id).campaign
+        return ready._replace(campaign=f"{campaigns.text_id(campaign)}, {campaign.name!r}: {campaign.status}, to {campaign.recipients_total} "
+                                       "contacts, one a second")
     except InsufficientCredits:
-        return "none: the credits do not reach for one more"
+        return ready._replace(campaign="none: the credits do not reach for one more")
     finally:
         db.close()
 
@@ -143,7 +148,9 @@ def _farewell(base_url: str, ready: Ready, once: bool) -> str:
   sandbox key  {ready.sandbox_key}
   customer     {ready.customer_id}, {CUSTOMER.full_name}: acted for with customer_id
   site         {ready.site_url}, linked as the plugin does
-{'' if once else f"  campaign     {ready.campaign}{chr(10)}"}
+  contacts     {ready.contacts}
+  campaign     {ready.campaign}
+
 Live texts of this demo go to the built-in simulator: nothing leaves this machine. {then}"""
 
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heliograph.entry.cli.campaign_shown import full_record, quoted, show_campaign, tell_bad_rows
+from heliograph.entry.cli.campaign_shown import full_record, quoted, show_campaign, tell_bad_rows, tell_unfilled, unfilled_of
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.progress import progress
-from heliograph.entry.cli.values import Span, Whole, account_option, page_options
+from heliograph.entry.cli.values import Span, Whole, account_option, country_code, mode_option, page_options
 
 if TYPE_CHECKING:
     from heliograph.base.db import Database
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 STATUSES = ("draft", "scheduled", "sending", "paused", "completed", "canceled", "failed")
 
 command = Noun("campaign", help="Campaigns: one text for many, written down, priced, and sent chunk by chunk.")
-as_far_option = click.option("--as-far-as-credits-reach", "as_far", is_flag=True,
-                             help="Also when the credits do not reach for all: it pauses when they are spent, and goes on after a top-up.")
+as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-reach", "as_far", default=None,
+                             help="Also when the credits do not reach for all: it pauses when they are spent, and goes on after a top-up. "
+                                  "Default: as it was scheduled before, else not.")
 
 
 @command.command("create", epilog=examples(
@@ -33,10 +34,10 @@ as_far_option = click.option("--as-far-as-credits-reach", "as_far", is_flag=True
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag; again for those with any of several.")
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
 @click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there.")
-@click.option("--mode", type=click.Choice(["live", "sandbox"]), default="live", show_default=True, help="Whose contacts, and whether it costs.")
+@mode_option("Whose contacts, and whether it costs.")
 @click.option("--validity", type=Span(), metavar="24h", help="Each message is tried so long. Default: 1d.")
 @click.option("--rate", type=Whole(1), metavar="N", help="Messages a second at most. Default: as fast as carriers take them.")
-def create(session: Session, name: str, account: str, mode: str, numbers: Any, country: str | None, **asked: Any) -> None:
+def create(session: Session, name: str, account: str, sandbox: bool, numbers: Any, country: str | None, **asked: Any) -> None:
     """Write a campaign down. Nothing is sent before it is launched."""
     from heliograph import accounts, campaigns
     from heliograph.base import clock
@@ -44,19 +45,21 @@ def create(session: Session, name: str, account: str, mode: str, numbers: Any, c
     if country is not None and numbers is None:
         raise click.UsageError("--country is of the numbers of a file: give --numbers.")
     wish = campaigns.read_wish(_body(name, numbers is not None, **asked))
-    sandbox = mode == "sandbox"
     with session.read() as tx:
         account_id = accounts.find(tx, account).id
     if numbers is None:
         with session.write() as tx:
             campaign = campaigns.create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+        with session.read() as tx:
+            tell_unfilled(campaigns.unfilled(tx, campaign))
         return show_campaign(session, campaign)
-    rows = campaigns.read_numbers(numbers, _country(country))
+    file = campaigns.Numbers(numbers, country_code(country))
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
-        listed = campaigns.create_listed(session.database, account_id, wish, rows, sandbox=sandbox, tell=tell)
+        listed = campaigns.create_listed(session.database, account_id, wish, file, sandbox=sandbox, tell=tell)
     tell_bad_rows(listed)
     return show_campaign(session, listed.campaign, file={
-        "rows": listed.rows, "recipients": listed.recipients, "duplicates": listed.duplicates, "bad": listed.bad, "without_value": listed.lacking,
+        "columns": list(file.columns), "rows": listed.rows, "recipients": listed.recipients, "duplicates": listed.duplicates, "bad": listed.bad,
+        "without_value": listed.lacking,
         **({"bad_rows": [row._asdict() for row in listed.told]} if session.as_json else {})})
 
 
@@ -71,15 +74,6 @@ def _body(name: str, from_file: bool, *, sender: str, message: str | None, messa
     audience = "all" if everybody else "tags" if tags else "numbers"
     return {"name": name, "sender": sender, "message": text, "audience": audience, "tags": list(tags) or None, "rate": rate,
             "validity_s": None if validity is None else validity // 1_000}
-
-
-def _country(code: str | None) -> str | None:
-    from heliograph.text import read_country
-
-    try:
-        return None if code is None else read_country(code)
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.", param_hint="--country") from error
 
 
 def _lines_of(file: Any) -> int:
@@ -126,28 +120,37 @@ def estimate(session: Session, campaign_id: str) -> None:
         campaign = campaigns.find(tx, campaign_id)
     with progress("Looking at the audience", lambda: _size(session, campaign)) as tell:
         quote = campaigns.estimate(session.database, campaign, tell)
+    tell_unfilled(unfilled_of(quote))
     show(session, {"id": campaign_id, **quoted(quote)})
 
 
 @command.command("test", epilog=examples("campaign test cmp_01m7xjf7d0e0096sn80kyqrthc --to 233201234567"))
 @click.argument("campaign_id", metavar="ID")
 @click.option("--to", required=True, metavar="PHONE", help="Your own, say: it is charged as any message.")
-def test(session: Session, campaign_id: str, to: str) -> None:
-    """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the first of its audience would."""
-    from heliograph import campaigns
+@click.option("--country", metavar="GH", help="PHONE may be written as it is dialled there.")
+def test(session: Session, campaign_id: str, to: str, country: str | None) -> None:
+    """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the first of its audience would.
+
+    It is sent to a number that has opted out, too, for you have named it; that is told."""
+    from heliograph import campaigns, contacts
     from heliograph.messages import send_answer
     from heliograph.text import parse_phone
 
-    phone = parse_phone(to)
+    phone = parse_phone(to, country_code(country))
     if phone is None:
-        raise click.BadParameter(f"{to!r} is no number in international form, such as 233201234567.", param_hint="--to")
+        raise click.BadParameter(f"{to!r} is no number in international form, such as 233201234567; with --country GH, say, it may be written as it "
+                                 "is dialled there.", param_hint="--to")
     with session.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
         text = campaigns.sample(tx, campaign, int(phone.digits))
+        known = contacts.by_phone(tx, contacts.World(campaign.account_id, campaign.sandbox), phone.digits)
     body = {"sender": campaign.sender, "message": text, "recipients": [phone.digits], "validity_s": campaign.validity_s, "reference": campaign_id}
     send = session.awaited(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
     answer = send_answer(send, dry_run=False)
-    show(session, {"message_id": answer["message_id"], "message": text, **{
+    opted_out = known is not None and known.opted_out
+    if opted_out:
+        click.echo(f"heliograph: {phone.digits} has opted out; the campaign itself will leave it out.", err=True)
+    show(session, {"message_id": answer["message_id"], "message": text, "opted_out": opted_out, **{
         name: answer[name] for name in ("status", "encoding", "segments", "credits_used", "credits_remaining", "sandbox")}})
 
 
@@ -167,7 +170,7 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
 @click.argument("campaign_id", metavar="ID")
 @click.option("--at", required=True, metavar="TIME", help="Such as 2027-01-31T09:30 in the account's time zone; or with an offset, such as +01:00.")
 @as_far_option
-def schedule(session: Session, campaign_id: str, at: str, as_far: bool) -> None:
+def schedule(session: Session, campaign_id: str, at: str, as_far: bool | None) -> None:
     """Let a campaign start by itself at a time; its audience is that of then. Again, to move it."""
     from heliograph import accounts, campaigns
     from heliograph.base import clock
@@ -185,7 +188,7 @@ def schedule(session: Session, campaign_id: str, at: str, as_far: bool) -> None:
                                            "--as-far-as-credits-reach"))
 @click.argument("campaign_id", metavar="ID")
 @as_far_option
-def launch(session: Session, campaign_id: str, as_far: bool) -> None:
+def launch(session: Session, campaign_id: str, as_far: bool | None) -> None:
     """Freeze a campaign's audience, price it, and let it be sent. Refused when the credits do not reach for all."""
     from heliograph import campaigns
 
@@ -193,6 +196,7 @@ def launch(session: Session, campaign_id: str, as_far: bool) -> None:
         campaign = campaigns.find(tx, campaign_id)
     with progress("Freezing the audience", lambda: _size(session, campaign)) as tell:
         launched = campaigns.launch(session.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell)
+    tell_unfilled(unfilled_of(launched.quote))
     show_campaign(session, launched.campaign, quote=quoted(launched.quote))
 
 

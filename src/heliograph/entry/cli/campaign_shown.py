@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.entry.cli.command import Session
-from heliograph.entry.cli.output import show
+from heliograph.entry.cli.output import printable, show
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.campaigns import Campaign, Listed, Quote
+    from heliograph.campaigns import Campaign, Listed, Quote, Unfilled
 
 BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
@@ -57,6 +57,20 @@ def tell_bad_rows(listed: "Listed") -> None:
         click.echo(f"heliograph: line {row.line} is left out: it {row.why}", err=True)
     if listed.bad > BAD_ROWS_SHOWN_MAX:
         click.echo(f"heliograph: {listed.bad - BAD_ROWS_SHOWN_MAX} more lines are left out.", err=True)
+
+
+def unfilled_of(quote: "Quote") -> "Unfilled":
+    """Placeholders that nobody of a quote's people has a value for."""
+    from heliograph.campaigns import Unfilled
+
+    return Unfilled(tuple(name for name, people in quote.lacking.items() if people == quote.people), quote.people)
+
+
+def tell_unfilled(unfilled: "Unfilled") -> None:
+    """A warning, on standard error. Of an audience without people there is none."""
+    for name in unfilled.names if unfilled.people else ():
+        click.echo(f"heliograph: none of the {unfilled.people} contacts of the audience has a value for {{{printable(name)}}}: is it misspelled? "
+                   "Upper and lower case differ.", err=True)
 
 
 def _local(at_ms: int | None, zone: str) -> str | None:

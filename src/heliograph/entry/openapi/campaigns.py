@@ -56,7 +56,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         segments=integer("Of all its messages.", minimum=0),
         credits_used=integer("Charged, less what was refunded; 0 in sandbox.", minimum=0),
         delivery_rate={"type": ["number", "null"], "minimum": 0, "maximum": 1,
-                       "description": "Delivered of those sent, delivered or failed; null while there is none."}),
+                       "description": "Delivered of those sent, delivered or failed, rounded down; null while there is none."}),
 }
 
 _EXAMPLE: Final[Json] = {

@@ -13,6 +13,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.life import NoRecipients
 from heliograph.campaigns.record import as_record
+from heliograph.campaigns.text import TEMPLATE_CHARACTERS_MAX
 from heliograph.contacts.tables import contacts
 from heliograph.messages import Chunker, Tally, tally_of
 from heliograph.messages.read import Filters, report
@@ -78,7 +79,7 @@ class Running:
 @awaited
 async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_told(house: House) -> None:
     endpoint(house.db, house.amina, kinds=["campaign.completed"])
-    running = Running(house, 25, message="Hello" + "{phone|" + "\N{PERSONAL COMPUTER}" * 3_987 + "}")
+    running = Running(house, 25, message="Hello" + "{phone|" + "\N{PERSONAL COMPUTER}" * (TEMPLATE_CHARACTERS_MAX - 13) + "}")
     await running.look()
     assert running.tally() == Tally(queued=25, segments=25, credits=25)
     assert house.woken

@@ -1,17 +1,20 @@
 """`heliograph erase` beside campaigns: what is still to be sent stays as it was written, and whom it was for is forgotten with it."""
 
 import io
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
-from heliograph.campaigns.hold import Hold
+from heliograph.campaigns.hold import SILENT_MS, Hold, Taken
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
+from heliograph.entry import erasing
 from heliograph.entry.retention import retain
 from heliograph.messages import Chunker
 from heliograph.messages.retention import KeptFor
@@ -84,8 +87,9 @@ def test_a_campaign_that_has_not_begun_loses_the_number_and_reaches_the_others(h
     assert campaigns.launch(house.db, campaign.id).campaign.recipients_total == 1
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
 @pytest.mark.parametrize("is_scheduled", [False, True])
-def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(house: House, run: Run, is_scheduled: bool) -> None:
+def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(house: House, run: Run, is_scheduled: bool, is_killed: bool) -> None:
     add_contacts(house.db, house.amina, [PHONE])
     campaign = write_down(house.db, house.amina)
     if is_scheduled:
@@ -97,8 +101,33 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(hous
     assert (exit_status, f"{campaigns.text_id(campaign)} is just being launched" in said) == (1, True)
     with house.db.read() as tx:
         assert tx.execute(sa.select(contacts.c.phone)).scalars().all() == [int(PHONE)]
-    hold.finish(lambda tx: None)
+    if is_killed:
+        clock.move(by_ms=SILENT_MS + 1)
+    else:
+        hold.finish(lambda tx: None)
     assert erased(run) == {"contacts": 1}
+    if is_killed:
+        with pytest.raises(Taken):
+            hold.step(lambda tx: None)
+
+
+def test_a_launch_that_begins_while_the_number_is_erased_is_told(house: House, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_contacts(house.db, house.amina, [PHONE, OTHER])
+    campaign, batches = write_down(house.db, house.amina), erasing.batches
+
+    def late(found: Sequence[erasing.Change]) -> Iterator[Callable[[Connection], None]]:
+        campaigns.launch(house.db, campaign.id)
+        return batches(found)
+
+    monkeypatch.setattr(erasing, "batches", late)
+    exit_status, said = erase(run)
+    assert (exit_status, said.startswith("heliograph: 1 rows were erased, but meanwhile"), campaigns.text_id(campaign) in said) == (1, True, True)
+    assert set(written(house.db, campaign)) == {int(PHONE), int(OTHER)}
+    with house.db.write() as tx:
+        campaigns.cancel(tx, campaign.id, now_ms=clock.now_ms())
+        tx.execute(table.update().values(ended_at_ms=clock.now_ms()))
+    monkeypatch.undo()
+    assert erased(run) == {"campaign_recipients": 1}
 
 
 @awaited

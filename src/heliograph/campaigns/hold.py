@@ -83,6 +83,14 @@ class Hold:
             raise Taken()
 
 
+def take_from_the_dead(tx: Connection, account_id: str) -> None:
+    """Who has been silent for so long has no campaign of this account any more; should one live after all, its next transaction is rolled back."""
+    held = tx.execute(sa.select(campaigns.c.id, campaigns.c.freezing).where(campaigns.c.account_id == account_id, campaigns.c.freezing.is_not(None)))
+    for campaign_id, freezing in held.all():
+        if not is_held(freezing):
+            tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id, campaigns.c.freezing == freezing).values(freezing=None))
+
+
 def is_held(freezing: str | None) -> bool:
     """Whether somebody is at work, as far as can be seen. `freezing`: the column."""
     return freezing is not None and ids.made_at_ms(int(freezing, 16)) > clock.now_ms() - SILENT_MS

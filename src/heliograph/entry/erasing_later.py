@@ -23,11 +23,12 @@ class StillUnderWay(Conflict):
     reason = "still_under_way"
 
 
-def refuse_while_under_way(tx: Connection, account_id: str, quoted: Quoted) -> None:
-    """Raises StillUnderWay, with all that is."""
+def refuse_while_under_way(tx: Connection, account_id: str, quoted: Quoted, *, erased: int = 0) -> None:
+    """Raises StillUnderWay, with all that is. `erased`: rows that were by then."""
     found = [*_messages(tx, account_id, quoted), *_texts(tx, account_id, quoted), *_campaigns(tx, account_id, quoted)]
     if found:
-        raise StillUnderWay(f"Nothing was erased: {'; '.join(found)}.")
+        so_far = f"{erased} rows were erased, but meanwhile something came that is under way; run this again" if erased else "Nothing was erased"
+        raise StillUnderWay(f"{so_far}: {'; '.join(found)}.")
 
 
 def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
@@ -60,7 +61,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
     for campaign_id, group_id, freezing, is_to_come, *texts in tx.execute(query).all():
         its_id = ids.text_of_raw(ID_PREFIX, campaign_id)
         if freezing is not None:
-            yield f"the campaign {its_id} is just being launched, or its file read: run this again when that is done; if it was killed, cancel it"
+            yield f"the campaign {its_id} is just being launched, or its file read: run this again when that is done, or 30 s after it was killed"
         elif is_to_come or any(map(quoted.stands_in, texts)) or _quotes(tx, group_id, quoted):
             yield f"the campaign {its_id} has it in its audience or its texts, and has not ended: it can be canceled"
 

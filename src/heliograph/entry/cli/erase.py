@@ -27,17 +27,21 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     shops told of it go; from other texts it is cut out. The ledger is as it was. Works beside a running server, and can be run again.
 
     Refused while something to it is still to be sent, or a campaign that has not ended names it in a text, or is just being launched. Exit status 1
-    then, and until when that may take."""
+    then, and until when that may take. It looks again at the end: what came meanwhile is told."""
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.base.lines import one_line
+    from heliograph.campaigns.hold import take_from_the_dead
     from heliograph.entry.erasing import batches, counted, note
     from heliograph.messages.decide import BY_MAX
 
     by = one_line("by", by, most=BY_MAX)
     with session.read() as tx:
         account = accounts.find(tx, acc)
-    found = _found(session, account.id, _number(phone, country or account.country_code))
+        number = _number(phone, country or account.country_code)
+    with session.write() as tx:
+        take_from_the_dead(tx, account.id)
+    found = _found(session, account.id, number)
     counts = counted(found)
     if found and not yes:
         _confirm(counts)
@@ -47,6 +51,9 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     if found:
         with session.write() as tx:
             note(tx, account.id, by, counts, clock.now_ms())
+        # whoever launched a campaign after the first look has read the contact, or not: now either can be seen
+        if more := _found(session, account.id, number, erased=len(found)):
+            raise Failure(f"{len(found)} rows were erased, but meanwhile {len(more)} more came that name the number; run this again.")
     show(session, {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)}, None if found else "There is nothing of it.")
 
 
@@ -65,14 +72,14 @@ def _number(phone: str, country: str) -> "Quoted":
     return Quoted(read)
 
 
-def _found(session: Session, account_id: str, quoted: "Quoted") -> "list[Change]":
+def _found(session: Session, account_id: str, quoted: "Quoted", *, erased: int = 0) -> "list[Change]":
     from heliograph.entry.erasing import changes
     from heliograph.entry.erasing_later import refuse_while_under_way
     from heliograph.wallet import hold_still
 
     with session.read() as tx:
         hold_still(tx)
-        refuse_while_under_way(tx, account_id, quoted)
+        refuse_while_under_way(tx, account_id, quoted, erased=erased)
         return list(changes(tx, account_id, quoted))
 
 

@@ -32,8 +32,8 @@ def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
     if campaign.audience.kind != "numbers":
         clear(hold, campaign)
     if _is_filled_in(campaign):
-        with _Ahead(hold.db, campaign, hold.size) as ahead:
-            _go(lambda after: _fill_in(ahead, campaign, pricing, hold), pricing, tell)
+        with _Ahead(hold.db, campaign, hold.size) as ahead, _Behind(hold) as behind:
+            _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
     looking = _looking(campaign, pricing, hold.size, write=True)
 
@@ -140,8 +140,34 @@ class _Ahead:
             return self._contacts.people(tx, after, self._size)
 
 
-def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, hold: Hold | None) -> tuple[Chunk, Filling] | None:
-    """The next chunk, filled in, and with `hold` stored."""
+class _Behind:
+    """Chunks, stored one after the other while the texts of the next are filled in. All of them are when it is left without an error."""
+
+    def __init__(self, hold: Hold) -> None:
+        self._hold = hold
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="recipients")
+        self._last: Future[None] | None = None
+
+    def __enter__(self) -> "_Behind":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._thread.shutdown()
+        if kind is None:
+            self._wait()
+
+    def store(self, step: Callable[[Connection], None]) -> None:
+        """Raises Taken, and whatever else became of the one before."""
+        self._wait()
+        self._last = self._thread.submit(self._hold.step, step)
+
+    def _wait(self) -> None:
+        if self._last is not None:
+            self._last.result()
+
+
+def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None) -> tuple[Chunk, Filling] | None:
+    """The next chunk, filled in, and with `behind` stored."""
     people, filling = ahead.following(), Filling(campaign.template)
     if not people:
         return None
@@ -153,8 +179,8 @@ def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, hold: Hold | N
         store(tx, campaign.group_id, recipients)
         _count_opted_out(tx, campaign, chunk)
 
-    if hold is not None:
-        hold.step(step)
+    if behind is not None:
+        behind.store(step)
     return chunk, filling
 
 

@@ -119,6 +119,12 @@ class Batch:
             entries=_columns(self._entries, 9),
             wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 5))
 
+    def lay_out(self) -> accept_sql.Columns:
+        """The columns of what was accepted since the last time."""
+        columns = self.columns()
+        self.accepted, self._sends, self._entries = [], [], []
+        return columns
+
     def _rank_us(self, request: SendRequest, run: Run) -> int:
         if request.type == "otp":
             return rank_ahead(self.now_ms)

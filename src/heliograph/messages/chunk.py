@@ -5,11 +5,11 @@ It is the transaction of accepting (`accept.py`) without a request: the same tar
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.base import clock, ids
 from heliograph.base.cache import ConfigCache
-from heliograph.base.hot import HotTx
+from heliograph.base.hot import HotTx, meanwhile
 from heliograph.messages import accept_sql, groups
 from heliograph.messages.accept import FACTS, TARIFF
 from heliograph.messages.batch import Batch, send_of
@@ -24,6 +24,9 @@ from heliograph.wallet import SALES_ID
 INSUFFICIENT_CREDITS = "insufficient_credits"
 DAILY_CAP_REACHED = "daily_cap_reached"
 SENDER_NOT_APPROVED = "sender_not_approved"
+
+
+PIECE: Final = 500  # recipients with texts of their own that are laid out while PostgreSQL stores those before
 
 
 class Wanted(NamedTuple):
@@ -83,15 +86,15 @@ class Chunker:
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
         batch = Batch(places, locked, {}, {}, {})
-        filling = _Filling(batch, wanted, sender, facts, tariff)
-        filling.take(recipients)
-        if batch.accepted:
-            filling.charge()
-            await accept_sql.store(tx, batch.columns(), SALES_ID)
+        filling = _Filling(batch, wanted, sender, facts, tariff, recipients)
+        piece = filling.piece()
+        while not filling.is_done:
+            piece = await meanwhile(accept_sql.store(tx, piece, SALES_ID), filling.piece)
+        if filling.tally.queued:
+            await accept_sql.store(tx, piece, SALES_ID)
             await batch.tell(tx)
             await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
-        return Chunk(filling.taken, filling.refused, filling.stopped,
-                     frozenset(run.carrier_id for accepted in batch.accepted for run in accepted.runs), filling.wanted)
+        return Chunk(filling.taken, filling.refused, filling.stopped, frozenset(filling.carrier_ids), filling.wanted)
 
     async def _facts(self, wanted: Wanted) -> AccountFacts:
         facts = await self._cache.get(FACTS, (wanted.account_id, wanted.sandbox))
@@ -107,7 +110,10 @@ class Chunker:
 class _Filling:
     """One chunk as it is judged: recipient by recipient, on what the wallet still holds."""
 
-    def __init__(self, batch: Batch, wanted: Wanted, sender: str, facts: AccountFacts, tariff: Tariff) -> None:
+    def __init__(self, batch: Batch, wanted: Wanted, sender: str, facts: AccountFacts, tariff: Tariff, recipients: Sequence[Recipient]) -> None:
+        self._recipients = recipients
+        self._most = len(recipients) if recipients[0].text == recipients[-1].text else PIECE
+        self._next = 0
         self._batch, self._wanted, self._sender, self._facts, self._tariff = batch, wanted, sender, facts, tariff
         self._wallet = batch.wallet(wanted.account_id)
         self._number = ids.new_number()
@@ -116,8 +122,22 @@ class _Filling:
         self.stopped: str | None = None
         self.wanted: int | None = None
         self.tally = Tally()
+        self.carrier_ids: set[int] = set()
 
-    def take(self, recipients: Sequence[Recipient]) -> None:
+    @property
+    def is_done(self) -> bool:
+        return self.stopped is not None or self._next >= len(self._recipients)
+
+    def piece(self) -> accept_sql.Columns:
+        """The next of the recipients, to be stored; with the last of them the charge for all."""
+        some = self._recipients[self._next : self._next + self._most]
+        self._next += len(some)
+        self._take(some)
+        if self.is_done:
+            self._charge()
+        return self._batch.lay_out()
+
+    def _take(self, recipients: Sequence[Recipient]) -> None:
         """One send for each run of recipients with one text; its messages' ids follow its own."""
         for (text, encoding, segments), run in groupby(recipients, key=lambda recipient: recipient[2:]):
             request = SendRequest(self._number, self._wanted.account_id, self._wanted.account_id, self._wanted.sandbox, self._sender, text, encoding,
@@ -169,11 +189,12 @@ class _Filling:
         count = len(accepted.recipients)
         accepted.credits_remaining = self._wallet.sms_credits
         self._batch.take(accepted, send_of(accepted, self._batch.now_ms))
+        self.carrier_ids.update(run.carrier_id for run in accepted.runs)
         self._number += 1 + count
         self.tally = Tally(self.tally.queued + count, 0, 0, 0, self.tally.segments + count * accepted.request.segments,
                            self.tally.credits + accepted.credits_used)
 
-    def charge(self) -> None:
+    def _charge(self) -> None:
         """One entry for all of it."""
         credits = self.tally.credits
         if not credits:

@@ -61,7 +61,7 @@ ERROR_CAUSES: Final = {
     "unknown": "also: in doubt until its validity ends",
     "canceled": "its campaign was canceled; or it was in doubt, and the operator said that it is not to be sent any more: "
                 "`message settle --as canceled`",
-    "blocked": NEVER_YET,
+    "blocked": "its recipient opted out while it was queued, of a campaign",
     "no_route": NEVER_YET,
 }
 LINK_MEANINGS: Final = {
@@ -103,7 +103,7 @@ CAMPAIGN_MOVES: Final = {
     ("sending", "paused"): "campaign pause, credits spent, daily cap, sender or account withdrawn",
     ("sending", "completed"): "the last message is queued no more",
     ("paused", "completed"): "the last message is queued no more",
-    ("draft", "canceled"): "campaign cancel",
+    ("draft", "canceled"): "campaign cancel, or its recipients are erased, for nobody has launched it",
     ("scheduled", "canceled"): "campaign cancel",
     ("sending", "canceled"): "campaign cancel",
     ("paused", "canceled"): "campaign cancel",

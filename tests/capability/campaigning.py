@@ -1,12 +1,14 @@
-"""A campaign that has become messages, and the jobs that look after it, as tests hold them."""
+"""Campaigns that are sent, and the jobs that look after them, as tests hold them."""
 
-from heliograph import campaigns, wallet
-from heliograph.base import clock
+from typing import Any
+
+from heliograph import accounts, campaigns, wallet
+from heliograph.base import clock, config
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.jobs import Jobs
-from heliograph.messages import HELD_FROM_US, Chunker
+from heliograph.messages import HELD_FROM_US, Chunker, Tally, tally_of
 from heliograph.messages.tables import queue
-from tests.capability.campaigns import add_contacts, write_down
+from tests.capability.campaigns import add_contacts, now, write_down
 from tests.capability.sending import House
 from tests.factories import phones
 
@@ -43,6 +45,53 @@ class Sent:
         """How many wait where a carrier takes them from, and how many are held."""
         held = self.house.count(queue, queue.c.rank_us >= HELD_FROM_US)
         return self.house.count(queue) - held, held
+
+
+class Running:
+    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet holds 1,000 credits."""
+
+    def __init__(self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any) -> None:
+        self.house = house
+        self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=chunk, ahead=ahead)
+        self.link = house.turn()
+        add_contacts(house.db, house.amina, phones(people))
+        self.campaign = campaigns.launch(house.db, write_down(house.db, house.amina, **fields).id).campaign
+
+    async def look(self) -> None:
+        await self.house.cache.refresh()
+        await self.jobs.once()
+
+    async def send(self) -> None:
+        """The carrier takes all that waits, and reports each as delivered."""
+        while True:
+            await self.link.turn.once()
+            if not self.link.open:
+                return
+            for submission in list(self.link.open.values()):
+                [ref] = self.link.answer(submission)
+                self.link.receive(ref, submission.recipient)
+            await self.link.turn.once()
+
+    def state(self) -> tuple[str, str | None]:
+        row = now(self.house.db, self.campaign)
+        return row.status, row.status_reason
+
+    def tally(self) -> Tally:
+        with self.house.db.read() as tx:
+            return tally_of(tx, self.campaign.group_id)
+
+    def holds(self, credits: int) -> None:
+        with self.house.db.write() as tx:
+            present = wallet.wallet_of(tx, self.house.amina).sms_credits
+            if credits > present:
+                wallet.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
+            elif credits < present:
+                wallet.adjust_credits(tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms())
+
+    def change(self, **settings: Any) -> None:
+        with self.house.db.write() as tx:
+            accounts.change(tx, self.house.amina, **settings)
+            config.bump(tx)
 
 
 async def sent(house: House, people: int, message: str = "{phone}") -> Sent:

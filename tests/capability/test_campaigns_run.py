@@ -1,79 +1,31 @@
 """A campaign that is sent, by the jobs that look after it and the carrier's own turn: whom it reaches, what it costs, why it stops and goes on."""
 
 import json
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, campaigns, carriers, senders, wallet
+from heliograph import accounts, campaigns, carriers, senders
 from heliograph.base import clock, config
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.paging import PageWanted
-from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.life import NoRecipients
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.text import TEMPLATE_CHARACTERS_MAX
 from heliograph.contacts.tables import contacts
-from heliograph.messages import Chunker, Tally, tally_of
+from heliograph.messages import Tally
 from heliograph.messages.read import Filters, report
 from heliograph.messages.read import as_record as message_record
 from heliograph.messages.tables import messages, queue
 from heliograph.senders.tables import senders as sender_table
 from heliograph.wallet.tables import ledger_entries
+from tests.capability.campaigning import Running
 from tests.capability.campaigns import add_contacts, now, write_down
 from tests.capability.sending import House
 from tests.capability.webhooks import endpoint, events
 from tests.factories import awaited, phones
 
 DAY_MS = 86_400_000
-
-
-class Running:
-    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet holds 1,000 credits."""
-
-    def __init__(self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any) -> None:
-        self.house = house
-        self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=chunk, ahead=ahead)
-        self.link = house.turn()
-        add_contacts(house.db, house.amina, phones(people))
-        self.campaign = campaigns.launch(house.db, write_down(house.db, house.amina, **fields).id).campaign
-
-    async def look(self) -> None:
-        await self.house.cache.refresh()
-        await self.jobs.once()
-
-    async def send(self) -> None:
-        """The carrier takes all that waits, and reports each as delivered."""
-        while True:
-            await self.link.turn.once()
-            if not self.link.open:
-                return
-            for submission in list(self.link.open.values()):
-                [ref] = self.link.answer(submission)
-                self.link.receive(ref, submission.recipient)
-            await self.link.turn.once()
-
-    def state(self) -> tuple[str, str | None]:
-        row = now(self.house.db, self.campaign)
-        return row.status, row.status_reason
-
-    def tally(self) -> Tally:
-        with self.house.db.read() as tx:
-            return tally_of(tx, self.campaign.group_id)
-
-    def holds(self, credits: int) -> None:
-        with self.house.db.write() as tx:
-            present = wallet.wallet_of(tx, self.house.amina).sms_credits
-            if credits > present:
-                wallet.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
-            elif credits < present:
-                wallet.adjust_credits(tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms())
-
-    def change(self, **settings: Any) -> None:
-        with self.house.db.write() as tx:
-            accounts.change(tx, self.house.amina, **settings)
-            config.bump(tx)
 
 
 @awaited

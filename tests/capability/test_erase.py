@@ -17,7 +17,7 @@ from heliograph.base.db import metadata
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.carriers import ReceiptState
 from heliograph.connect.tables import customers
-from heliograph.contacts.tables import contacts
+from heliograph.contacts.tables import contacts, opt_outs
 from heliograph.messages.audit import audit
 from heliograph.messages.groups import open_group
 from heliograph.messages.tables import carrier_refs, messages, operator_decisions, sends, unmatched_receipts
@@ -83,6 +83,7 @@ def rows(house: House, account_id: str) -> None:
                         "searched": PHONE, "created_at_ms": 1, "updated_at_ms": 1}),
             (contacts, {"id": _new(), "account_id": account_id, "sandbox": True, "phone": int(OTHER), "tags": "[]", "custom": f'{{"of":"{LOCAL}"}}',
                         "opted_out": False, "searched": LOCAL, "created_at_ms": 1, "updated_at_ms": 1}),
+            (opt_outs, {"account_id": account_id, "sandbox": False, "phone": number, "due_ms": 0}),
             (campaigns, {"id": campaign_id, "group_id": group_id, "account_id": account_id, "sandbox": False, "name": "x", "sender": "AMINA",
                          "text": f"call {PHONE}", "audience": "{}", "validity_s": 60, "status": "completed", "as_far_as_credits_reach": False,
                          "recipients_total": 1, "opted_out": 0, "refused": 0, "cursor": number, "expanded": True, "ended_at_ms": 1,
@@ -145,8 +146,8 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(h
     before = ledger(house)
     rows(house, house.amina)
     assert {name.split(".")[0] for name in names_it(house.db)} >= {
-        "sends", "messages", "carrier_refs", "contacts", "campaigns", "campaign_recipients", "otps", "site_logs", "site_events", "idempotency_keys",
-        "customers", "notices", "operator_decisions", "webhook_events", "webhook_deliveries", "webhook_attempts"}
+        "sends", "messages", "carrier_refs", "contacts", "opt_outs", "campaigns", "campaign_recipients", "otps", "site_logs", "site_events",
+        "idempotency_keys", "customers", "notices", "operator_decisions", "webhook_events", "webhook_deliveries", "webhook_attempts"}
     said = run("erase", f"+{PHONE}", "--account", "amina", "--yes", "--by", "ama", "--json").json
     assert names_it(house.db) == of_others
     assert (said["erased"]["messages"], said["erased"]["sends"], said["erased"]["contacts"]) == (2, 3, 2)

@@ -1,5 +1,6 @@
 """Texts and numbers are erased after their days, and not while they are needed; what proves the books goes on proving them."""
 
+import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +8,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from heliograph import plugin, wallet, webhooks
+from heliograph import campaigns, plugin, wallet, webhooks
 from heliograph.base import clock, ids, metrics
+from heliograph.base.errors import InsufficientCredits
 from heliograph.base.pruning import ROWS_AT_ONCE
+from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
 from heliograph.entry import pruning, retention
 from heliograph.messages.audit import audit
@@ -19,10 +22,11 @@ from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.messages.verify_events import verify_events
 from heliograph.wallet import hold_still
 from heliograph.webhooks.tables import webhook_events
+from tests.capability.campaigns import add_contacts, now, write_down, written
 from tests.capability.sending import House
 from tests.capability.webhooks import endpoint
 from tests.crash.processes import ServerProcess
-from tests.factories import PHONE, awaited, phones
+from tests.factories import PHONE, SENDER, awaited, phones
 
 WEEK = kept_for(7, None)
 AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
@@ -174,3 +178,36 @@ def _wait(until: Callable[[], bool]) -> None:
     while not until():
         assert time.monotonic() < until_s
         time.sleep(0.01)
+
+
+@awaited
+async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_it_says_so(house: House) -> None:
+    """Not of one that is scheduled, nor while somebody is freezing it; what a refused launch wrote down of contacts is written down anew."""
+    wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"})
+    drafts = [campaigns.create_listed(house.db, house.amina, wish, campaigns.Numbers(io.StringIO("\n".join(phones(3))), None),
+                                      sandbox=False).campaign for _ in range(2)]
+    add_contacts(house.db, house.amina, phones(2_000))
+    dear = write_down(house.db, house.amina)
+    with pytest.raises(InsufficientCredits):
+        campaigns.launch(house.db, dear.id)
+    with house.db.write() as tx:
+        campaigns.schedule(tx, drafts[1].id, clock.now_ms() + 30 * DAY_MS)
+    await retention.retain(house.db, WEEK)
+    assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [3, 3, 2_000]
+    clock.move(by_ms=AFTER_A_WEEK_MS)
+    try:
+        with house.db.write() as tx:
+            tx.execute(sa.update(campaign_table).where(campaign_table.c.id == dear.id).values(freezing=ids.raw_of_number(ids.new_number())))
+        await retention.retain(house.db, WEEK)
+        assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [0, 3, 2_000]
+        with house.db.write() as tx:
+            tx.execute(sa.update(campaign_table).where(campaign_table.c.id == dear.id).values(freezing=None))
+        await retention.retain(house.db, WEEK)
+        assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [0, 3, 0]
+        with pytest.raises(campaigns.WrongState, match="numbers were erased"):
+            campaigns.launch(house.db, drafts[0].id)
+        gone = now(house.db, drafts[0])
+        assert (gone.status, gone.status_reason, gone.ended_at_ms is None) == ("canceled", "recipients_erased", False)
+        assert campaigns.launch(house.db, dear.id, as_far_as_credits_reach=True).campaign.recipients_total == 2_000
+    finally:
+        clock.move(by_ms=-AFTER_A_WEEK_MS)

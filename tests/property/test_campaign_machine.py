@@ -1,4 +1,5 @@
-"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out, each credit is accounted for, its end is told once."""
+"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out but who opts out, who then gets nothing more; each credit
+is accounted for, its end is told once."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +20,7 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.life import NoRecipients
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.carriers import Outcome, ReceiptState
-from heliograph.contacts.tables import contacts
+from heliograph.contacts.tables import contacts, opt_outs
 from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tally_of
 from heliograph.messages.fair import HELD_FROM_US
 from heliograph.messages.tables import inflight, messages, queue
@@ -28,6 +29,7 @@ from tests.books import assert_books_agree
 from tests.capability.sending import WORKER, House
 from tests.capability.webhooks import endpoint
 from tests.factories import SENDER
+from tests.property.opting_out import OptingOut
 
 T = TypeVar("T")
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
@@ -37,7 +39,8 @@ FIRST = 233_200_000_000
 TEXTS = ("the same for all", "hello {name|you}")
 ENDED = {"completed", "canceled"}
 # What its lives come through; what befalls one more rarely has tests of its own.
-SITUATIONS = {"completed", "paused by the operator", "out of credits", "went on after a top-up", "another process"}
+SITUATIONS = {"completed", "paused by the operator", "out of credits", "went on after a top-up", "another process", "opted out while to come",
+              "opted out while queued"}
 
 
 class Campaigning(RuleBasedStateMachine):
@@ -52,7 +55,7 @@ class Campaigning(RuleBasedStateMachine):
         self.jobs = self.new_jobs()
         self.moved_ms = 0
         self.seen: set[str] = set()
-        self.left_out: set[int] = set()  # opted out since the launch, and not yet a message then
+        self.opting_out = OptingOut(self.house)
         self.unreceipted: list[tuple[str, str]] = []
         endpoint(self.house.db, self.house.amina, kinds=("campaign.completed",))
 
@@ -83,6 +86,7 @@ class Campaigning(RuleBasedStateMachine):
     def launch(self, as_far: bool) -> None:
         try:
             campaigns.launch(self.house.db, self.campaign_id, as_far_as_credits_reach=as_far)
+            self.opting_out.audience, self.opted_out_before = self.frozen(), self.row().opted_out
         except InsufficientCredits:
             assert self.status() == "draft"
             self.seen.add("refused for its price")
@@ -97,6 +101,8 @@ class Campaigning(RuleBasedStateMachine):
         self.house.db.fates, self.house.db.writes_lost = list(fates), writes_lost
         self.run(self.refreshed(self.jobs.once()))
         self.house.db.fates, self.house.db.writes_lost = [], 0
+        if not any(fates) and not writes_lost:
+            self.opting_out.looked()
         if self.row().status_reason == "insufficient_credits":
             self.seen.add("out of credits")
 
@@ -117,6 +123,7 @@ class Campaigning(RuleBasedStateMachine):
         before = len(self.link.submitted)
         self.run(self.link.turn.once())
         assert not {int(submission.message_id, 16) for submission in self.link.submitted[before:]} & held, "what is held stays"
+        assert not {int(submission.recipient) for submission in self.link.submitted[before:]} & self.opting_out.blocked, "they have opted out"
 
     @rule(how=st.sampled_from(["pause", "resume", "pause", "resume", "cancel"]), sure=st.booleans())
     def command(self, how: str, sure: bool) -> None:
@@ -139,14 +146,10 @@ class Campaigning(RuleBasedStateMachine):
         with self.house.db.write() as tx:
             wallet.grant(tx, self.house.amina, credits, "more", now_ms=clock.now_ms())
 
-    @rule(place=st.integers(0, 29))
-    def opt_out(self, place: int) -> None:
-        phone = FIRST + place
-        with self.house.db.write() as tx:
-            changed = tx.execute(sa.update(contacts).where(contacts.c.phone == phone, ~contacts.c.opted_out).values(opted_out=True)).rowcount
-        if changed and phone in self.frozen() and phone not in self.recipients():
-            self.left_out.add(phone)
-            self.seen.add("opted out meanwhile")
+    @rule(place=st.integers(0, 29), then=st.sampled_from(["", "", "removed", "back"]))
+    def opt_out(self, place: int, then: str) -> None:
+        self.opting_out.opts_out(FIRST + place, then)
+        self.seen |= self.opting_out.situations
 
     @rule()
     def killed(self) -> None:
@@ -218,7 +221,15 @@ class Campaigning(RuleBasedStateMachine):
         self.run_out_of_credits()
         self.top_up(100)
         self.launch(False)
-        for _ in range(60):
+        self.look([], 0)
+        if self.people % 2:
+            self.command("pause", True)
+            self.look([], 0)
+        for place in (*range(0, self.people, 4), self.people - 1):
+            self.opt_out(place, "removed" if place % 8 else "")
+        for again in range(60):
+            if again == 40:  # what was in doubt when its recipient opted out is not sent again, and ends with its validity
+                self.move(by_ms=172_800_000)
             if self.status() == "paused":
                 self.command("resume", True)
             self.look([], 0)
@@ -237,11 +248,13 @@ class Campaigning(RuleBasedStateMachine):
         self.seen |= {"completed"} if status == "completed" else set()
         assert self.house.count(messages, messages.c.status == "queued") == self.house.count(queue) == self.house.count(inflight) == 0
         reached = set(self.recipients())
-        assert reached <= self.frozen()
+        assert reached <= self.opting_out.audience
         if status == "completed":
-            missing = self.frozen() - reached
-            assert missing == self.left_out & missing
-            assert self.row().recipients_total == len(self.frozen())
+            missing = self.opting_out.audience - reached
+            assert missing <= self.opting_out.left_out
+            assert self.row().recipients_total == len(self.opting_out.audience)
+            assert self.row().opted_out == self.opted_out_before + len(missing)
+            assert self.house.count(opt_outs) == 0
         for check in (self.nobody_gets_it_twice, self.the_tally_is_the_count, self.the_books_agree, self.its_end_is_told_once):
             check()
 

@@ -25,6 +25,12 @@ class Audience(NamedTuple):
     whole: bool = True  # of numbers: whether its file was read to the end
 
 
+def audience_of(stored_json: str) -> Audience:
+    """Of the column `audience`."""
+    stored = msgspec.json.decode(stored_json)
+    return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
+
+
 class Campaign(NamedTuple):
     """A row of `campaigns`, in the table's order. `id`, `account_id` and `freezing` are raw."""
 
@@ -57,8 +63,7 @@ class Campaign(NamedTuple):
 
     @property
     def audience(self) -> Audience:
-        stored = msgspec.json.decode(self.audience_json)
-        return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
+        return audience_of(self.audience_json)
 
     @property
     def template(self) -> Template:

@@ -1,13 +1,30 @@
-"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in its tallies."""
+"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in its tallies.
 
-from typing import Final
+So is whom a draft was written down for, when nobody has launched it for so long. One to a file's numbers is canceled with that, for nobody is left;
+another writes its contacts down anew when it is launched.
+"""
 
+from typing import Any, Final
+
+from heliograph.base import clock
 from heliograph.base.hot import HotTx
+from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE
+from heliograph.campaigns.campaign import audience_of
+from heliograph.campaigns.hold import SILENT_MS
+from heliograph.campaigns.states import CANCELED, RECIPIENTS_ERASED
 
-_ENDED: Final = """
+_HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
+_ENDED: Final = f"""
     SELECT c.group_id FROM campaigns c
-    WHERE c.ended_at_ms <= $1 AND EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id) ORDER BY c.group_id LIMIT 1"""
+    WHERE (c.ended_at_ms <= $1 OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME} ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
+_OLD_DRAFT: Final = f"""
+    SELECT c.group_id, c.audience FROM campaigns c
+    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= $1 AND (c.freezing IS NULL OR c.freezing < $2) AND {_HAS_SOME}
+    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
+_CANCEL: Final = f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = $2
+    WHERE group_id = $1"""  # noqa: S608  texts of ours
 _NOBODY: Final = "UPDATE campaigns SET cursor = 0 WHERE group_id = $1"  # it was the last recipient's number
 _FORGET: Final = """
     DELETE FROM campaign_recipients WHERE {row} IN (
@@ -16,10 +33,21 @@ _FORGET_POSTGRESQL: Final = _FORGET.format(row="ctid").replace("IN (", "= ANY(AR
 _FORGET_SQLITE: Final = _FORGET.format(row="rowid")
 
 
-async def forget_some(tx: HotTx, ended_by_ms: int) -> int:
-    """Recipients of one campaign that had ended by then, at most ROWS_AT_ONCE; how many. 0: there are none."""
-    ended = await tx.fetch(_ENDED, ended_by_ms)
-    if not ended:
+async def forget_some(tx: HotTx, until_ms: int) -> int:
+    """Recipients of one campaign that had ended by then, or was written down by then and is a draft, at most ROWS_AT_ONCE; how many. 0: there are
+    none."""
+    found = await tx.fetch(_ENDED, until_ms) or await _old_draft(tx, until_ms)
+    if not found:
         return 0
-    await tx.fetch(_NOBODY, ended[0][0])
-    return len(await tx.fetch(_FORGET_POSTGRESQL if tx.postgresql else _FORGET_SQLITE, ended[0][0], ROWS_AT_ONCE))
+    group_id = found[0][0]
+    await tx.fetch(_NOBODY, group_id)
+    return len(await tx.fetch(_FORGET_POSTGRESQL if tx.postgresql else _FORGET_SQLITE, group_id, ROWS_AT_ONCE))
+
+
+async def _old_draft(tx: HotTx, until_ms: int) -> list[Any]:
+    """One that nobody is just freezing, nor can until this transaction ends."""
+    now_ms = clock.now_ms()
+    found = await tx.fetch(_OLD_DRAFT + (" FOR UPDATE OF c SKIP LOCKED" if tx.postgresql else ""), until_ms, first_id_of(now_ms - SILENT_MS))
+    if found and audience_of(found[0][1]).kind == "numbers":
+        await tx.fetch(_CANCEL, found[0][0], now_ms)
+    return found

@@ -4,6 +4,7 @@ One process does it for all. Everything that it knows is in the database but how
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeVar
 
@@ -14,7 +15,7 @@ from heliograph import messages
 from heliograph.base import clock, ids, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
-from heliograph.campaigns import work
+from heliograph.campaigns import opt_outs, work
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
@@ -22,6 +23,7 @@ from heliograph.campaigns.work import AtWork
 
 LOOK_S: Final = 0.2
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
+EXPAND_S: Final = 1.0  # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
 CHUNK: Final = 2_000  # recipients in one transaction: the account's other sends wait for it, about 50 ms
 QUEUED_AHEAD_MAX: Final = 10_000  # messages of one campaign: the queue stays short, and a pause or a cancel has little to do
 RATED_AHEAD_S: Final = 5  # … of one with a rate: so that it stays near it when a carrier that was away comes back
@@ -50,10 +52,13 @@ class Jobs:
         self._on_queued = on_queued
         self._most, self._ahead = chunk, ahead
         self._buckets: dict[str, _Bucket] = {}
+        self._next = ""  # whose turn it is to be expanded
 
     async def once(self) -> None:
         """One look at all that are at work. What cannot go on now is looked at again."""
-        campaigns = await asyncio.to_thread(self._at_work)
+        campaigns, opted_out = await asyncio.to_thread(self._at_work)
+        if opted_out:
+            await self._heed()
         self._buckets = {campaign.id: self._buckets[campaign.id] for campaign in campaigns if campaign.id in self._buckets}
         for campaign in campaigns:
             try:
@@ -62,11 +67,23 @@ class Jobs:
                 log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
         await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
 
-    def _at_work(self) -> list[AtWork]:
+    def _at_work(self) -> tuple[list[AtWork], bool]:
+        """And whether somebody has opted out."""
         with self._db.read() as tx:
-            return work.at_work(tx)
+            return work.at_work(tx), opt_outs.any_due(tx, clock.now_ms())
 
     # what is decided already
+
+    async def _heed(self) -> None:
+        """Those who have opted out get nothing more, before anything else is done for them."""
+        until_s = clock.monotonic_s() + SETTLE_S
+        try:
+            more = True
+            while more and clock.monotonic_s() < until_s:
+                async with self._db.hot() as tx:
+                    more = await opt_outs.heed(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
+        except Exception as error:  # noqa: BLE001  whatever it was, the campaigns go on, and this at the next look
+            log.error("opt_outs_not_heeded", **told(error))
 
     async def _settle(self, campaign: AtWork) -> None:
         if campaign.status == CANCELED:
@@ -106,23 +123,26 @@ class Jobs:
     # what is still to be sent
 
     async def _expand(self, campaigns: list[AtWork]) -> None:
-        """Chunk by chunk, in turns, as long as any has room."""
+        """Chunk by chunk, in turns, as long as any has room; what time has run out for is first at the next look."""
         queued = {campaign.id: campaign.queued for campaign in campaigns}
-        while campaigns:
-            again = []
-            for campaign in campaigns:
-                most = self._room(campaign, queued[campaign.id])
-                if most < 1:
-                    continue
-                try:
-                    done = await self._chunk(campaign, most)
-                except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
-                    log.error("campaign_not_expanded", campaign=_shown(campaign), **told(error))
-                    continue
-                queued[campaign.id] += done.messages if done is not None else 0
-                if done is not None and not done.is_whole and done.paused is None:
-                    again.append(campaign)
-            campaigns = again
+        waiting = deque(sorted(campaigns, key=lambda campaign: (campaign.id < self._next, campaign.id)))
+        until_s = clock.monotonic_s() + EXPAND_S
+        while waiting:
+            campaign = waiting.popleft()
+            most = self._room(campaign, queued[campaign.id])
+            if most < 1:
+                continue
+            try:
+                done = await self._chunk(campaign, most)
+            except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+                log.error("campaign_not_expanded", campaign=_shown(campaign), **told(error))
+                continue
+            queued[campaign.id] += done.messages if done is not None else 0
+            if done is not None and not done.is_whole and done.paused is None:
+                waiting.append(campaign)
+            if waiting and clock.monotonic_s() >= until_s:
+                self._next = waiting[0].id
+                return
 
     def _room(self, campaign: AtWork, queued: int) -> int:
         """How many recipients may be taken now."""

@@ -159,6 +159,8 @@ def _refusal(campaign: Campaign, quote: Quote, *, as_far: bool) -> ServiceError 
 
 def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
     """Raises WrongState, AccountSuspended, InvalidRequest."""
+    if campaign.status_reason == states.RECIPIENTS_ERASED:
+        raise WrongState("This campaign's numbers were erased, for nobody has launched it for so long, and it was canceled; create it anew.")
     states.require_one_of(campaign.status, states.STARTABLE, what)
     if not campaign.audience.whole:
         raise WrongState("The file of this campaign's numbers was not read to its end; cancel it, and create it anew.")

@@ -28,10 +28,11 @@ REACHED_FROM: Final[dict[str, tuple[str, ...]]] = {
 }
 STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 
-# why a campaign is paused, or has failed: `status_reason`; or what a chunk was stopped by, in the words of `messages`
+# why a campaign is paused, has failed or was canceled: `status_reason`; or what a chunk was stopped by, in the words of `messages`
 PAUSED_BY_OPERATOR: Final = "paused_by_operator"
 ACCOUNT_SUSPENDED: Final = "account_suspended"
 NO_RECIPIENTS: Final = "no_recipients"
+RECIPIENTS_ERASED: Final = "recipients_erased"  # a draft that nobody launched for as long as texts and numbers are kept
 
 
 class WrongState(Conflict):

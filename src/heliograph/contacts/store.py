@@ -14,6 +14,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
 from heliograph.contacts.change import Change, TooManyFields, changed, searched
 from heliograph.contacts.contact import Contact, World, by_id, by_phone, by_phones
+from heliograph.contacts.opt_outs import note
 from heliograph.contacts.shelves import hold, shelve
 from heliograph.contacts.tables import contacts
 
@@ -49,7 +50,8 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
     finds what the first left. At most AT_ONCE_MAX."""
     hold(tx, world)
     phones = [_phone(change) for change in changes]
-    there = by_phones(tx, world, set(phones))
+    found = by_phones(tx, world, set(phones))
+    there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
     outcomes: list[Stored] = []
@@ -70,6 +72,7 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
         _insert(tx, world, [there[phone] for phone in new])
     if touched:
         _update(tx, world, [there[phone] for phone in touched])
+    note(tx, world, [(found.get(phone), there[phone]) for phone in (*new, *touched)])
     return outcomes
 
 
@@ -82,6 +85,7 @@ def update(tx: Connection, world: World, contact_id: str, change: Change, *, now
         raise PhoneTaken(f"phone {after.phone} is another contact's.", fields=[FieldError("phone", "is another contact's")])
     if after is not before:
         _update(tx, world, [after])
+        note(tx, world, [(before, after)])
     return after
 
 

@@ -33,6 +33,17 @@ contacts = sa.Table(
              postgresql_with={"gin_pending_list_limit": 256}).ddl_if(dialect="postgresql"),
 )
 
+# Who has just opted out: until what campaigns have for that phone is taken back (contacts/opt_outs.py).
+opt_outs = sa.Table(
+    "opt_outs",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column("phone", sa.BigInteger, primary_key=True, autoincrement=False, comment="E.164 digits as a number"),
+    sa.Column("due_ms", sa.BigInteger, nullable=False, comment="when it is looked at next; 0: for the first time"),
+    sa.Index("opt_outs_due", "due_ms"),
+)
+
 # Contacts of an account and mode by age, some thousands to a shelf: a search goes through them newest first, and ends when its page is full.
 contact_shelves = sa.Table(
     "contact_shelves",

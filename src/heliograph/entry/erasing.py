@@ -18,7 +18,7 @@ from heliograph.accounts.tables import accounts, notices
 from heliograph.base import ids
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.connect.tables import customers
-from heliograph.contacts.tables import contacts
+from heliograph.contacts.tables import contacts, opt_outs
 from heliograph.messages.tables import carrier_refs, groups, messages, operator_decisions, sends, unmatched_receipts
 from heliograph.otp.tables import otp_ranges, otps
 from heliograph.plugin.tables import site_events, site_logs, sites
@@ -94,6 +94,7 @@ def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Ite
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     yield from _gone(tx, contacts, mine, contacts.c.phone == number)
+    yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
     yield from _redacted(tx, contacts, ("name", "email", "tags", "custom", "searched"), mine & (contacts.c.phone != number), quoted)
 
 

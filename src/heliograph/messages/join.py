@@ -204,7 +204,7 @@ class Join:
         is_over = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0) and message.parts_accepted != message.all_parts
         if code in _FAILED_BY and not (code in _ENDS and is_over) and not said & _FAILED_BY[code] and not word.fails(code):
             yield UNEXPLAINED, f"it has failed ({code}), and no receipt of the SMSC has said so"
-        if code in ("no_route", "blocked") and any(submit.is_taken for submit in submits):
+        if code == "no_route" and any(submit.is_taken for submit in submits):
             yield UNEXPLAINED, f"it has failed ({code}), and the SMSC has taken it"
 
 

@@ -39,7 +39,7 @@ ERROR_MESSAGES: Final[dict[str, str]] = {
     "rejected": "The network rejected the message.",
     "unknown": "What became of the message is not known.",
     "canceled": "The message was canceled.",
-    "blocked": "The message was blocked.",
+    "blocked": "The recipient has opted out.",
     "no_route": "No carrier serves this destination any more.",
 }
 

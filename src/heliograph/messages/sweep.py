@@ -1,7 +1,7 @@
 """What no event brings about: validity that ends, doubts that last, work that a dead process held. Run every second, in small batches."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from heliograph.base import ids
@@ -17,9 +17,8 @@ from heliograph.messages.store import store_changes
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
 RESEND_AFTER_MS: Final = 120_000  # in doubt for so long without a receipt: bulk is sent once more (contract section 6)
 
-_EXPIRED_RUNS: Final = """
-    SELECT carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms FROM queue
-    WHERE expires_at_ms <= $1 LIMIT $2"""
+RUN_COLUMNS: Final = "carrier_id, rank_us, first_id, count, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms"
+_EXPIRED_RUNS: Final = f"SELECT {RUN_COLUMNS} FROM queue WHERE expires_at_ms <= $1 LIMIT $2"  # noqa: S608  names of ours
 _RUNS_OF: Final = """
     SELECT q.carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms, s.account_id
     FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 AND q.rank_us < $4
@@ -28,7 +27,9 @@ _DOUBTS: Final = """
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms FROM inflight i
     JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1
-          OR (i.carrier_id = $2 AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= $3 AND s.type <> 'otp'))
+          OR (i.carrier_id = $2 AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= $3 AND s.type <> 'otp' AND NOT EXISTS (
+              SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id AND o.sandbox = m.sandbox
+                  AND o.phone = m.recipient)))
     LIMIT $4"""
 _UNRECEIPTED: Final = """
     SELECT r.ref, s.sender, m.recipient
@@ -45,7 +46,7 @@ async def fail_expired(db: Database, now_ms: int) -> int:
 
 
 async def fail_runs(tx: HotTx, runs: Sequence[Sequence[Any]], now_ms: int, error_code: str) -> int:
-    """Takes messages out of the queue, of runs that are locked (the columns of `_EXPIRED_RUNS`), at most BATCH_MAX: they have failed. How many."""
+    """Takes messages out of the queue, of runs that are locked (RUN_COLUMNS), at most BATCH_MAX: they have failed. How many."""
     numbers: list[int] = []
     taken, rests = [], []
     for carrier_id, rank_us, first_id, count, *others in runs:
@@ -57,6 +58,13 @@ async def fail_runs(tx: HotTx, runs: Sequence[Sequence[Any]], now_ms: int, error
         taken.append((carrier_id, rank_us, first_id))
         if some < count:
             rests.append((carrier_id, rank_us, ids.raw_of_number(first + some), count - some, *others))
+    await fail_taken(tx, taken, rests, numbers, now_ms, error_code)
+    return len(numbers)
+
+
+async def fail_taken(tx: HotTx, taken: list[tuple[Any, ...]], rests: list[tuple[Any, ...]], numbers: Collection[int], now_ms: int,
+                     error_code: str) -> None:
+    """The messages with these numbers have failed. `taken`: the keys of the runs that they were in; `rests`: what is left of those."""
     await turn_sql.TAKE_RUNS.rows(tx, taken)
     await turn_sql.QUEUE.rows(tx, rests)
     changes = await _locked(tx, {ids.raw_of_number(number) for number in numbers}, now_ms)
@@ -64,12 +72,11 @@ async def fail_runs(tx: HotTx, runs: Sequence[Sequence[Any]], now_ms: int, error
         if row.status == QUEUED:  # a late answer may have settled it meanwhile: then its other try ends here
             move(row, FAILED, now_ms, error_code)
     await store_changes(tx, 0, changes)
-    return len(numbers)
 
 
 async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: bool) -> int:
     """Segments in doubt: at the end of validity the message has failed (`unknown`); before it, bulk is sent once more where the
-    carrier's setting says so. Answers how many were dealt with."""
+    carrier's setting says so; but not a campaign's to who has opted out meanwhile. Answers how many were dealt with."""
     async with db.hot() as tx:
         since_ms = now_ms - RESEND_AFTER_MS if resend else -1
         doubts = await tx.fetch(_DOUBTS, now_ms, carrier_id, since_ms, BATCH_MAX)

@@ -32,7 +32,8 @@ _FIELDS: Final[dict[str, Json]] = {
     "name": text("As it was given."),
     "status": one_of(STATUSES, "`failed`: it was scheduled, and could not start. `completed`: none of its messages is queued any more; their "
                                "receipts may still come."),
-    "status_reason": text("Why it is `paused` or has `failed`, in a word such as `insufficient_credits`; null otherwise.", nullable=True),
+    "status_reason": text("Why it is `paused`, has `failed`, or was `canceled` by itself, in a word such as `insufficient_credits`; null otherwise.",
+                          nullable=True),
     "sender": text("Whom it comes from."),
     "message": text("The text, with its placeholders."),
     "recipients_total": integer("Those who were to get it when it was launched, without who had opted out; 0 before.", minimum=0),

@@ -49,6 +49,14 @@ def upgrade() -> None:
     op.create_index('contacts_by_account', 'contacts', ['account_id', 'sandbox', 'id'], unique=False)
     op.create_index('contacts_opted_out', 'contacts', ['account_id', 'sandbox', 'phone'], unique=False,
                     postgresql_where=sa.text('opted_out'), sqlite_where=sa.text('opted_out'))
+    op.create_table('opt_outs',
+        sa.Column('account_id', ID, nullable=False),
+        sa.Column('sandbox', sa.Boolean(), nullable=False),
+        sa.Column('phone', sa.BigInteger(), autoincrement=False, nullable=False, comment='E.164 digits as a number'),
+        sa.Column('due_ms', sa.BigInteger(), nullable=False, comment='when it is looked at next; 0: for the first time'),
+        sa.PrimaryKeyConstraint('account_id', 'sandbox', 'phone')
+    )
+    op.create_index('opt_outs_due', 'opt_outs', ['due_ms'], unique=False)
     op.create_table('contact_shelves',
         sa.Column('id', sa.Integer(), sa.Identity(), nullable=False),
         sa.Column('account_id', ID, nullable=False),

@@ -30,6 +30,7 @@ TEXTS = {"plain": "Mangoes are back.", "own": "{name}, mangoes are back."}
 ALREADY_SENT_S = 60.0
 _STARTED = "SELECT max(started_at_ms) FROM campaigns"
 _MESSAGES = "SELECT count(*), count(DISTINCT recipient) FROM messages"
+_TO_EXPAND = "SELECT count(*) FROM campaigns WHERE NOT expanded"
 
 
 def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
@@ -119,7 +120,8 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         jobs = Jobs(database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=people)
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
-        await jobs.once()
+        while one_row(place, _TO_EXPAND)[0]:  # a look expands for a second at most
+            await jobs.once()
         per_s = people / (time.monotonic() - began)
         polling.cancel()
         await asyncio.gather(polling, return_exceptions=True)

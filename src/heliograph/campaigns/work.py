@@ -1,6 +1,6 @@
 """Which campaigns have something to do, and the steps that they take by themselves, each one transaction of whoever calls it."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -37,22 +37,27 @@ class AtWork(NamedTuple):
 
 def at_work(tx: Connection) -> list[AtWork]:
     """Those that something can be done for, at most AT_WORK_MAX."""
-    now_ms = clock.now_ms()
+    found = []
+    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(_AT_WORK, {"today": clock.now_ms() // DAY_MS}):
+        found.append(AtWork(id_, group_id, bool(sandbox), status, reason, bool(expanded), rate, bool(held), int(in_queue),
+                            _can_go_on(reason, *figures)))
+    return found
+
+
+def _at_work() -> sa.Select[Any]:
     queued = sa.func.coalesce(sa.select(sa.func.sum(tallies.c.queued)).where(tallies.c.group_id == campaigns.c.group_id).scalar_subquery(), 0)
     waits = (campaigns.c.status == states.PAUSED) & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR) & groups.c.held
-    spent = sa.case((wallets.c.spent_day == now_ms // DAY_MS, wallets.c.spent_credits), else_=0)
-    query = (
+    spent = sa.case((wallets.c.spent_day == sa.bindparam("today", type_=sa.Integer), wallets.c.spent_credits), else_=0)
+    return (
         sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.sandbox, campaigns.c.status, campaigns.c.status_reason, campaigns.c.expanded,
                   campaigns.c.rate, groups.c.held, queued, campaigns.c.waits_for, wallets.c.sms_credits, accounts.c.daily_credits - spent)
         .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id).join(wallets, wallets.c.account_id == campaigns.c.account_id)
         .join(accounts, accounts.c.id == campaigns.c.account_id)
         .where(campaigns.c.ended_at_ms.is_(None), campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED)), ~waits | campaigns.c.expanded)
         .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id).limit(AT_WORK_MAX))
-    found = []
-    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(query):
-        found.append(AtWork(id_, group_id, bool(sandbox), status, reason, bool(expanded), rate, bool(held), int(in_queue),
-                            _can_go_on(reason, *figures)))
-    return found
+
+
+_AT_WORK: Final = _at_work()  # put together once: it is asked five times a second, and putting it together costs more than asking
 
 
 def _can_go_on(reason: str | None, waits_for: int | None, credits: int, left_today: int | None) -> bool:

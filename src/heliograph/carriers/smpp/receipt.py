@@ -77,8 +77,7 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
     state = _MESSAGE_STATES.get(int.from_bytes(tlvs.get(pdu.MESSAGE_STATE) or b"\xff", "big")) or _STATES.get(fields.get("stat", "").upper())
     if message.esm_class & pdu.ESM_TYPE == pdu.ESM_INTERMEDIATE and state is not None:
         state = ReceiptState.ENROUTE  # an intermediate notification (SMPP 3.4, 2.11) ends nothing, whatever it names
-    word = _FIRST_WORD.match(fields.get("err", ""))
-    error = word[0] if word else _network_error(tlvs.get(pdu.NETWORK_ERROR_CODE, b""))
+    error = fields.get("err") or _network_error(tlvs.get(pdu.NETWORK_ERROR_CODE, b""))
     reference = tlvs.get(pdu.USER_MESSAGE_REFERENCE)
     return Receipt(
         ref[:REF_CHARACTERS_MAX] if ref else None,
@@ -114,8 +113,9 @@ def _fields(text: str) -> tuple[dict[str, str], int]:
     common = _COMMON.match(text)
     if common:
         return {"id": common[1], "stat": common[2], "err": common[3]}, common.end(3)
-    plain = _PLAIN.match(text)
-    return _searched(text), plain.end() if plain else 0
+    fields, plain = _searched(text), _PLAIN.match(text)
+    word = _FIRST_WORD.match(fields.get("err", ""))
+    return fields | {"err": word[0] if word else ""}, plain.end() if plain else 0
 
 
 def _searched(text: str) -> dict[str, str]:

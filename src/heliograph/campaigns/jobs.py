@@ -21,7 +21,8 @@ from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.campaigns.work import AtWork
 
-LOOK_S: Final = 0.2
+LOOK_S: Final = 0.2  # while there are any
+IDLE_LOOK_S: Final = 1.0  # a look takes what 20 messages take on their way out
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 EXPAND_S: Final = 1.0  # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
 CHUNK: Final = 2_000  # recipients in one transaction: the account's other sends wait for it, about 50 ms
@@ -54,8 +55,8 @@ class Jobs:
         self._buckets: dict[str, _Bucket] = {}
         self._next = ""  # whose turn it is to be expanded
 
-    async def once(self) -> None:
-        """One look at all that are at work. What cannot go on now is looked at again."""
+    async def once(self) -> bool:
+        """One look at all that are at work. What cannot go on now is looked at again. Whether there are any."""
         campaigns, opted_out = await asyncio.to_thread(self._at_work)
         if opted_out:
             await self._heed()
@@ -66,6 +67,7 @@ class Jobs:
             except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
                 log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
         await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
+        return bool(campaigns)
 
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """And whether somebody has opted out."""

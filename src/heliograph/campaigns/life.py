@@ -28,6 +28,10 @@ from heliograph.wallet import wallet_of
 
 STARTED_AT_ONCE_MAX: Final = 10  # campaigns whose time has come, in one look; the next one finds the others
 
+_DUE: Final = sa.select(campaigns.c.id).where(
+    campaigns.c.ended_at_ms.is_(None), campaigns.c.status == SCHEDULED, campaigns.c.scheduled_at_ms <= sa.bindparam("now_ms", type_=sa.BigInteger),
+).order_by(campaigns.c.scheduled_at_ms, campaigns.c.id).limit(STARTED_AT_ONCE_MAX)  # put together once: it is asked every second
+
 log = structlog.get_logger(__name__)
 
 
@@ -83,9 +87,7 @@ def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
 
     Several processes may do so at once: whom another one is at work on is left to it, until that has shown nothing for 30 s."""
     with db.read() as tx:
-        due = tx.execute(sa.select(campaigns.c.id).where(
-            campaigns.c.ended_at_ms.is_(None), campaigns.c.status == SCHEDULED, campaigns.c.scheduled_at_ms <= clock.now_ms())
-            .order_by(campaigns.c.scheduled_at_ms, campaigns.c.id).limit(STARTED_AT_ONCE_MAX)).scalars().all()
+        due = tx.execute(_DUE, {"now_ms": clock.now_ms()}).scalars().all()
     return [campaign_id for campaign_id in due if _start_one(db, campaign_id, tell)]
 
 

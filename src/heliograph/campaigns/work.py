@@ -57,7 +57,7 @@ def _at_work() -> sa.Select[Any]:
         .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id).limit(AT_WORK_MAX))
 
 
-_AT_WORK: Final = _at_work()  # put together once: it is asked five times a second, and putting it together costs more than asking
+_AT_WORK: Final = _at_work()  # put together once: that costs more than asking
 
 
 def _can_go_on(reason: str | None, waits_for: int | None, credits: int, left_today: int | None) -> bool:

@@ -11,7 +11,7 @@ from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.campaigns.campaign import ID_PREFIX
-from heliograph.campaigns.jobs import LOOK_S, Jobs
+from heliograph.campaigns.jobs import IDLE_LOOK_S, LOOK_S, Jobs
 
 START_EVERY_S: Final = 1.0  # whose time has come is looked for
 
@@ -22,6 +22,7 @@ async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     starting: asyncio.Task[None] | None = None
     looked_s = 0.0
+    at_work = False
     try:
         while True:
             if is_ours():
@@ -29,10 +30,10 @@ async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]
                     looked_s = clock.monotonic_s()
                     starting = asyncio.create_task(_start_due(db))
                 try:
-                    await jobs.once()
+                    at_work = await jobs.once()
                 except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
                     log.error("campaigns_not_looked_at", **told(error))
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(LOOK_S if at_work else IDLE_LOOK_S)
     finally:
         if starting is not None:
             starting.cancel()

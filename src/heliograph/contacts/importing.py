@@ -1,7 +1,9 @@
 """A file of contacts, stored batch by batch: each is one transaction, and what is in stays in."""
 
 import sqlite3
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Final
 
@@ -32,10 +34,17 @@ class Import:
         return self.created + self.updated + self.repeated
 
     def run(self, rows: Iterable[Row | BadRow]) -> Iterator[list[BadRow]]:
-        """Stores batch after batch; gives the bad rows of each when it is committed."""
-        every = iter(rows)
-        while batch := list(islice(every, AT_ONCE_MAX)):
-            yield self._store(batch)
+        """Stores batch after batch, while the rows of the next are read; gives the bad rows of each when it is committed. What ends the reading is
+        raised when all that was read is stored."""
+        every, ended = iter(rows), deque[Exception]()
+        with ThreadPoolExecutor(1, thread_name_prefix="import") as thread:
+            batch = _read(every, ended)
+            while batch:
+                storing = thread.submit(self._store, batch)
+                batch = _read(every, ended)
+                yield storing.result()
+        if ended:
+            raise ended[0]
 
     def _store(self, batch: list[Row | BadRow]) -> list[BadRow]:
         good = [row for row in batch if isinstance(row, Row)]
@@ -60,11 +69,21 @@ class Import:
         return bad
 
 
+def _read(every: Iterator[Row | BadRow], ended: deque[Exception]) -> list[Row | BadRow]:
+    """The next batch, as far as it can be read."""
+    batch: list[Row | BadRow] = []
+    try:
+        batch.extend(islice(every, AT_ONCE_MAX))
+    except Exception as error:  # noqa: BLE001  told when what was read before it is stored
+        ended.append(error)
+    return batch
+
+
 class _Seen:
     """The phones of a file so far, in a file of SQLite's own that goes with it: so memory stays flat, however long the file is."""
 
     def __init__(self) -> None:
-        self._file = sqlite3.connect("", isolation_level=None)
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("CREATE TABLE phones (phone INTEGER PRIMARY KEY)")
         self._file.execute("BEGIN")  # and no transaction for each phone

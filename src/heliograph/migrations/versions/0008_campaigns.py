@@ -16,7 +16,7 @@ DECLARE
     lead text := shelf::text || '.';
 BEGIN
     FOR i IN 1..length(searched) LOOP
-        grams[i] := lead || split_part(substr(searched, i, 3), E'\\n', 1);
+        grams[i] := lead || substr(searched, i, 3);
     END LOOP;
     RETURN array_to_tsvector(grams);
 END $$

@@ -185,14 +185,12 @@ def test_no_cell_that_is_exported_is_a_formula_and_all_come_back(run: Run, db: D
 
 
 @pytest.mark.parametrize("end", ["233201234562,Ama\n", '233201234562,"Ama"\n'])
-def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(
-        run: Run, db: Database, amina: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
-    monkeypatch.setattr(importing, "AT_ONCE_MAX", 1)
+def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(run: Run, db: Database, amina: str, tmp_path: Path, end: str) -> None:
     path = write(tmp_path, 'phone,name\n233201234560,"Esi\nK"\n233201234561,"Kofi\n' + end)
     said = run("contact", "import", path, "--account", "amina")
     assert (said.status, said.err) == (1, "heliograph: From line 4 on, the file cannot be read: a quoted cell that begins there is not closed. "
                                           "1 rows are stored, up to line 2 of the file; nothing of what follows. "
-                                          "Import the same file again to go on: rows that are in already do no harm.\n")
+                                          "Mend that line, and import the file again: rows that are in already do no harm.\n")
     assert list(kept(db, amina)) == ["233201234560"]
 
 

@@ -12,9 +12,11 @@ from heliograph import campaigns, plugin, wallet, webhooks
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.pruning import ROWS_AT_ONCE
+from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
 from heliograph.entry import pruning, retention
+from heliograph.messages import Chunker
 from heliograph.messages.audit import audit
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.retention import DAY_MS, NOTHING, TEXTS, KeptFor, first_kept, kept_for
@@ -178,6 +180,33 @@ def _wait(until: Callable[[], bool]) -> None:
     while not until():
         assert time.monotonic() < until_s
         time.sleep(0.01)
+
+
+@awaited
+async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_and_forgets_whom_it_was_for(house: House) -> None:
+    """Not one that has made a message since."""
+    add_contacts(house.db, house.amina, phones(3))
+    paused, late = [write_down(house.db, house.amina, message="Hello {phone}") for _ in range(2)]
+    for campaign in (paused, late):
+        campaigns.launch(house.db, campaign.id)
+        with house.db.write() as tx:
+            campaigns.pause(tx, campaign.id)
+    clock.move(by_ms=AFTER_A_WEEK_MS)
+    try:
+        with house.db.write() as tx:
+            campaigns.resume(tx, late.id)
+        jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
+        await jobs.once()
+        with house.db.write() as tx:
+            campaigns.pause(tx, late.id)
+        await retention.retain(house.db, WEEK)
+        assert [len(written(house.db, campaign)) for campaign in (paused, late)] == [0, 3]
+        await jobs.once()
+        gone = now(house.db, paused)
+        assert (gone.status, gone.status_reason, gone.ended_at_ms is None, gone.cursor) == ("canceled", "recipients_erased", False, 0)
+        assert now(house.db, late).status == "paused"
+    finally:
+        clock.move(by_ms=-AFTER_A_WEEK_MS)
 
 
 @awaited

@@ -1,7 +1,7 @@
 """Whom a campaign was for is forgotten some time after it has ended: what became of it stands in its tallies.
 
 So is whom a draft was written down for, when nobody has launched it for so long. One to a file's numbers is canceled with that, for nobody is left;
-another writes its contacts down anew when it is launched.
+another writes its contacts down anew when it is launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
 """
 
 from typing import Any, Final
@@ -22,6 +22,14 @@ _OLD_DRAFT: Final = f"""
     SELECT c.group_id, c.audience FROM campaigns c
     WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= $1 AND (c.freezing IS NULL OR c.freezing < $2) AND {_HAS_SOME}
     ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
+_OLD_PAUSE: Final = f"""
+    SELECT c.group_id FROM campaigns c
+    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= $1 AND {_HAS_SOME}
+      AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= $2)
+    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
+_CANCEL_PAUSED: Final = f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = $1"""  # noqa: S608  texts of ours
+_CANCEL_GROUP: Final = "UPDATE groups SET canceled_at_ms = $2 WHERE id = $1"  # `hold.fail_canceled` fails what may still be queued, and it ends
 _CANCEL: Final = f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = $2
     WHERE group_id = $1"""  # noqa: S608  texts of ours
@@ -34,9 +42,9 @@ _FORGET_SQLITE: Final = _FORGET.format(row="rowid")
 
 
 async def forget_some(tx: HotTx, until_ms: int) -> int:
-    """Recipients of one campaign that had ended by then, or was written down by then and is a draft, at most ROWS_AT_ONCE; how many. 0: there are
+    """Recipients of one campaign that had ended by then, or has been a draft or paused since then, at most ROWS_AT_ONCE; how many. 0: there are
     none."""
-    found = await tx.fetch(_ENDED, until_ms) or await _old_draft(tx, until_ms)
+    found = await tx.fetch(_ENDED, until_ms) or await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
     if not found:
         return 0
     group_id = found[0][0]
@@ -50,4 +58,13 @@ async def _old_draft(tx: HotTx, until_ms: int) -> list[Any]:
     found = await tx.fetch(_OLD_DRAFT + (" FOR UPDATE OF c SKIP LOCKED" if tx.postgresql else ""), until_ms, first_id_of(now_ms - SILENT_MS))
     if found and audience_of(found[0][1]).kind == "numbers":
         await tx.fetch(_CANCEL, found[0][0], now_ms)
+    return found
+
+
+async def _old_pause(tx: HotTx, until_ms: int) -> list[Any]:
+    """One that nobody is just resuming, nor can until this transaction ends."""
+    found = await tx.fetch(_OLD_PAUSE + (" FOR UPDATE OF c SKIP LOCKED" if tx.postgresql else ""), until_ms, first_id_of(until_ms))
+    if found:
+        await tx.fetch(_CANCEL_PAUSED, found[0][0])
+        await tx.fetch(_CANCEL_GROUP, found[0][0], clock.now_ms())
     return found

@@ -32,7 +32,7 @@ STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 PAUSED_BY_OPERATOR: Final = "paused_by_operator"
 ACCOUNT_SUSPENDED: Final = "account_suspended"
 NO_RECIPIENTS: Final = "no_recipients"
-RECIPIENTS_ERASED: Final = "recipients_erased"  # a draft that nobody launched for as long as texts and numbers are kept
+RECIPIENTS_ERASED: Final = "recipients_erased"  # nobody launched or resumed it for as long as texts are kept
 
 
 class WrongState(Conflict):

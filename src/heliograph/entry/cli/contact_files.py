@@ -93,15 +93,16 @@ def _told_how_far(done: "Import") -> "Iterator[None]":
     """Whatever ends an import early, it is told how far it came: what is committed stays."""
     from sqlalchemy.exc import DBAPIError
 
-    from heliograph.base.errors import ServiceError
+    from heliograph.base.errors import InvalidRequest, ServiceError
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except (ServiceError, DBAPIError, OSError, KeyboardInterrupt) as error:
         why = "It was interrupted" if isinstance(error, KeyboardInterrupt) else str(error).splitlines()[0].rstrip(".")
+        again = "Mend that line, and import the file again" if isinstance(error, InvalidRequest) else "Import the same file again to go on"
         raise Failure(f"{why}. {done.stored} rows are stored, up to line {done.line} of the file; nothing of what follows. "
-                      "Import the same file again to go on: rows that are in already do no harm.") from error
+                      f"{again}: rows that are in already do no harm.") from error
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -117,7 +117,7 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         cache = ConfigCache(database)
         await cache.refresh()
         polling = asyncio.create_task(cache.poll())
-        jobs = Jobs(database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=people)
+        jobs = Jobs(database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=2 * people)
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
         while one_row(place, _TO_EXPAND)[0]:  # a look expands for a second at most

@@ -8,7 +8,7 @@ down_revision = "0007"
 
 ID = sa.Uuid(as_uuid=False)
 
-# The pieces of three characters that a text has, fewer at the end of a line, each behind the number of its shelf: `7.kof`, `7.ofi`, `7.fi`, `7.i`.
+# The pieces of three characters that a text has, fewer at its end, each behind the number of its shelf: `7.kof`, `7.ofi`, `7.fi`, `7.i`.
 GRAMS = """
 CREATE FUNCTION contact_grams(shelf integer, searched text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 DECLARE

@@ -101,7 +101,7 @@ def test_what_cannot_be_sent_is_not_launched(db: Database, amina: str) -> None:
 FILE = """\
 \N{ZERO WIDTH NO-BREAK SPACE}Phone;Name;Amount
 +233 20 000 0000;Ama;12
-0200000001;Kofi;3
+0200000001;Kofi;3;;
 233200000003;;5
 12;Short;1
 233200000003;Again;7

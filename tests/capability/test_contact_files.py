@@ -103,7 +103,7 @@ def test_a_file_is_read_as_it_is_found(run: Run, db: Database, amina: str, tmp_p
 def test_only_columns_of_the_file_change_and_nobody_is_opted_in_by_its_absence(run: Run, db: Database, amina: str, tmp_path: Path) -> None:
     first = write(tmp_path, "phone,name,tags,opted_out,city,code\n233201234567,Kofi,vip,yes,Accra,7\n")
     run("contact", "import", first, "--account", "amina")
-    second = write(tmp_path, "phone,name,city\n233201234567,,Tema\n233201234568,Ama,\n")
+    second = write(tmp_path, "phone,name,city\n233201234567,,Tema,, \n233201234568,Ama,\n")
     assert run("contact", "import", second, "--account", "amina", "--json").json["updated"] == 1
     found = kept(db, amina)["233201234567"]
     assert (found.name, found.tags, found.opted_out, dict(found.custom)) == (None, ("vip",), True, {"city": "Tema", "code": "7"})

@@ -101,7 +101,7 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(line: int, cells: list[str], layout: _Layout, country: str | None) -> Row | BadRow:
-    if layout.names and len(cells) > len(layout.names):
+    if layout.names and any(cells[len(layout.names) :]):
         return BadRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
     phone = parse_phone(raw, country)

@@ -107,8 +107,8 @@ def layout_of(header: Sequence[str]) -> Layout:
 
 def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Change:
     """What a row says of its contact: a column that is there changes the contact, an empty cell clears; of `opted_out` it changes nothing.
-    Raises ValueError for all that is wrong with it."""
-    if len(cells) != len(layout.names):
+    Empty cells beyond the last column, as spreadsheets leave them, are nothing. Raises ValueError for all that is wrong with it."""
+    if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
         raise ValueError(f"has {len(cells)} cells, and the first line {len(layout.names)}")
     read = _Reader()
     own_country = read(layout.fields, "country_code", cells, read_country)

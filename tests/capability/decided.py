@@ -52,10 +52,21 @@ RECIPIENTS = {name: f"2332055501{place:02}" for place, name in enumerate(NAMES)}
 class _Desk:
     """An operator, a client and their eyes."""
 
-    def __init__(self, db: Database, server: ServerProcess, smsc: SmscProcess, run: Run, key: str) -> None:
-        self._db, self._server, self._smsc, self._run, self._key = db, server, smsc, run, key
+    def __init__(self, db: Database, data_dir: Path, smsc: SmscProcess, run: Run, key: str) -> None:
+        self._db, self._data_dir, self._smsc, self._run, self._key = db, data_dir, smsc, run, key
         self.ids: dict[str, str] = {}
         self._submits = 0
+        self._server = ServerProcess(db.url, data_dir)
+        self._server.wait_until_ready()
+
+    def end(self) -> None:
+        assert self._server.end() == 0
+
+    def begin_anew(self) -> None:
+        """Another server, which does not wait longer and longer to bind, as one does whose connections are dropped time and again."""
+        self.end()
+        self._server = ServerProcess(self._db.url, self._data_dir)
+        self._server.wait_until_ready()
 
     def send(self, name: str) -> None:
         """And waits until the SMSC has read all of it."""
@@ -121,13 +132,11 @@ def decide(db: Database, directory: Path) -> Decided:
     (directory / "answers.txt").write_text("".join(f"after {place} submits: {acts}\n" for place, acts in enumerate(SCRIPT) if acts))
     with running(directory, "--script", "answers.txt", "--seed", "3") as smsc:
         open_carrier(db, port=smsc.port, window=10, in_doubt="never")
-        server = ServerProcess(db.url, directory / "data")
-        desk = _Desk(db, server, smsc, runner(db.url, directory), key)
+        desk = _Desk(db, directory / "data", smsc, runner(db.url, directory), key)
         try:
-            server.wait_until_ready()
             _decisions(desk)
         finally:
-            assert server.end() == 0
+            desk.end()
             smsc.stop()
         assert len(smsc.events("submit_sm")) == len(SCRIPT)
         return Decided(Lived(db, smsc.events(), list(desk.ids.values())), desk.ids)
@@ -149,6 +158,7 @@ def _decisions(desk: _Desk) -> None:
     desk.settle("delivered", "delivered")
     desk.resend("long")
     desk.settled(long="delivered")
+    desk.begin_anew()
     for name in ("long sent", "long delivered", "sent", "canceled", "undeliverable"):
         desk.send(name)
     desk.doubtful(5)

@@ -26,7 +26,7 @@ from tests.services.redis import PrivateRedis, redis_server
 
 NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
 
-# How long an example takes says nothing on a machine that others use too. In CI a failure is told as it was found: making it small can take five minutes.
+# How long an example takes says nothing on a machine that others use too. In CI a failure is told as it was found: making it small takes minutes.
 PHASES = [phase for phase in Phase if phase != Phase.shrink or os.environ.get("CI") != "true"]
 settings.register_profile("heliograph", deadline=None, phases=PHASES)
 settings.load_profile("heliograph")

@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from ipaddress import IPv4Address, ip_network
 from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -200,3 +202,21 @@ async def test_good_names_that_die_together_hold_up_another_good_one_for_little_
     await asyncio.sleep(0.1)
     assert await asyncio.create_task(resolved("ours.example.com")) < 3 * SLOW_S  # two rounds of theirs are before it
     assert min(await asyncio.gather(*theirs)) > 5 * SLOW_S
+
+
+async def test_a_name_that_has_not_answered_in_time_is_slow_though_the_timer_went_off_a_moment_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def look_up(host: str, port: int) -> Sequence[AddressInfo]:
+        ended.wait()
+        return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
+
+    monkeypatch.setattr(resolve, "SLOW_S", slow_s := 0.2)
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() * 0.99)  # by which the timer is early
+    monkeypatch.setattr(resolve, "time", clock)
+    resolver = Resolver(look_up)
+    waiting = asyncio.create_task(resolver.resolve("dead.example.com", 443))
+    await asyncio.sleep(2 * slow_s)
+    assert resolver._places("dead.example.com") is resolver._slow
+    ended.set()
+    await waiting

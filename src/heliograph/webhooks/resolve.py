@@ -68,11 +68,11 @@ class Resolver(AbstractResolver):
             answer = self._in_thread(host, port)
             # names that were good may die together: none keeps its place from others for longer than they may be delayed
             leaves = places is not self._slow and len(self._overdue) < OVERDUE_MAX
-            began = time.monotonic()
+            began, late = time.monotonic(), False
             try:
-                await asyncio.wait({answer}, timeout=SLOW_S if leaves else None)
+                late = bool((await asyncio.wait({answer}, timeout=SLOW_S if leaves else None))[1])
             finally:
-                self._remember(host, time.monotonic() - began)
+                self._remember(host, slow=late or time.monotonic() - began >= SLOW_S)  # a timer may go off a moment early
                 if not answer.done():
                     self._overdue.add(answer)
         found = await answer
@@ -114,10 +114,10 @@ class Resolver(AbstractResolver):
             return self._slow
         return self._good if host in self._good_names else self._new
 
-    def _remember(self, host: str, seconds: float) -> None:
+    def _remember(self, host: str, *, slow: bool) -> None:
         now_s = time.monotonic()
         self._good_names.pop(host, None)
-        if seconds >= SLOW_S:
+        if slow:
             self._slow_until_s.pop(host, None)
             self._slow_until_s[host] = now_s + SLOW_FOR_S
         elif self._slow_until_s.get(host, 0.0) <= now_s:

@@ -99,13 +99,13 @@ def test_what_cannot_be_sent_is_not_launched(db: Database, amina: str) -> None:
 
 
 FILE = """\
-\N{ZERO WIDTH NO-BREAK SPACE}Phone;Name;Amount
+\N{ZERO WIDTH NO-BREAK SPACE}Phone;Name;Amount;;
 +233 20 000 0000;Ama;12
-0200000001;Kofi;3;;
+0200000001;Kofi;3;;;
 233200000003;;5
 12;Short;1
 233200000003;Again;7
-233200000009;Too;1;many
+233200000009;Too;1;;;many
 """
 
 
@@ -114,7 +114,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
     listed = campaigns.create_listed(db, amina, wish, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False)
     assert (listed.rows, listed.recipients, listed.duplicates, listed.bad, listed.lacking) == (6, 3, 1, 2, {"Name": 1})
     assert [f"line {row.line} {row.why}" for row in listed.told] == [
-        "line 5 says '12', which is no valid number", "line 7 has 4 columns; the header has 3"]
+        "line 5 says '12', which is no valid number", "line 7 has 6 columns; the header has 5"]
     campaign = listed.campaign
     assert written(db, campaign) == {AMA: ("Ama owes 12", 1), KOFI: ("Kofi owes 3", 1), YAW: ("Friend owes 5", 1)}
     assert campaigns.estimate(db, campaign, lambda people: None) == (2, 1, {}, {}, 2, 2, 10)

@@ -140,3 +140,13 @@ def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
     said = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi {name", "--all")
     assert (said.status, said.err) == (1, "heliograph: --message has a { at character 4 that belongs to no placeholder such as {name}; "
                                           "a brace that is meant as one is doubled: {{.\n")
+
+
+def test_a_text_is_read_from_a_file_without_its_byte_order_mark_and_one_that_is_not_utf_8_is_told(run: Run, amina: str, tmp_path: Path) -> None:
+    file = tmp_path / "offer.txt"
+    file.write_bytes(b"\xef\xbb\xbfHi {name},\r\nmangoes are back.\r\n")
+    made = run("campaign", "create", "Spring", *ACCOUNT, "--message-file", file, "--all", "--json").json
+    assert made["message"] == "Hi {name},\nmangoes are back."
+    file.write_bytes(b"caf\xe9 offers")
+    refused = run("campaign", "create", "Spring", *ACCOUNT, "--message-file", file, "--all")
+    assert (refused.status, refused.err) == (1, "heliograph: --message-file is not UTF-8: the octet E9 cannot stand where it does.\n")

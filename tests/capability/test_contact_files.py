@@ -138,7 +138,8 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(run:
     ("", "name the columns"), ("name,email\nKofi,x\n", "telephone, tel); it has 'name', 'email'."),
     ("phone,name,Name\n", "column 3, 'Name', is name again"),
     ("phone,a{b,city,city\n", "column 4, 'city', is city again"), ("phone,name\n233201234567,\"Kofi\n" + "x" * 200_000, "Line 3 has more than"),
-    ("phone,name\n233201234567,\"Kofi\n" + "x\n" * 90_000, "From line 2 on"), (b"\xff\xfep\0h\0", "UTF-16")])
+    ("phone,name\n233201234567,\"Kofi\n" + "x\n" * 90_000, "From line 2 on"), (b"\xff\xfep\0h\0", "UTF-16"),
+    (b"phone,pr\xe9nom\n233201234567,Kofi\n", "first line is not UTF-8")])
 def test_what_is_no_such_file_is_told(run: Run, db: Database, amina: str, tmp_path: Path, text: str | bytes, told: str) -> None:
     said = run("contact", "import", write(tmp_path, text), "--account", "amina")
     assert said.status == 1

@@ -37,7 +37,7 @@ class BadRow(NamedTuple):
 
 class _Layout(NamedTuple):
     phone: int  # its column
-    names: tuple[str, ...]  # of all columns; empty without a header
+    names: tuple[str, ...]  # of all columns, some of which may have none; empty without a header
 
 
 class Numbers:
@@ -74,8 +74,8 @@ class Numbers:
                 continue
             if layout is None:
                 layout, is_header = _layout(cells, self._country)
-                self.columns = layout.names
-                _require_columns(asked_for, layout.names)
+                self.columns = tuple(filter(None, layout.names))
+                _require_columns(asked_for, self.columns)
                 if is_header:
                     continue
             if not layout.names:
@@ -107,7 +107,7 @@ def _row(line: int, cells: list[str], layout: _Layout, country: str | None) -> R
     phone = parse_phone(raw, country)
     if phone is None:
         return BadRow(line, f"says {shown(cut(raw, SAID_MAX))}, which is no valid number" if raw else "has no number")
-    values = dict(zip(layout.names, cells, strict=False))
+    values = {name: value for name, value in zip(layout.names, cells, strict=False) if name}
     bad = next((name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None)
     if bad is not None:
         return BadRow(line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}")
@@ -129,7 +129,8 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
     if named is None:
         raise InvalidRequest(f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or {', '.join(PHONE_COLUMNS[1:])}); "
                              f"it names {cut(', '.join(cells), NAMES_SAID_MAX)}.")
-    if len(set(cells)) < len(cells):
+    names = [cell for cell in cells if cell]  # spreadsheets leave columns without one behind the last
+    if len(set(names)) < len(names):
         raise InvalidRequest(f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}.")
     return _Layout(named, tuple(cells)), True
 

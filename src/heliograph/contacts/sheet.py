@@ -52,6 +52,8 @@ class Sheet:
         head = next(self._records, Record(1, []))
         if head.why:
             raise InvalidRequest(f"Line {head.line} {head.why}.")
+        if not all(map(_is_utf_8, head.cells)):
+            raise InvalidRequest("The first line is not UTF-8; save the file as UTF-8.")
         self.header = head.cells
         self.layout: Layout = layout_of(self.header)
 

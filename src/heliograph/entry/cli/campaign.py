@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heliograph.base.db import Database
 
 STATUSES = ("draft", "scheduled", "sending", "paused", "completed", "canceled", "failed")
+TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at most
 
 command = Noun("campaign", help="Campaigns: one text for many, written down, priced, and sent chunk by chunk.")
 as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-reach", "as_far", default=None,
@@ -29,7 +30,7 @@ as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-r
 @click.option("--sender", required=True, help="An approved sender ID of the account.")
 @click.option("--message", metavar="TEXT", help="Placeholders: {name}, {phone}, a contact's custom fields or the file's columns; {name|friend} for "
                                                 "those who have none. A brace is doubled: {{.")
-@click.option("--message-file", type=click.File(encoding="utf-8"), metavar="FILE", help="The text, from a file; - for standard input.")
+@click.option("--message-file", type=click.File(encoding="utf-8-sig"), metavar="FILE", help="The text, from a file; - for standard input.")
 @click.option("--all", "everybody", is_flag=True, help="To all contacts.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag; again for those with any of several.")
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
@@ -70,10 +71,20 @@ def _body(name: str, from_file: bool, *, sender: str, message: str | None, messa
         raise click.UsageError("Give the text: --message or --message-file.")
     if everybody + bool(tags) + from_file != 1:
         raise click.UsageError("Say whom it is for: one of --all, --tag and --numbers.")
-    text = message if message is not None else message_file.read(1_000_000).removesuffix("\n")
+    text = message if message is not None else _text_of(message_file)
     audience = "all" if everybody else "tags" if tags else "numbers"
     return {"name": name, "sender": sender, "message": text, "audience": audience, "tags": list(tags) or None, "rate": rate,
             "validity_s": None if validity is None else validity // 1_000}
+
+
+def _text_of(file: Any) -> str:
+    """Without a byte order mark, and without the end of its last line."""
+    from heliograph.base.errors import InvalidRequest
+
+    try:
+        return str(file.read(TEXT_FILE_MAX)).removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"--message-file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand where it does.") from error
 
 
 def _lines_of(file: Any) -> int:

@@ -129,7 +129,8 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
         click.echo(f"… and {done.repeated - len(done.repeated_lines)} more lines.", err=True)
     if done.bad:
         where = f"they are in {bad_rows}" if bad_rows else "--bad-rows FILE writes them to a file"
-        raise Failure(f"{done.bad} rows were left out; {where}. The other {done.stored} are stored.")
+        raise Failure(f"{'1 row was' if done.bad == 1 else f'{done.bad} rows were'} left out; {where}. "
+                      f"The other {done.stored} {'is' if done.stored == 1 else 'are'} stored.")
 
 
 @click.command("export", cls=Command, epilog=examples("contact export contacts.csv --account 'Amina Foods'"))

@@ -126,7 +126,7 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(run:
     assert "; email must be an email address" in lines[0]
     assert lines[1:4] == ["Line 5 was left out: is not UTF-8.", "Line 6 was left out: has 3 cells, and the first line 4.",
                           "Line 7 has a phone that stood before; the later row counts."]
-    assert lines[4].startswith("heliograph: 3 rows were left out; they are in ")
+    assert lines[4].startswith("heliograph: 3 rows are left out; they are in ")
     assert kept(db, amina)["233201234567"].name == "Kofi"
     bad = list(csv.reader(io.StringIO((tmp_path / "bad.csv").read_text("utf-8", errors="replace")), delimiter=";"))
     assert [row[0] for row in bad] == ["#line", "2", "5", "6"]
@@ -190,7 +190,7 @@ def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(run: Run, db: Dat
     path = write(tmp_path, 'phone,name\n233201234560,"Esi\nK"\n233201234561,"Kofi\n' + end)
     said = run("contact", "import", path, "--account", "amina")
     assert (said.status, said.err) == (1, "heliograph: From line 4 on, the file cannot be read: a quoted cell that begins there is not closed. "
-                                          "1 rows are stored, up to line 2 of the file; nothing of what follows. "
+                                          "1 row is stored, up to line 2 of the file; nothing of what follows. "
                                           "Mend that line, and import the file again: rows that are in already do no harm.\n")
     assert list(kept(db, amina)) == ["233201234560"]
 

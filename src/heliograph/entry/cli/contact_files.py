@@ -101,10 +101,14 @@ def _told_how_far(done: "Import") -> "Iterator[None]":
     except (ServiceError, DBAPIError, OSError, KeyboardInterrupt) as error:
         why = "It was interrupted" if isinstance(error, KeyboardInterrupt) else str(error).splitlines()[0].rstrip(".")
         again = "Mend that line, and import the file again" if isinstance(error, InvalidRequest) else "Import the same file again to go on"
-        raise Failure(f"{why}. {done.stored} rows are stored, up to line {done.line} of the file; nothing of what follows. "
+        raise Failure(f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing of what follows. "
                       f"{again}: rows that are in already do no harm.") from error
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _rows(count: int) -> str:
+    return "1 row is" if count == 1 else f"{count} rows are"
 
 
 def _columns(layout: "Layout") -> dict[str, list[str]]:
@@ -129,8 +133,7 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
         click.echo(f"… and {done.repeated - len(done.repeated_lines)} more lines.", err=True)
     if done.bad:
         where = f"they are in {bad_rows}" if bad_rows else "--bad-rows FILE writes them to a file"
-        raise Failure(f"{'1 row was' if done.bad == 1 else f'{done.bad} rows were'} left out; {where}. "
-                      f"The other {done.stored} {'is' if done.stored == 1 else 'are'} stored.")
+        raise Failure(f"{_rows(done.bad)} left out; {where}. {_rows(done.stored)} stored.")
 
 
 @click.command("export", cls=Command, epilog=examples("contact export contacts.csv --account 'Amina Foods'"))

@@ -19,8 +19,8 @@ PREFIX = "heliograph_bench_"
 DATABASE_FILE = "heliograph.db"
 
 _LEFT_BEHIND = """
-    SELECT datname FROM pg_database WHERE starts_with(datname, %s)
-    AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE starts_with(datname, application_name) AND starts_with(application_name, %s))"""
+    SELECT d.datname FROM pg_database d WHERE starts_with(d.datname, %s)
+    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name) AND starts_with(a.application_name, %s))"""
 
 Fill = Callable[["Place"], None]
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from heliograph.base.db import Database
+from heliograph.base.errors import InvalidRequest
 from heliograph.base.settings import load
-from heliograph.entry import draining, http
+from heliograph.entry import bodies, draining
 from heliograph.entry.app import App
 from heliograph.entry.listening import answer, listening
 from tests.factories import SECRET_KEY, awaited, issue_key, open_account
@@ -64,11 +65,45 @@ def trickled(address: tuple[str, int], key: str) -> tuple[int, dict[str, Any], s
 
 @awaited
 async def test_a_body_has_so_long_to_come_whole(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BODY_WITHIN_S", 0.3)
+    monkeypatch.setattr(bodies, "WITHIN_S", 0.3)
+    monkeypatch.setattr(bodies, "LOOK_S", 0.1)
     async with served(database_url, tmp_path) as (_, address, key):
-        status, body, _, connection = await asyncio.to_thread(trickled, address, key)
-    assert (status, body["error"]["code"], body["error"]["reason"], connection) == (400, "INVALID_REQUEST", "body_too_slow", "close")
-    assert body["error"]["message"] == "The body did not come whole within 0.3 s."
+        for _ in range(2):  # when none is being read the looks end, and begin anew with the next
+            status, body, _, connection = await asyncio.to_thread(trickled, address, key)
+            assert (status, body["error"]["code"], body["error"]["reason"], connection) == (400, "INVALID_REQUEST", "body_too_slow", "close")
+            assert body["error"]["message"] == "The body did not come whole within 0.3 s."
+            await asyncio.sleep(0.3)
+
+
+@awaited
+async def test_each_body_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "WITHIN_S", 0.4)
+    monkeypatch.setattr(bodies, "LOOK_S", 0.05)
+    reading, ended = bodies.Bodies(), []
+
+    async def read(name: str, pieces: int, every_s: float) -> None:
+        async def receive() -> dict[str, Any]:
+            nonlocal pieces
+            await asyncio.sleep(every_s)
+            pieces -= 1
+            return {"type": "http.request", "body": b"x", "more_body": pieces > 0}
+
+        began_s = time.monotonic()
+        try:
+            ended.append((name, len(await reading.read([], receive))))
+        except InvalidRequest:
+            ended.append((name, 0))
+            assert 0.4 <= time.monotonic() - began_s < WITHIN_S
+            reader = asyncio.current_task()
+            assert reader is not None
+            assert not reader.cancelling()  # or a time limit of what follows would take it for its own
+
+    async with asyncio.TaskGroup() as all_of_them:
+        for name, pieces in (("slow", 100), ("quick", 2), ("at once", 1)):
+            all_of_them.create_task(read(name, pieces, 0.1 if pieces > 1 else 0.0))
+        await asyncio.sleep(0.25)
+        all_of_them.create_task(read("begun later", 3, 0.1))
+    assert ended == [("at once", 1), ("quick", 2), ("slow", 0), ("begun later", 3)]
 
 
 @awaited

@@ -72,11 +72,13 @@ class Form:
 
     def value(self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False) -> T | None:
         """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
-        given = [sent for sent in (name, *aliases) if self._take(sent)]
-        if required and not given:
-            self.refuse(name, "is required")
+        given = False
         found: list[tuple[str, T]] = []
-        for sent in given:
+        for sent in (name, *aliases):  # hot: most fields are not there
+            self._unread.discard(sent)
+            if self._body.get(sent) is None:
+                continue
+            given = True
             try:
                 value = read(self._body[sent])
             except BadParts as error:
@@ -89,12 +91,9 @@ class Form:
                 if found and found[0][1] != value:
                     self.refuse(sent, f"differs from {found[0][0]}; give one of them")
                 found.append((sent, value))
+        if required and not given:
+            self.refuse(name, "is required")
         return found[0][1] if found else None
-
-    def _take(self, name: str) -> bool:
-        """Whether the field was sent, and is not null; it counts as read."""
-        self._unread.discard(name)
-        return self._body.get(name) is not None
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""

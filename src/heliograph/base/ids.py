@@ -37,10 +37,11 @@ def new_number(at_ms: int | None = None) -> int:
         ms, count = now_us // 1_000, now_us % 1_000 << 2
     else:
         ms, count = at_ms, 0
-    _count = min(max(count, _count + 1), 0xFFF) if ms == _last_ms else count
-    _last_ms = ms
+    if ms == _last_ms and count <= _count:
+        count = min(_count + 1, 0xFFF)
+    _last_ms, _count = ms, count
     rand_b = _random_64_bits() >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
-    return (ms << 80) | (0x7 << 76) | (_count << 64) | (0b10 << 62) | rand_b
+    return (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rand_b
 
 
 _randomness: Iterator[int] = iter(())

@@ -19,10 +19,8 @@ from heliograph.campaigns import opt_outs, work
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
-from heliograph.campaigns.work import AtWork
+from heliograph.campaigns.work import AtWork, Glance
 
-LOOK_S: Final = 0.2  # while there are any
-IDLE_LOOK_S: Final = 1.0  # a look takes what 20 messages take on their way out
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 EXPAND_S: Final = 1.0  # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
 CHUNK: Final = 2_000  # recipients in one transaction: the account's other sends wait for it, about 50 ms
@@ -68,6 +66,14 @@ class Jobs:
                 log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
         await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
         return bool(campaigns)
+
+    async def glance(self) -> Glance:
+        """Whether a look is worth while: it is several questions, and what it costs is taken from what is sent."""
+        return await asyncio.to_thread(self._glance)
+
+    def _glance(self) -> Glance:
+        with self._db.read() as tx:
+            return work.glance(tx)
 
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """And whether somebody has opted out."""

@@ -23,14 +23,13 @@ from heliograph.campaigns.people import Contacts, Written
 from heliograph.campaigns.price import Quote, pricing_of
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
 from heliograph.campaigns.tables import campaigns
+from heliograph.campaigns.work import IS_DUE
 from heliograph.messages import cancel_group, mark_held
 from heliograph.wallet import wallet_of
 
 STARTED_AT_ONCE_MAX: Final = 10  # campaigns whose time has come, in one look; the next one finds the others
 
-_DUE: Final = sa.select(campaigns.c.id).where(
-    campaigns.c.ended_at_ms.is_(None), campaigns.c.status == SCHEDULED, campaigns.c.scheduled_at_ms <= sa.bindparam("now_ms", type_=sa.BigInteger),
-).order_by(campaigns.c.scheduled_at_ms, campaigns.c.id).limit(STARTED_AT_ONCE_MAX)  # put together once: it is asked every second
+_DUE: Final = sa.select(campaigns.c.id).where(IS_DUE).order_by(campaigns.c.scheduled_at_ms, campaigns.c.id).limit(STARTED_AT_ONCE_MAX)
 
 log = structlog.get_logger(__name__)
 

@@ -11,6 +11,7 @@ from heliograph.campaigns import states
 from heliograph.campaigns.campaign import by_id, change, move
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import campaigns
+from heliograph.contacts.tables import opt_outs
 from heliograph.messages import HELD_FROM_US, tally_of
 from heliograph.messages.tables import groups, queue, sends, tallies
 from heliograph.wallet.tables import wallets
@@ -18,6 +19,16 @@ from heliograph.webhooks import Event, emit_now, listeners_now
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
 DAY_MS: Final = 86_400_000
+
+
+# What is asked every second is put together once: that costs more than asking.
+_NOW_MS: Final = sa.bindparam("now_ms", type_=sa.BigInteger)
+IS_DUE: Final = campaigns.c.ended_at_ms.is_(None) & (campaigns.c.status == states.SCHEDULED) & (campaigns.c.scheduled_at_ms <= _NOW_MS)
+_WAITS: Final = (campaigns.c.status == states.PAUSED) & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR) & groups.c.held
+_UNDER_WAY: Final = (campaigns.c.ended_at_ms.is_(None) & campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED))
+                     & (~_WAITS | campaigns.c.expanded))
+_GLANCE: Final = sa.select(sa.exists().where(_UNDER_WAY, groups.c.id == campaigns.c.group_id), sa.exists().where(opt_outs.c.due_ms <= _NOW_MS),
+                           sa.exists().where(IS_DUE))
 
 
 class AtWork(NamedTuple):
@@ -35,6 +46,19 @@ class AtWork(NamedTuple):
     can_go_on: bool
 
 
+class Glance(NamedTuple):
+    """What there is to do, as far as one quick question tells."""
+
+    at_work: bool  # a campaign is under way, or somebody has opted out
+    due: bool  # the time of a scheduled one has come
+
+
+def glance(tx: Connection) -> Glance:
+    """Asked every second, also while there are no campaigns."""
+    under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
+    return Glance(bool(under_way or opted_out), bool(due))
+
+
 def at_work(tx: Connection) -> list[AtWork]:
     """Those that something can be done for, at most AT_WORK_MAX."""
     found = []
@@ -46,18 +70,17 @@ def at_work(tx: Connection) -> list[AtWork]:
 
 def _at_work() -> sa.Select[Any]:
     queued = sa.func.coalesce(sa.select(sa.func.sum(tallies.c.queued)).where(tallies.c.group_id == campaigns.c.group_id).scalar_subquery(), 0)
-    waits = (campaigns.c.status == states.PAUSED) & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR) & groups.c.held
     spent = sa.case((wallets.c.spent_day == sa.bindparam("today", type_=sa.Integer), wallets.c.spent_credits), else_=0)
     return (
         sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.sandbox, campaigns.c.status, campaigns.c.status_reason, campaigns.c.expanded,
                   campaigns.c.rate, groups.c.held, queued, campaigns.c.waits_for, wallets.c.sms_credits, accounts.c.daily_credits - spent)
         .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id).join(wallets, wallets.c.account_id == campaigns.c.account_id)
         .join(accounts, accounts.c.id == campaigns.c.account_id)
-        .where(campaigns.c.ended_at_ms.is_(None), campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED)), ~waits | campaigns.c.expanded)
+        .where(_UNDER_WAY)
         .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id).limit(AT_WORK_MAX))
 
 
-_AT_WORK: Final = _at_work()  # put together once: that costs more than asking
+_AT_WORK: Final = _at_work()
 
 
 def _can_go_on(reason: str | None, waits_for: int | None, credits: int, left_today: int | None) -> bool:

@@ -19,8 +19,9 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns import endpoints as campaign_endpoints
 from heliograph.connect import endpoints as connect_endpoints
 from heliograph.contacts import endpoints as contact_endpoints
+from heliograph.entry.bodies import Headers, Receive
 from heliograph.entry.client import Proxies
-from heliograph.entry.http import Api, Headers, Receive, Scope, Send
+from heliograph.entry.http import Api, Scope, Send
 from heliograph.entry.openapi import BASE_PATH
 from heliograph.entry.pages import Page, Shown, answer_page
 from heliograph.entry.published import published_pages

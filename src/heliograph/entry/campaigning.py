@@ -11,9 +11,10 @@ from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.campaigns.campaign import ID_PREFIX
-from heliograph.campaigns.jobs import IDLE_LOOK_S, LOOK_S, Jobs
+from heliograph.campaigns.jobs import Jobs
 
-START_EVERY_S: Final = 1.0  # whose time has come is looked for
+LOOK_S: Final = 0.2  # while there are any
+GLANCE_S: Final = 1.0  # while there are none; and whose time has come is seen as often
 
 log = structlog.get_logger(__name__)
 
@@ -21,19 +22,22 @@ log = structlog.get_logger(__name__)
 async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     starting: asyncio.Task[None] | None = None
-    looked_s = 0.0
+    glanced_s = float("-inf")
     at_work = False
     try:
         while True:
             if is_ours():
-                if (starting is None or starting.done()) and clock.monotonic_s() - looked_s >= START_EVERY_S:
-                    looked_s = clock.monotonic_s()
-                    starting = asyncio.create_task(_start_due(db))
                 try:
-                    at_work = await jobs.once()
+                    if not at_work or clock.monotonic_s() - glanced_s >= GLANCE_S:
+                        glanced_s = clock.monotonic_s()
+                        at_work, due = await jobs.glance()
+                        if due and (starting is None or starting.done()):
+                            starting = asyncio.create_task(_start_due(db))
+                    if at_work:
+                        at_work = await jobs.once()
                 except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
                     log.error("campaigns_not_looked_at", **told(error))
-            await asyncio.sleep(LOOK_S if at_work else IDLE_LOOK_S)
+            await asyncio.sleep(LOOK_S if at_work else GLANCE_S)
     finally:
         if starting is not None:
             starting.cancel()

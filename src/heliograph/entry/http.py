@@ -4,7 +4,6 @@
 stand here; the rest is the endpoint's. It is raw ASGI because a framework's own handler costs more than all else together.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -14,32 +13,25 @@ import structlog
 
 from heliograph.base import clock, ids, metrics
 from heliograph.base.cache import ConfigCache
-from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, PayloadTooLarge, RateLimited, ServiceError, Unavailable
+from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, RateLimited, ServiceError
 from heliograph.base.faults import told
 from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
 from heliograph.base.lines import cut
+from heliograph.entry.bodies import Bodies, Disconnected, Headers, Receive
 from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
 
-BODY_OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
-BODY_WITHIN_S: Final = 30.0  # 35 kB a second, for the largest; without an end each slow one would hold a connection
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
 PATH_SHOWN_MAX: Final = 100
 INTERNAL_ERROR: Final = 500
 
 Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 log = structlog.get_logger(__name__)
 JSON: Final = (b"content-type", b"application/json")
-
-
-class Disconnected(Exception):
-    """The client went away before its request was whole."""
 
 
 class Api:
@@ -49,6 +41,7 @@ class Api:
         self._routes = Routes(endpoints)
         self._cache = cache
         self._limiter = limiter
+        self._bodies = Bodies()
         self._threads = Threads()
         self.usage = Usage()
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]  # for the log
@@ -71,7 +64,8 @@ class Api:
             endpoint, parameters = self._routes.find(scope["method"], scope["path"].removeprefix("/api/v1"))
             route = endpoint.path
             _permit(endpoint, principal)
-            call = await _read(endpoint, scope, receive, principal, request_id, parameters)
+            taken = await self._bodies.read(scope["headers"], receive) if endpoint.takes_body else b""
+            call = _call(endpoint, scope, taken, principal, request_id, parameters)
             answer = await self._answer(endpoint, call)
             if answer.replayed:
                 headers.append((b"idempotent-replayed", b"true"))
@@ -136,9 +130,8 @@ def _permit(endpoint: Endpoint, principal: Principal) -> None:
         raise Forbidden("This account is a Connect customer, and can have none of its own.", reason="nested_customer")
 
 
-async def _read(endpoint: Endpoint, scope: Scope, receive: Receive, principal: Principal, request_id: str, parameters: dict[str, str]) -> Call:
+def _call(endpoint: Endpoint, scope: Scope, body: bytes, principal: Principal, request_id: str, parameters: dict[str, str]) -> Call:
     headers: Headers = scope["headers"]
-    body = await _read_body(headers, receive) if endpoint.takes_body else b""
     if endpoint.takes_body:
         _check_content_type(headers)
     query_string: bytes = scope["query_string"]
@@ -156,35 +149,6 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
         return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise InvalidRequest("The query string is not percent-encoded UTF-8.", reason="invalid_query") from error
-
-
-async def _read_body(headers: Headers, receive: Receive) -> bytes:
-    for name, value in headers:
-        if name == b"content-length" and int(value) > BODY_OCTETS_MAX:
-            raise PayloadTooLarge
-    try:
-        async with asyncio.timeout(BODY_WITHIN_S):
-            return await _whole_body(receive)
-    except TimeoutError as error:
-        raise InvalidRequest(f"The body did not come whole within {BODY_WITHIN_S:g} s.", reason="body_too_slow") from error
-    except asyncio.CancelledError as error:  # by the end of this process, which waits no longer: nothing was begun, so another can take it
-        raise Unavailable("This server is stopping, and the body has not come whole.") from error
-
-
-async def _whole_body(receive: Receive) -> bytes:
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    chunks = [body]
-    size = len(body)
-    while message.get("more_body"):
-        message = await receive()
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > BODY_OCTETS_MAX:
-            raise PayloadTooLarge
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    return body if len(chunks) == 1 else b"".join(chunks)
 
 
 def _check_content_type(headers: Headers) -> None:

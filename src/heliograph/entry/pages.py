@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from heliograph.base.errors import MethodNotAllowed, NoSuchPath
-from heliograph.entry.http import JSON, Headers, Scope, Send, failed, new_request_id, respond
+from heliograph.entry.bodies import Headers
+from heliograph.entry.http import JSON, Scope, Send, failed, new_request_id, respond
 
 METHODS: Final = ("GET", "HEAD")
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from heliograph.entry.bodies import Headers
 from heliograph.entry.docs import content_security_policy, docs_page
-from heliograph.entry.http import JSON, Headers, Scope
+from heliograph.entry.http import JSON, Scope
 from heliograph.entry.openapi import BASE_PATH, EXAMPLE_BASE_URL, openapi_document
 from heliograph.entry.pages import Page, Shown
 from heliograph.keys import Endpoint

@@ -20,7 +20,7 @@ from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send
-from heliograph.messages.batch import Batch, Key, Outcome, repeated
+from heliograph.messages.batch import Batch, Key, Outcome, key_of, repeated
 from heliograph.messages.companion import Aboard, Companion
 from heliograph.messages.fair import BULK_FROM_US, FairQueue
 from heliograph.messages.judge import AccountFacts, Tariff
@@ -93,7 +93,9 @@ class Acceptor:
                     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
                     used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
                     for i in refused:
-                        outcomes[i] = repeated(requests[i], used) or outcomes[i]
+                        key = key_of(requests[i])
+                        if key is not None and key in used:
+                            outcomes[i] = repeated(requests[i], *used[key])
                 if batch.accepted:
                     await accept_sql.store(tx, batch.columns(), SALES_ID)
                     for companion in batch.aboard.values():

@@ -47,27 +47,26 @@ class Batch:
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:
             return Outcome(self._stored[send_id])
-        earlier = repeated(request, self._known)
-        if earlier is not None:
-            return earlier
+        key = key_of(request)
+        if key is not None and key in self._known:
+            return repeated(request, *self._known[key])
         wallet = self._wallets[request.account_id]
         companion = self.aboard.get(request.type)
         verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
         if isinstance(verdict, ServiceError):
             return verdict
-        send = send_of(verdict, self.now_ms)
-        if not request.dry_run:
-            self._add(verdict, send)
-            if companion is not None:
-                companion.accepted(request, self.now_ms)
-            if request.idempotency_key is not None:
-                self._known[key_of(request)] = (request.body_sha256, send)
+        send = send_of(verdict, send_id, self.now_ms)
+        if request.dry_run:
+            return Outcome(send)
+        self.take(verdict, send)
+        if verdict.credits_used:
+            self.charge(request.account_id, verdict.credits_used, verdict.credits_remaining, send.message_count,
+                        ids.text_of_number("snd", request.number))
+        if companion is not None:
+            companion.accepted(request, self.now_ms)
+        if key is not None:
+            self._known[key] = (request.body_sha256, send)
         return Outcome(send)
-
-    def _add(self, accepted: Accepted, send: Send) -> None:
-        self.take(accepted, send)
-        if accepted.credits_used:
-            self.charge(send.account_id, accepted.credits_used, accepted.credits_remaining, send.message_count, ids.text_of_raw("snd", send.id))
 
     def take(self, accepted: Accepted, send: Send) -> None:
         self.accepted.append(accepted)
@@ -85,7 +84,7 @@ class Batch:
     async def tell(self, tx: HotTx) -> None:
         """Of the accounts whose credits have just become low."""
         low = [account_id for account_id, wallet in self._wallets.items()
-               if wallet.charged and self._is_armed(account_id) and not self._stays_armed(account_id)]
+               if wallet.charged and not self._stays_armed(account_id) and self._rows[account_id][7]]
         if low and (heard_by := await listeners(tx, low)):
             await emit(tx, heard_by, [self._low_balance(heard_by, account_id) for account_id in low if heard_by.knows(account_id)])
 
@@ -93,12 +92,9 @@ class Batch:
         row, credits = self._rows[account_id], self._wallets[account_id].sms_credits
         return low_balance(heard_by, account_id, "credits", Figures(row[4], credits), row[5], Thresholds(row[6], None), self.now_ms)
 
-    def _is_armed(self, account_id: str) -> bool:
-        return bool(self._rows[account_id][7])
-
     def _stays_armed(self, account_id: str) -> bool:
-        threshold = self._rows[account_id][6]
-        return self._is_armed(account_id) and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
+        threshold, is_armed = self._rows[account_id][6:8]
+        return bool(is_armed) and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
 
     def count(self) -> None:
         """What was stored, for /metrics."""
@@ -147,25 +143,24 @@ class Batch:
         return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, self._stays_armed(account_id)
 
 
-def repeated(request: SendRequest, known: Mapping[Key, tuple[bytes, Send]]) -> Outcome | Conflict | None:
-    """The answer to a request whose Idempotency-Key was used before."""
-    if request.idempotency_key is None or request.dry_run or key_of(request) not in known:
-        return None
-    body_sha256, send = known[key_of(request)]
+def key_of(request: SendRequest) -> Key | None:
+    """What its Idempotency-Key is known by; None without one. A dry run uses none."""
+    return None if request.idempotency_key is None or request.dry_run else (
+        request.key_account_id, request.sandbox, request.path, request.idempotency_key)
+
+
+def repeated(request: SendRequest, body_sha256: bytes, send: Send) -> Outcome | Conflict:
+    """The answer to a request whose Idempotency-Key was used before, with that body, for that send."""
     return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
-
-
-def key_of(request: SendRequest) -> Key:
-    return request.key_account_id, request.sandbox, request.path, request.idempotency_key or ""
 
 
 def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
     return tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in range(width))
 
 
-def send_of(accepted: Accepted, now_ms: int) -> Send:
+def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
     request = accepted.request
-    return Send(ids.raw_of_number(request.number), request.account_id, request.sandbox, request.type, accepted.sender, request.encoding,
+    return Send(send_id, request.account_id, request.sandbox, request.type, accepted.sender, request.encoding,
                 request.segments, len(accepted.recipients), request.reference, accepted.credits_required, accepted.credits_used,
                 accepted.credits_remaining, exceptions_of(accepted.rejected, accepted.duplicates), now_ms)
 

@@ -188,7 +188,7 @@ class _Filling:
     def _keep(self, accepted: Accepted) -> None:
         count = len(accepted.recipients)
         accepted.credits_remaining = self._wallet.sms_credits
-        self._batch.take(accepted, send_of(accepted, self._batch.now_ms))
+        self._batch.take(accepted, send_of(accepted, ids.raw_of_number(accepted.request.number), self._batch.now_ms))
         self.carrier_ids.update(run.carrier_id for run in accepted.runs)
         self._number += 1 + count
         self.tally = Tally(self.tally.queued + count, 0, 0, 0, self.tally.segments + count * accepted.request.segments,

@@ -27,7 +27,8 @@ class Sent:
     async def look(self) -> None:
         """As the process does that looks after it, five times a second."""
         await self.house.cache.refresh()
-        await self.jobs.once()
+        if (await self.jobs.glance()).at_work:
+            await self.jobs.once()
 
     async def looks(self, waiting: int, held: int) -> None:
         """So often that these are as they shall be; one look ends after a second's work."""
@@ -59,7 +60,8 @@ class Running:
 
     async def look(self) -> None:
         await self.house.cache.refresh()
-        await self.jobs.once()
+        if (await self.jobs.glance()).at_work:
+            await self.jobs.once()
 
     async def send(self) -> None:
         """The carrier takes all that waits, and reports each as delivered."""

@@ -84,6 +84,24 @@ async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(house: House,
 
 
 @awaited
+async def test_a_paused_one_completes_when_the_last_whose_text_is_held_has_opted_out(house: House) -> None:
+    running = Running(house, 3)
+    await running.look()
+    with house.db.write() as tx:
+        campaigns.pause(tx, running.campaign.id)
+    await running.look()
+    opts(house, 0, 1)
+    await running.look()
+    await running.look()
+    assert running.state()[0] == "paused"
+    opts(house, 2)
+    await running.look()
+    await running.look()
+    assert (running.state(), running.tally()) == (("completed", None), Tally(failed=3, segments=3))
+    assert house.credits() == 1_000
+
+
+@awaited
 async def test_with_nobody_left_it_completes_though_it_waits_for_credits(house: House) -> None:
     running = Running(house, 8)
     running.holds(5)

@@ -15,6 +15,7 @@ from heliograph.campaigns.hold import Hold, Taken
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, REACHED_FROM
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
+from heliograph.campaigns.work import Glance, glance
 from heliograph.contacts.tables import contacts
 from heliograph.messages.tables import groups
 from tests.capability.campaigns import add_contacts, now, write_down, written
@@ -195,14 +196,20 @@ def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina: str) -> N
     assert (now(db, campaign).ended_at_ms, now(db, draft).ended_at_ms) == (None, 77)  # what has begun ends when nothing of it is queued any more
 
 
+def _glance(db: Database) -> Glance:
+    with db.read() as tx:
+        return glance(tx)
+
+
 def test_a_campaign_is_started_when_its_time_has_come_or_has_failed(db: Database, amina: str) -> None:
     at_ms = clock.now_ms() + HOUR_MS
     soon, nobody, later = write_down(db, amina), write_down(db, amina, tags=["nobody"]), write_down(db, amina)
     for campaign, when in ((soon, at_ms), (nobody, at_ms), (later, at_ms + HOUR_MS)):
         _change(db, lambda tx, c=campaign, w=when: campaigns.schedule(tx, c.id, w))  # type: ignore[misc]
-    assert campaigns.start_due(db) == []
+    assert (_glance(db).due, campaigns.start_due(db)) == (False, [])
     clock.move(by_ms=HOUR_MS + 1)
-    assert campaigns.start_due(db) == [soon.id]
+    assert (_glance(db).due, campaigns.start_due(db)) == (True, [soon.id])
+    assert not _glance(db).due
     assert [now(db, each).status for each in (soon, nobody, later)] == ["sending", "failed", "scheduled"]
     assert (now(db, nobody).status_reason, now(db, nobody).ended_at_ms is not None) == ("no_recipients", True)
     with db.write() as tx:

@@ -133,11 +133,13 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
     await running.link.turn.once()
     clock.move(by_ms=121_000)
     try:
-        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 0, "what is in doubt is not sent once more"
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=False) == 0
+        assert house.statuses() == ["sent", "queued", "queued", "queued"]
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
         await running.look()
         await running.send()
-        assert house.statuses() == ["sent", "failed/blocked", "queued", "delivered"]
-        assert (len(running.link.submitted), house.count(opt_outs)) == (4, 1)
+        assert house.statuses() == ["sent", "failed/blocked", "failed/blocked", "delivered"], "what was in doubt is not sent once more"
+        assert (len(running.link.submitted), house.count(opt_outs), house.credits()) == (4, 0, 1_000 - 2)
     finally:
         clock.move(by_ms=-121_000)
     house.assert_sound()

@@ -109,6 +109,7 @@ def all_let_go(tx: Connection, group_id: int) -> None:
 
 
 def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
+    tx.execute(sa.select(groups.c.id).where(groups.c.id == group_id).with_for_update())  # what is just coming back is looked at once it is there
     left = sa.exists().where(but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id))
     tx.execute(sa.update(groups).where(groups.c.id == group_id, ~left).values(held=held))
 

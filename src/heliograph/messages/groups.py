@@ -27,6 +27,9 @@ _ADD_SQLITE: Final = _ADD.replace(
     "SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 _ADDING: Final = Statement(_ADD, _ADD_SQLITE)
+# Locked, for another transaction may be about to say that nothing of the group waits where a carrier takes it from, or nothing of it is held.
+_STANDING: Final = "SELECT id, held, canceled_at_ms FROM groups WHERE id {these}"
+_STANDINGS: Final = Statement(_STANDING.format(these="= ANY($1::int[]) ORDER BY id FOR SHARE"), _STANDING.format(these="= ?"))
 _CAMPAIGNS: Final = Statement("SELECT id, campaign_id FROM groups WHERE id = ANY($1::int[])", "SELECT id, campaign_id FROM groups WHERE id = ?")
 
 
@@ -75,6 +78,15 @@ async def add(tx: HotTx, changed: Iterable[tuple[int, Tally]], slot: int) -> Non
     """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any number that tells apart who may do so at once."""
     of_process = (os.getpid() + slot) % SLOTS
     await _ADDING.rows(tx, [(group_id, of_process, *tally) for group_id, tally in sorted(changed)])
+
+
+async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
+    """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose queue is held, and canceled ones. They stay as they
+    are until this transaction ends."""
+    if not group_ids:
+        return set()
+    return {group_id for group_id, held, canceled_at_ms in await _STANDINGS.rows(tx, [(group_id,) for group_id in sorted(group_ids)])
+            if held or canceled_at_ms is not None}
 
 
 async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:

@@ -7,23 +7,18 @@ validity ends there as everywhere, and who is let go stands where it stood.
 from typing import Final
 
 from heliograph.base.db import Database
+from heliograph.messages import turn_sql
 from heliograph.messages.fair import HELD_FROM_US
 from heliograph.messages.sweep import BATCH_MAX, fail_runs
 
 RUNS_AT_ONCE: Final = 2_000  # moved in one transaction: about 50 ms
 
+_RUN: Final = "carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms"
 # The queue first: to SQLite, CROSS JOIN says so. It would look at all of it for each send of the group.
 _QUEUED: Final = "SELECT q.{columns} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.group_id = $1"
-_KEY: Final = "carrier_id, q.rank_us, q.first_id"
-_TO_HOLD: Final = f"{_QUEUED.format(columns=_KEY)} AND q.rank_us < {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
-_TO_RELEASE: Final = f"{_QUEUED.format(columns=_KEY)} AND q.rank_us >= {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
-_RUN: Final = f"{_KEY}, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms"
+_TO_HOLD: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us < {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
+_TO_RELEASE: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us >= {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
 _TO_FAIL: Final = _QUEUED.format(columns=_RUN) + " LIMIT $2"
-
-_MOVE: Final = """
-    UPDATE queue q SET rank_us = q.rank_us + {by} FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS m (carrier_id, rank_us, first_id)
-    WHERE q.carrier_id = m.carrier_id AND q.rank_us = m.rank_us AND q.first_id = m.first_id"""
-_MOVE_SQLITE: Final = "UPDATE queue SET rank_us = rank_us + {by} WHERE carrier_id = ? AND rank_us = ? AND first_id = ?"
 _LOCK: Final = " FOR UPDATE OF q SKIP LOCKED"
 
 
@@ -40,8 +35,8 @@ async def release(db: Database, group_id: int) -> int:
 async def _move(db: Database, group_id: int, which: str, by_us: int) -> int:
     async with db.hot() as tx:
         runs = await tx.fetch(which + (_LOCK if tx.postgresql else ""), group_id)
-        if runs:
-            await tx.over((_MOVE if tx.postgresql else _MOVE_SQLITE).format(by=by_us), *map(list, zip(*runs, strict=True)))
+        await turn_sql.TAKE_RUNS.rows(tx, [tuple(run[:3]) for run in runs])
+        await turn_sql.QUEUE_AGAIN.rows(tx, [(run[0], run[1] + by_us, *run[2:]) for run in runs])  # parts of a message may move one after the other
     return len(runs)
 
 

@@ -6,6 +6,7 @@ from heliograph.base import ids
 from heliograph.base.hot import HotTx, meanwhile
 from heliograph.messages import accept_sql, groups, turn_sql
 from heliograph.messages.events import events_of, listeners_to
+from heliograph.messages.fair import HELD_FROM_US
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED
@@ -39,13 +40,21 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     heard_by = listeners_to(changes)
     storing = turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
     told = await meanwhile(storing, lambda: rows_of(heard_by, events_of(changes, heard_by)))
-    await turn_sql.QUEUE_AGAIN.rows(tx, [(carrier_id, back.rank_us, back.message_id, 1, back.send_id, back.segments, back.prefix, back.attempt,
-                                    back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
+    await _queue_again(tx, carrier_id, changes)
     if moved := groups.moved(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
     await emit_rows(tx, told)
+
+
+async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
+    """What comes back from a carrier; of a campaign that is paused, to where all of it waits."""
+    group_of = {message_id: changes.messages[message_id].group_id for message_id in changes.requeued}
+    held = await groups.to_be_held(tx, {group_id for group_id in group_of.values() if group_id is not None})
+    await turn_sql.QUEUE_AGAIN.rows(tx, [
+        (carrier_id, back.rank_us + HELD_FROM_US * (group_of[back.message_id] in held), back.message_id, 1, back.send_id, back.segments, back.prefix,
+         back.attempt, back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
 
 
 async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:

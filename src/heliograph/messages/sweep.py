@@ -24,12 +24,11 @@ _RUNS_OF: Final = """
     FROM queue q JOIN sends s ON s.id = q.send_id WHERE q.carrier_id = $1 AND q.prefix = $2 AND q.rank_us < $4
     ORDER BY q.rank_us, q.first_id LIMIT $3"""
 _DOUBTS: Final = """
-    SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms FROM inflight i
-    JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= $1
-          OR (i.carrier_id = $2 AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= $3 AND s.type <> 'otp' AND NOT EXISTS (
-              SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id AND o.sandbox = m.sandbox
-                  AND o.phone = m.recipient)))
+    SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms, EXISTS (
+        SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id AND o.sandbox = m.sandbox AND o.phone = m.recipient)
+    FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+    WHERE i.state = 'in_doubt'
+        AND (i.expires_at_ms <= $1 OR (i.carrier_id = $2 AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= $3 AND s.type <> 'otp'))
     LIMIT $4"""
 _UNRECEIPTED: Final = """
     SELECT r.ref, s.sender, m.recipient
@@ -76,7 +75,7 @@ async def fail_taken(tx: HotTx, taken: list[tuple[Any, ...]], rests: list[tuple[
 
 async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: bool) -> int:
     """Segments in doubt: at the end of validity the message has failed (`unknown`); before it, bulk is sent once more where the
-    carrier's setting says so; but not a campaign's to who has opted out meanwhile. Answers how many were dealt with."""
+    carrier's setting says so; a campaign's to who has opted out meanwhile fails then (`blocked`). Answers how many were dealt with."""
     async with db.hot() as tx:
         since_ms = now_ms - RESEND_AFTER_MS if resend else -1
         doubts = await tx.fetch(_DOUBTS, now_ms, carrier_id, since_ms, BATCH_MAX)
@@ -87,12 +86,14 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
         doubts = [doubt for doubt in doubts if (doubt[0], doubt[1]) in ended]  # the others were settled meanwhile, by an answer or a receipt
         changes = await _locked(tx, {doubt[0] for doubt in doubts}, now_ms)
         resent: dict[str, int] = defaultdict(int)
-        for message_id, _, parts, prefix, attempt, expires_at_ms in doubts:
+        for message_id, _, parts, prefix, attempt, expires_at_ms, opted_out in doubts:
             row = changes.messages[message_id]
             if row.status != QUEUED:
                 continue  # a late answer of another try has settled it
             if expires_at_ms <= now_ms:
                 move(row, FAILED, now_ms, "unknown")
+            elif opted_out:
+                move(row, FAILED, now_ms, "blocked")
             else:
                 changes.requeue(_back(row, prefix, attempt + 1, now_ms, expires_at_ms))
                 resent[message_id] |= parts

@@ -90,17 +90,8 @@ def _looking(campaign: Campaign, pricing: Pricing, size: int, *, write: bool) ->
     plain = campaign.template.plain
     of_all = counted(plain) if plain is not None else None
     segments = of_all.segments if isinstance(of_all, Text) else 0
-    contacts, written = Contacts(campaign), Written(campaign)
-
-    def look_at_numbers(tx: Connection, after: int) -> Chunk | None:
-        chunk = written.look(tx, after, size, pricing.digits, segments)
-        if chunk is not None and write and chunk.opted_out:
-            written.drop_opted_out(tx, after, chunk.upto)
-        return chunk
-
-    if campaign.audience.kind == "numbers":
-        return look_at_numbers
-    return lambda tx, after: contacts.look(tx, after, size, pricing.digits, segments, write=write)
+    people = Written(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
+    return lambda tx, after: people.look(tx, after, size, pricing.digits, segments, write=write)
 
 
 def _without_texts(campaign: Campaign, chunk: Chunk | None) -> tuple[Chunk, Filling] | None:

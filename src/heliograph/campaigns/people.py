@@ -140,17 +140,22 @@ class Written:
         self._group = campaign_recipients.c.group_id == campaign.group_id
         self._opted_out = sa.select(contacts.c.phone).where(_of_account(campaign), _OPTED_OUT_COLUMN)
 
-    def look(self, tx: Connection, after: int, size: int, digits: int, segments: int) -> Chunk | None:
-        """The next `size` of them, grouped. `segments`: of whose text is everybody's. None: there is nobody behind `after`."""
+    def look(self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool) -> Chunk | None:
+        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` those who want no campaigns are taken out; whoever
+        stays is reached, for the contacts are asked once. None: there is nobody behind `after`."""
         upto = self._upto(tx, after, size)
         if upto is None:
             return None
         table = campaign_recipients.c
-        standing = sa.case((table.recipient.in_(self._refusing(after, upto)), _OPTED_OUT), else_=_REACHED).label("standing")
+        refuses = table.recipient.in_(self._refusing(after, upto))
+        dropped = tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto), refuses)).rowcount if write else 0
+        standing = (_REACHED if write else sa.case((refuses, _OPTED_OUT), else_=_REACHED)).label("standing")
         part = sa.select(table.recipient, table.country_code, table.segments, standing).where(*self._within(after, upto)).cte("part")
         counted = sa.func.coalesce(part.c.segments, segments)
-        return _chunk(tx.execute(sa.select(part.c.standing, *_grouped(part.c.recipient, part.c.country_code, digits, counted))
-                                 .group_by(sa.text("1, 2, 3"))).all())
+        found = _chunk(tx.execute(sa.select(part.c.standing, *_grouped(part.c.recipient, part.c.country_code, digits, counted))
+                                  .group_by(sa.text("1, 2, 3"))).all())
+        return Chunk(upto, dropped, dropped, []) if found is None else found._replace(
+            upto=upto, people=found.people + dropped, opted_out=found.opted_out + dropped)
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
         """Of the one with this number, else of the first."""
@@ -160,11 +165,6 @@ class Written:
 
     def size(self, tx: Connection) -> int:
         return int(tx.execute(sa.select(sa.func.count()).select_from(campaign_recipients).where(self._group)).scalar_one())
-
-    def drop_opted_out(self, tx: Connection, after: int, upto: int) -> None:
-        """Takes out those of them who want no campaigns."""
-        tx.execute(sa.delete(campaign_recipients).where(
-            *self._within(after, upto), campaign_recipients.c.recipient.in_(self._refusing(after, upto))))
 
     def drop(self, tx: Connection, after: int, size: int) -> int | None:
         """Takes the next `size` of them out; the last one's number, None when there was nobody."""

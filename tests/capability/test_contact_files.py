@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,15 @@ def test_bad_rows_are_never_written_over_the_file_that_is_read(run: Run, amina: 
         said = run("contact", "import", path, "--account", "amina", "--bad-rows", other)
         assert (said.status, "--bad-rows" in said.err, "is the file that is read" in said.err) == (2, True, True)
         assert path.read_text("utf-8") == "phone\n12\n"
+    terminal = os.dup(0)
+    try:
+        with path.open() as redirected:
+            os.dup2(redirected.fileno(), 0)
+        said = run("contact", "import", "-", "--account", "amina", "--bad-rows", path, "--force", stdin="phone\n12\n")
+    finally:
+        os.dup2(terminal, 0)
+        os.close(terminal)
+    assert (said.status, "is the file that is read" in said.err, path.read_text("utf-8")) == (2, True, "phone\n12\n")
 
 
 def test_bad_rows_replace_nothing_unless_they_are_told_to(run: Run, db: Database, amina: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Final, TextIO
 
 import click
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from heliograph.contacts.cells import Layout
     from heliograph.contacts.importing import Import
     from heliograph.contacts.sheet import Sheet
+
+STANDARD_INPUT: Final = 0  # its descriptor
 
 country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there.")
 
@@ -54,8 +56,8 @@ def import_(session: Session, file: str, account: str, sandbox: bool, country: s
     from heliograph.contacts.importing import Import
     from heliograph.contacts.sheet import Sheet, open_sheet
 
-    if bad_rows is not None and file != "-":
-        refuse_same(bad_rows, file, option="--bad-rows")
+    if bad_rows is not None:
+        refuse_same(bad_rows, STANDARD_INPUT if file == "-" else file, option="--bad-rows")
     code = country_code(country)
     with session.read() as tx:
         world = world_of(tx, account, sandbox)

@@ -11,8 +11,8 @@ import click
 from heliograph.entry.cli.command import Failure
 
 
-def refuse_same(path: str, source: str, *, option: str) -> None:
-    """Raises BadParameter when both are one file, by whatever path or link. Opens nothing."""
+def refuse_same(path: str, source: str | int, *, option: str) -> None:
+    """Raises BadParameter when both are one file, by whatever path or link. Opens nothing. `source`: its path, or its descriptor."""
     if os.path.exists(path) and os.path.samefile(path, source):
         raise click.BadParameter(f"{path} is the file that is read; name another one.", param_hint=option)
 

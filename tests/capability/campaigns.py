@@ -1,5 +1,6 @@
 """Contacts and campaigns for tests: plain functions, one transaction each."""
 
+import io
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -38,6 +39,13 @@ def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields
         return campaigns.create(tx, account_id, campaigns.read_wish(body), sandbox=sandbox, now_ms=clock.now_ms())
 
 
+def write_down_file(db: Database, account_id: str, lines: Iterable[object], *, columns: str = "phone", **fields: Any) -> Campaign:
+    """A draft to the numbers of a file with these lines."""
+    body = {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers", **fields}
+    file = io.StringIO("".join(f"{line}\n" for line in (columns, *lines)))
+    return campaigns.create_listed(db, account_id, campaigns.read_wish(body), campaigns.Numbers(file, "GH"), sandbox=False).campaign
+
+
 def now(db: Database, campaign: Campaign) -> Campaign:
     """The campaign as it stands."""
     with db.read() as tx:
@@ -45,7 +53,8 @@ def now(db: Database, campaign: Campaign) -> Campaign:
 
 
 def written(db: Database, campaign: Campaign) -> dict[int, tuple[str | None, int | None]]:
-    """The recipients that are written down: their text and its segments."""
+    """The recipients that are written down, and not marked as opted out: their text and its segments."""
     with db.read() as tx:
-        found = tx.execute(sa.select(campaign_recipients).where(campaign_recipients.c.group_id == campaign.group_id))
+        found = tx.execute(sa.select(campaign_recipients).where(
+            campaign_recipients.c.group_id == campaign.group_id, sa.not_(campaign_recipients.c.opted_out)))
         return {row.recipient: (row.text, row.segments) for row in found}

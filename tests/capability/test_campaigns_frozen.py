@@ -1,6 +1,5 @@
 """An audience that changes while it is frozen: all figures are of those who were written down."""
 
-import io
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +8,18 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import campaigns
+from heliograph.base import clock
 from heliograph.base.db import Database
+from heliograph.base.errors import InsufficientCredits
+from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.life import NoRecipients
+from heliograph.contacts import Change, World, upsert
 from heliograph.contacts.tables import contacts
-from tests.capability.campaigns import add_contacts, now, write_down, written
-from tests.factories import SENDER, open_account, open_route, phones
+from heliograph.messages import Chunker
+from heliograph.text import Phone
+from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
+from tests.capability.sending import House
+from tests.factories import awaited, open_account, open_route, phones
 
 
 @pytest.mark.parametrize("audience", ["all", "numbers"])
@@ -25,10 +32,8 @@ def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_wa
     account_id, steps = open_account(db, credits=1_000), 0
     people = [int(phone) for phone in phones(10)]
     add_contacts(db, account_id, map(str, people))
-    wish = campaigns.read_wish({"name": "All", "sender": SENDER, "message": "Hello", "audience": "numbers"})
     while True:
-        campaign = write_down(db, account_id) if audience == "all" else campaigns.create_listed(
-            db, account_id, wish, campaigns.Numbers(io.StringIO("\n".join(map(str, people))), None), sandbox=False).campaign
+        campaign = write_down(db, account_id) if audience == "all" else write_down_file(db, account_id, people)
         _opt(db, {people[0]: True, people[1]: False})
         with _after_statement(steps, lambda: _opt(db, {people[who]: opts_out})) as done:
             quote = campaigns.launch(db, campaign.id).quote
@@ -42,6 +47,53 @@ def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_wa
         steps += 1
     db.close()
     assert steps >= 5
+
+
+@pytest.fixture
+def db(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    open_route(database)
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize("audience", ["all", "numbers"])
+def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: str) -> None:
+    """For want of credits, then of anybody; whoever opts in after it is reached by the next one, whoever opts out is not."""
+    account_id = open_account(db, credits=3)
+    people = [int(phone) for phone in phones(6)]
+    add_contacts(db, account_id, map(str, people))
+    campaign = write_down(db, account_id) if audience == "all" else write_down_file(db, account_id, people)
+    before = now(db, campaign)
+    for out, refusal in (people[:2], InsufficientCredits), (people, NoRecipients), ([], InsufficientCredits), (people[4:], InsufficientCredits):
+        _opt(db, {person: person in out for person in people})
+        with pytest.raises(refusal):
+            campaigns.launch(db, campaign.id)
+        assert now(db, campaign) == before
+        assert campaigns.estimate(db, campaign)[:2] == (6 - len(out), len(out))
+    _opt(db, {person: person in people[1:4] for person in people})
+    assert campaigns.estimate(db, campaign) == campaigns.launch(db, campaign.id).quote == (3, 3, {}, {}, 3, 3, 3)
+    assert set(written(db, campaign)) == {people[0], *people[4:]}
+    assert (now(db, campaign).recipients_total, now(db, campaign).opted_out) == (3, 3)
+
+
+@awaited
+async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_once(house: House) -> None:
+    """Whatever he wishes afterwards: back in, and out again."""
+    people = [int(phone) for phone in phones(5)]
+    add_contacts(house.db, house.amina, map(str, people))
+    campaign = write_down_file(house.db, house.amina, people)
+    _opt(house.db, {people[0]: True, people[4]: True})
+    campaigns.launch(house.db, campaign.id)
+    for opted_out in (False, True):
+        changes = [Change(Phone(str(person), "GH"), {"opted_out": opted_out}) for person in people[::4]]
+        with house.db.write() as tx:
+            upsert(tx, World(house.amina, False), changes, now_ms=clock.now_ms())
+    await house.cache.refresh()
+    await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=2).once()
+    assert sorted(message.recipient for message in house.messages()) == people[1:4]
+    row = now(house.db, campaign)
+    assert (row.recipients_total, row.opted_out, row.expanded, row.cursor) == (3, 2, True, people[3])
 
 
 def _opt(db: Database, out: dict[int, bool]) -> None:

@@ -1,6 +1,5 @@
 """`heliograph erase` beside campaigns: what is still to be sent stays as it was written, and whom it was for is forgotten with it."""
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -18,10 +17,10 @@ from heliograph.entry import erasing
 from heliograph.entry.retention import retain
 from heliograph.messages import Chunker
 from heliograph.messages.retention import KeptFor
-from tests.capability.campaigns import add_contacts, now, write_down, written
+from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.commands import Run
 from tests.capability.sending import House
-from tests.factories import PHONE, SENDER, awaited
+from tests.factories import PHONE, awaited
 
 LOCAL = "020 123-4567"
 OTHER = "233201234568"
@@ -31,9 +30,7 @@ DAY_MS = 86_400_000
 
 def listed(house: House, lines: dict[str, str]) -> Campaign:
     """A draft from a file: to each number its own text."""
-    wish = campaigns.read_wish({"name": "Calls", "sender": SENDER, "message": "{about}", "audience": "numbers"})
-    file = io.StringIO("phone,about\n" + "".join(f"{phone},{about}\n" for phone, about in lines.items()))
-    return campaigns.create_listed(house.db, house.amina, wish, campaigns.Numbers(file, "GH"), sandbox=False).campaign
+    return write_down_file(house.db, house.amina, [f"{phone},{about}" for phone, about in lines.items()], columns="phone,about", message="{about}")
 
 
 def erase(run: Run) -> tuple[int, str]:
@@ -85,6 +82,14 @@ def test_a_campaign_that_has_not_begun_loses_the_number_and_reaches_the_others(h
     assert erased(run) == {"campaign_recipients": 1}
     assert written(house.db, campaign) == {int(OTHER): ("hello", 1)}
     assert campaigns.launch(house.db, campaign.id).campaign.recipients_total == 1
+
+
+def test_who_was_left_out_of_a_campaign_need_not_wait_for_its_end(house: House, run: Run) -> None:
+    add_contacts(house.db, house.amina, [{"phone": PHONE, "opted_out": True}])
+    campaign = listed(house, {PHONE: "hi", OTHER: "hello"})
+    campaigns.launch(house.db, campaign.id)
+    assert erased(run) == {"campaign_recipients": 1, "contacts": 1}
+    assert (set(written(house.db, campaign)), now(house.db, campaign).opted_out) == ({int(OTHER)}, 1)
 
 
 @pytest.mark.parametrize("is_killed", [False, True])

@@ -1,6 +1,5 @@
 """Texts and numbers are erased after their days, and not while they are needed; what proves the books goes on proving them."""
 
-import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,11 +23,11 @@ from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.messages.verify_events import verify_events
 from heliograph.wallet import hold_still
 from heliograph.webhooks.tables import webhook_events
-from tests.capability.campaigns import add_contacts, now, write_down, written
+from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.sending import House
 from tests.capability.webhooks import endpoint
 from tests.crash.processes import ServerProcess
-from tests.factories import PHONE, SENDER, awaited, phones
+from tests.factories import PHONE, awaited, phones
 
 WEEK = kept_for(7, None)
 AFTER_A_WEEK_MS = 7 * DAY_MS + 1_000
@@ -212,9 +211,7 @@ async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_
 @awaited
 async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_it_says_so(house: House) -> None:
     """Not of one that is scheduled, nor while somebody is freezing it; what a refused launch wrote down of contacts is written down anew."""
-    wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"})
-    drafts = [campaigns.create_listed(house.db, house.amina, wish, campaigns.Numbers(io.StringIO("\n".join(phones(3))), None),
-                                      sandbox=False).campaign for _ in range(2)]
+    drafts = [write_down_file(house.db, house.amina, phones(3)) for _ in range(2)]
     add_contacts(house.db, house.amina, phones(2_000))
     dear = write_down(house.db, house.amina)
     with pytest.raises(InsufficientCredits):

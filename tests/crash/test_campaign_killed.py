@@ -2,7 +2,6 @@
 
 Nobody is written down twice, nobody is missing, and those who opted out are counted once."""
 
-import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,10 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.campaigns import Campaign, WrongState, hold
 from heliograph.campaigns.tables import campaigns as table
-from tests.capability.campaigns import add_contacts, now, write_down, written
+from heliograph.contacts.tables import contacts
+from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.cast import at_once
-from tests.factories import SENDER, open_account, open_route, phones
+from tests.factories import open_account, open_route, phones
 
 # What the killed process does: with chunks of ten people, and it stays where it is after three of them.
 LAUNCHES = "campaigns.launch(db, sys.argv[2], tell=stay)"
@@ -106,10 +106,17 @@ def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_nev
 
 
 def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(db: Database, amina: str) -> None:
-    wish = campaigns.read_wish({"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"})
-    file = io.StringIO("".join(f"{person['phone']}\n" for person in PEOPLE))
-    campaign = campaigns.create_listed(db, amina, wish, campaigns.Numbers(file, None), sandbox=False).campaign
+    """The same as the launch that has come to its end: whoever has opted in since the one that was killed is reached."""
+    campaign, late = write_down_file(db, amina, [person["phone"] for person in PEOPLE]), {"opted_out": True}
+    opt = sa.update(contacts).where(contacts.c.phone.in_([int(str(person["phone"])) for person in PEOPLE[1:20]]))
+    with db.write() as tx:
+        as_they_were = tx.execute(sa.select(contacts.c.phone, contacts.c.opted_out)).all()
+        tx.execute(opt.values(late))
     killed_half_way(db, LAUNCHES, campaign.id)
+    assert (now(db, campaign).status, now(db, campaign).opted_out) == ("draft", 0)
+    with db.write() as tx:
+        for phone, opted_out in as_they_were:
+            tx.execute(sa.update(contacts).where(contacts.c.phone == phone).values(opted_out=opted_out))
     campaigns.launch(db, campaign.id)
     assert is_whole(db, campaign)
 

@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from heliograph import contacts
 from heliograph.base import clock
 from heliograph.contacts import Change, World, by_phone
+from heliograph.contacts.tables import contacts as table
 from heliograph.messages.tables import inflight, messages
 from tests.capability.sending import House
 
@@ -40,6 +41,18 @@ class OptingOut:
         if phone in self.audience and then != "back":
             self._unseen.add(phone)
             self._place(phone)
+
+    def opts_in(self, phone: int) -> None:
+        with self._house.db.write() as tx:
+            tx.execute(sa.update(table).where(table.c.phone == phone).values(opted_out=False))
+
+    def wanted(self, listed: set[int]) -> tuple[set[int], int]:
+        """Whom a launch is for now, and how many of its audience have opted out. `listed`: of a file; else it is all contacts."""
+        with self._house.db.read() as tx:
+            out = {row.phone: bool(row.opted_out) for row in tx.execute(sa.select(table.c.phone, table.c.opted_out))}
+        people = listed or set(out)
+        reached = {phone for phone in people if not out.get(phone)}
+        return reached, len(people) - len(reached)
 
     def _place(self, phone: int) -> None:
         its = messages.c.recipient == phone

@@ -4,6 +4,7 @@ is accounted for, its end is told once."""
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -13,22 +14,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from heliograph import campaigns, wallet
-from heliograph.base import clock, ids
+from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
-from heliograph.campaigns.draft import create, read_wish
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.life import NoRecipients
-from heliograph.campaigns.tables import campaign_recipients
 from heliograph.carriers import Outcome, ReceiptState
-from heliograph.contacts.tables import contacts, opt_outs
+from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tally_of
 from heliograph.messages.fair import HELD_FROM_US
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
 from tests.books import assert_books_agree
+from tests.capability.campaigns import add_contacts, write_down, write_down_file, written
 from tests.capability.sending import WORKER, House
 from tests.capability.webhooks import endpoint
-from tests.factories import SENDER
 from tests.property.opting_out import OptingOut
 
 T = TypeVar("T")
@@ -68,25 +67,27 @@ class Campaigning(RuleBasedStateMachine):
     # what may happen
 
     @initialize(people=st.integers(1, 30), opted_out=st.sets(st.integers(0, 29), max_size=5), text=st.sampled_from(TEXTS), credits=st.integers(0, 12),
-                as_far=st.sampled_from([True, True, False]))
-    def begin(self, people: int, opted_out: set[int], text: str, credits: int, as_far: bool) -> None:
+                as_far=st.sampled_from([True, True, False]), audience=st.sampled_from(["all", "numbers"]))
+    def begin(self, people: int, opted_out: set[int], text: str, credits: int, as_far: bool, audience: str) -> None:
         self.people, self.as_far = people, as_far
+        add_contacts(self.house.db, self.house.amina, [
+            {"phone": str(FIRST + place), "name": f"N{place % 3}" if place % 4 else None, "opted_out": place in opted_out}
+            for place in range(people)])
         with self.house.db.write() as tx:
-            for place in range(people):
-                tx.execute(contacts.insert().values(
-                    id=ids.raw_of_number(ids.new_number()), account_id=self.house.amina, sandbox=False, phone=FIRST + place, country_code="GH",
-                    name=f"N{place % 3}" if place % 4 else None, tags="[]", custom="{}", opted_out=place in opted_out, searched="", created_at_ms=0,
-                    updated_at_ms=0))
             wallet.adjust_credits(tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms())
-            wish = read_wish({"name": "all", "sender": SENDER, "message": text, "audience": "all", "validity_s": 172_800})
-            self.campaign_id, self.group_id = create(tx, self.house.amina, wish, sandbox=False, now_ms=clock.now_ms())[:2]
+        self.listed = set(range(FIRST, FIRST + people)) if audience == "numbers" else set()
+        write = partial(write_down_file, lines=[f"{number},N" for number in self.listed], columns="phone,name") if self.listed else write_down
+        campaign = write(self.house.db, self.house.amina, message=text, validity_s=172_800)
+        self.campaign_id, self.group_id = campaign.id, campaign.group_id
         self.launch(as_far)
 
     @rule(as_far=st.booleans())
     def launch(self, as_far: bool) -> None:
+        wanted = self.opting_out.wanted(self.listed)
         try:
             campaigns.launch(self.house.db, self.campaign_id, as_far_as_credits_reach=as_far)
             self.opting_out.audience, self.opted_out_before = self.frozen(), self.row().opted_out
+            assert (self.opting_out.audience, self.opted_out_before) == wanted
         except InsufficientCredits:
             assert self.status() == "draft"
             self.seen.add("refused for its price")
@@ -151,6 +152,11 @@ class Campaigning(RuleBasedStateMachine):
         self.opting_out.opts_out(FIRST + place, then)
         self.seen |= self.opting_out.situations
 
+    @rule(place=st.integers(0, 29))
+    def opt_in(self, place: int) -> None:
+        if self.status() == "draft":
+            self.opting_out.opts_in(FIRST + place)
+
     @rule()
     def killed(self) -> None:
         """Another process begins where this one was killed."""
@@ -170,8 +176,7 @@ class Campaigning(RuleBasedStateMachine):
         return str(self.row().status)
 
     def frozen(self) -> set[int]:
-        with self.house.db.read() as tx:
-            return set(tx.execute(sa.select(campaign_recipients.c.recipient).where(campaign_recipients.c.group_id == self.group_id)).scalars())
+        return set(written(self.house.db, self.row()))
 
     def recipients(self) -> list[int]:
         return [row.recipient for row in self.house.messages()]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeAlias
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.db import Database
@@ -16,7 +15,6 @@ from heliograph.campaigns.filling import Filling
 from heliograph.campaigns.hold import Hold
 from heliograph.campaigns.people import OPTED_OUT, Chunk, Contacts, Person, Written, store
 from heliograph.campaigns.price import Pricing
-from heliograph.campaigns.tables import campaigns
 from heliograph.campaigns.text import Written as Text
 from heliograph.campaigns.text import counted
 
@@ -26,7 +24,8 @@ Tell: TypeAlias = Callable[[int], object]  # of so many people more that were lo
 
 
 def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """Writes the audience down, without who opted out: those are counted in the campaign's row. What an earlier one left is taken away first.
+    """Writes the audience down, without who opted out; of a file's numbers, which stand there already, those are marked. What an earlier one left is
+    taken away first, and marked anew.
 
     Transactions of `hold.size` people. Raises Taken."""
     if campaign.audience.kind != "numbers":
@@ -36,14 +35,7 @@ def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
     looking = _looking(campaign, pricing, hold.size, write=True)
-
-    def step(tx: Connection, after: int) -> Chunk | None:
-        chunk = looking(tx, after)
-        if chunk is not None:
-            _count_opted_out(tx, campaign, chunk)
-        return chunk
-
-    _go(lambda after: _without_texts(campaign, hold.step(lambda tx: step(tx, after))), pricing, tell)
+    _go(lambda after: _without_texts(campaign, hold.step(lambda tx: looking(tx, after))), pricing, tell)
 
 
 def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
@@ -64,16 +56,9 @@ def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
 def clear(hold: Hold, campaign: Campaign) -> None:
     """Takes all its recipients away."""
     written = Written(campaign)
-
-    def step(tx: Connection, after: int) -> int | None:
-        upto = written.drop(tx, after, hold.size)
-        if upto is None:
-            tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(opted_out=0))
-        return upto
-
     after: int | None = 0
     while after is not None:
-        after = hold.step(lambda tx: step(tx, after or 0))  # noqa: B023  it is called at once
+        after = hold.step(lambda tx: written.drop(tx, after or 0, hold.size))  # noqa: B023  it is called at once
 
 
 def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, tell: Tell) -> None:
@@ -137,7 +122,7 @@ class _Behind:
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recipients")
-        self._last: Future[None] | None = None
+        self._last: Future[object] | None = None
 
     def __enter__(self) -> "_Behind":
         return self
@@ -147,7 +132,7 @@ class _Behind:
         if kind is None:
             self._wait()
 
-    def store(self, step: Callable[[Connection], None]) -> None:
+    def store(self, step: Callable[[Connection], object]) -> None:
         """Raises Taken, and whatever else became of the one before."""
         self._wait()
         self._last = self._thread.submit(self._hold.step, step)
@@ -165,16 +150,6 @@ def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behin
     recipients = filling.recipients(people)
     opted_out = sum(person.standing == OPTED_OUT for person in people)
     chunk = Chunk(people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits))
-
-    def step(tx: Connection) -> None:
-        store(tx, campaign.group_id, recipients)
-        _count_opted_out(tx, campaign, chunk)
-
     if behind is not None:
-        behind.store(step)
+        behind.store(lambda tx: store(tx, campaign.group_id, recipients))
     return chunk, filling
-
-
-def _count_opted_out(tx: Connection, campaign: Campaign, chunk: Chunk) -> None:
-    if chunk.opted_out:
-        tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(opted_out=campaigns.c.opted_out + chunk.opted_out))

@@ -20,7 +20,7 @@ _LOCK: Final = """
 _NEXT: Final = """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
            EXISTS (SELECT 1 FROM contacts o WHERE o.account_id = $4 AND o.sandbox = $5 AND o.phone = r.recipient AND o.opted_out)
-    FROM campaign_recipients r WHERE r.group_id = $1 AND r.recipient > $2 ORDER BY r.recipient LIMIT $3"""
+    FROM campaign_recipients r WHERE r.group_id = $1 AND r.recipient > $2 AND NOT r.opted_out ORDER BY r.recipient LIMIT $3"""
 _MOVE_ON: Final = """
     UPDATE campaigns SET cursor = $2, expanded = $3, opted_out = opted_out + $4, refused = refused + $5, status = $6, status_reason = $7,
            waits_for = $8

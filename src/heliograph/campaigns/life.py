@@ -129,7 +129,7 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
 
     def begin_to_send(tx: Connection) -> Launched | ServiceError:
         found = by_id(tx, campaign.id)
-        quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)._replace(opted_out=found.opted_out)
+        quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)
         reaches = found.as_far_as_credits_reach if as_far is None else as_far
         refusal = _refusal(found, quote, as_far=reaches)
         if refusal is not None:
@@ -138,8 +138,8 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
             return refusal
         sending = move(tx, found, states.SENDING, status_reason=None, started_at_ms=clock.now_ms(), cursor=0, expanded=False,
                        as_far_as_credits_reach=reaches,
-                       refused=pricing.unsendable.total(), recipients_total=quote.recipients + sum(quote.refused.values()),
-                       credits_estimated=quote.credits)
+                       opted_out=quote.opted_out, refused=pricing.unsendable.total(),
+                       recipients_total=quote.recipients + sum(quote.refused.values()), credits_estimated=quote.credits)
         return Launched(sending, quote)
 
     launched = hold.finish(begin_to_send)

@@ -27,10 +27,10 @@ _IN_LISTS: Final = """
     SELECT c.group_id, r.recipient
     FROM unnest($1::uuid[], $2::bool[], $3::bigint[]) AS p (account_id, sandbox, phone)
     JOIN campaigns c ON c.account_id = p.account_id AND c.sandbox = p.sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
-    JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = p.phone AND r.recipient > c.cursor"""
+    JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = p.phone AND r.recipient > c.cursor AND NOT r.opted_out"""
 _IN_LISTS_SQLITE: Final = """
     SELECT c.group_id, r.recipient
-    FROM campaigns c JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = ?3 AND r.recipient > c.cursor
+    FROM campaigns c JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = ?3 AND r.recipient > c.cursor AND NOT r.opted_out
     WHERE c.account_id = ?1 AND c.sandbox = ?2 AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')"""
 _LOCK: Final = "SELECT id FROM campaigns WHERE group_id = ANY($1::int[]) ORDER BY id FOR UPDATE"
 # What a chunk has taken before the lock was there is a message now.
@@ -42,7 +42,9 @@ _LEAVE_OUT_SQLITE: Final = """
     DELETE FROM campaign_recipients WHERE group_id = ?1 AND recipient = ?2 AND recipient > (SELECT cursor FROM campaigns WHERE group_id = ?1)
     RETURNING group_id, recipient"""
 # When the one goes whose credits it waits for, what the next one costs is not known. With nobody left it has become all that it will.
-_NEXT: Final = "(SELECT min(r.recipient) FROM campaign_recipients r WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor)"
+_NEXT: Final = """
+    (SELECT min(r.recipient) FROM campaign_recipients r
+     WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor AND NOT r.opted_out)"""
 _COUNT: Final = f"""
     UPDATE campaigns SET opted_out = opted_out + $2, expanded = {_NEXT} IS NULL, waits_for = CASE WHEN $3 < {_NEXT} THEN NULL ELSE waits_for END
     WHERE group_id = $1"""  # noqa: S608  a text of ours

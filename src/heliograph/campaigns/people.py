@@ -141,21 +141,23 @@ class Written:
         self._opted_out = sa.select(contacts.c.phone).where(_of_account(campaign), _OPTED_OUT_COLUMN)
 
     def look(self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool) -> Chunk | None:
-        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` those who want no campaigns are taken out; whoever
-        stays is reached, for the contacts are asked once. None: there is nobody behind `after`."""
+        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` it is marked who wants no campaigns now, and counted
+        by these marks, for the contacts are asked once. None: there is nobody behind `after`."""
         upto = self._upto(tx, after, size)
         if upto is None:
             return None
         table = campaign_recipients.c
-        refuses = table.recipient.in_(self._refusing(after, upto))
-        dropped = tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto), refuses)).rowcount if write else 0
-        standing = (_REACHED if write else sa.case((refuses, _OPTED_OUT), else_=_REACHED)).label("standing")
+        refuses: sa.ColumnElement[bool] = table.recipient.in_(self._refusing(after, upto))
+        if write:  # both ways: an earlier launch that was refused or killed has left its marks
+            other = sa.update(campaign_recipients).where(*self._within(after, upto), table.opted_out != refuses)
+            tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
+            refuses = table.opted_out
+        standing = sa.case((refuses, _OPTED_OUT), else_=_REACHED).label("standing")
         part = sa.select(table.recipient, table.country_code, table.segments, standing).where(*self._within(after, upto)).cte("part")
         counted = sa.func.coalesce(part.c.segments, segments)
         found = _chunk(tx.execute(sa.select(part.c.standing, *_grouped(part.c.recipient, part.c.country_code, digits, counted))
                                   .group_by(sa.text("1, 2, 3"))).all())
-        return Chunk(upto, dropped, dropped, []) if found is None else found._replace(
-            upto=upto, people=found.people + dropped, opted_out=found.opted_out + dropped)
+        return Chunk(upto, 0, 0, []) if found is None else found  # somebody may just have erased them
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
         """Of the one with this number, else of the first."""

@@ -52,4 +52,6 @@ campaign_recipients = sa.Table(
     sa.Column("text", sa.Text, nullable=True, comment="placeholders filled in; this and the next two: null where all get the same"),
     sa.Column("encoding", sa.String(5), nullable=True),
     sa.Column("segments", sa.SmallInteger, nullable=True),
+    sa.Column("opted_out", sa.Boolean, nullable=False, server_default=sa.false(),
+              comment="of a file's numbers: who was left out when the audience was frozen; contacts that are have no row"),
 )

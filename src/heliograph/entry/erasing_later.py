@@ -54,7 +54,7 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
 def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
     """One that has not begun leaves out a recipient whose row is gone; a text that quotes the number it would send with `…` to somebody else."""
     to_come = sa.exists().where(campaign_recipients.c.group_id == campaigns.c.group_id, campaign_recipients.c.recipient == int(quoted.digits),
-                                campaign_recipients.c.recipient > campaigns.c.cursor)
+                                campaign_recipients.c.recipient > campaigns.c.cursor, sa.not_(campaign_recipients.c.opted_out))
     has_begun = campaigns.c.status.not_in(STARTABLE)
     query = sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.freezing, has_begun & to_come, campaigns.c.name, campaigns.c.text,
                       campaigns.c.audience).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))

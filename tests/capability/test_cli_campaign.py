@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.base.db import Database
+from heliograph.messages import VALIDITY_S
 from tests.capability.campaigns import add_contacts
 from tests.capability.commands import Run
 from tests.factories import SENDER, open_account, open_route
@@ -127,13 +128,20 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(run: Run, a
 
 @pytest.mark.parametrize(("typed", "told"), [
     (["--message", "Hi"], "Say whom it is for: one of --all, --tag and --numbers."),
-    (["--message", "Hi", "--all", "--tag", "gold"], "Say whom it is for: one of --all, --tag and --numbers."),
+    (["--message", "Hi", "--all", "--tag", "gold"], "Say whom it is for: one of --all, --tag and --numbers, not several."),
     (["--all"], "Give the text: --message or --message-file."),
+    (["--message", "Hi", "--message-file", "-", "--all"], "Give the text once: --message or --message-file."),
     (["--message", "Hi", "--all", "--country", "GH"], "--country is of the numbers of a file: give --numbers."),
 ])
 def test_a_line_that_does_not_say_what_is_meant_is_a_mistake_in_it(run: Run, amina: str, typed: list[str], told: str) -> None:
     said = run("campaign", "create", "Spring", *ACCOUNT, *typed)
     assert (said.status, told in said.err) == (2, True), said.err
+
+
+def test_what_help_says_of_validity_is_what_is_taken(run: Run, amina: str) -> None:
+    for shortest_or_longest, seconds in zip(("1m", "2d"), VALIDITY_S, strict=True):
+        made = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--validity", shortest_or_longest, "--json")
+        assert made.json["validity_s"] == seconds
 
 
 def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:

@@ -137,7 +137,9 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(run:
 
 @pytest.mark.parametrize(("text", "told"), [
     ("", "name the columns"), ("name,email\nKofi,x\n", "telephone, tel); it has 'name', 'email'."),
-    ("phone,name,Name\n", "column 3, 'Name', is name again"),
+    ("phone,name,Name\n", "heliograph: The first line is wrong: column 3, 'Name', is name again, which column 2 is already.\n"),
+    ("phone" + ",name" * 13 + "\n", "column 12, 'name', is name again, which column 2 is already; and 2 more."),
+    ("phone,custom.\n", "The first line is wrong: column 2, 'custom.', must have 1 to 64 characters"),
     ("phone,a{b,city,city\n", "column 4, 'city', is city again"), ("phone,name\n233201234567,\"Kofi\n" + "x" * 200_000, "Line 3 has more than"),
     ("phone,name\n233201234567,\"Kofi\n" + "x\n" * 90_000, "From line 2 on"), (b"\xff\xfep\0h\0", "UTF-16"),
     (b"phone,pr\xe9nom\n233201234567,Kofi\n", "first line is not UTF-8")])

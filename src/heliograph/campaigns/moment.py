@@ -48,7 +48,7 @@ def _understood(text: str, time_zone: str) -> When:
     except OverflowError:
         raise refused("at", f"must be within a year from now, not {text}") from None
     if there != given:
-        raise refused("at", f"does not exist in {time_zone}: the clocks are put forward over it, and show {there:%H:%M} then")
+        raise refused("at", f"is {text}, which does not exist in {time_zone}: the clocks are put forward over it, and show {there:%H:%M} then")
     if first.utcoffset() != second.utcoffset():
         return When(_ms(first), f"{text} comes twice in {time_zone}; the earlier one is meant, {_utc(_ms(first))}.")
     return When(_ms(first))

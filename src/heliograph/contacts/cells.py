@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.lines import JOINERS, cut
 from heliograph.contacts.change import Change
@@ -20,6 +20,7 @@ from heliograph.text import read_country
 FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")  # columns of every file that is written
 COLUMNS_MAX: Final = 1_000  # of a file
 PHONE_COLUMNS: Final = ("phone", "phone_number", "number", "msisdn", "mobile", "recipient", "telephone", "tel")  # the first one there is the phone
+WRONG_SAID_MAX: Final = 10  # columns that are wrong
 FOUND_SHOWN_MAX: Final = 200  # characters of a first line that an error repeats
 COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
 CUSTOM_MARK: Final = "custom."  # before the name of a custom field that would be taken for something else
@@ -86,7 +87,7 @@ def layout_of(header: Sequence[str]) -> Layout:
         raise InvalidRequest(f"The first line must name the columns, and one of them must be phone (or {', '.join(PHONE_COLUMNS[1:])}); "
                              f"it has {found}.")
     fields, custom = {"phone": phone}, dict[str, int]()
-    wrong: list[FieldError] = []
+    wrong: list[str] = []
     for place, name in enumerate(names):
         field = "country_code" if known[place] in COUNTRY_COLUMNS else known[place]
         try:
@@ -97,11 +98,12 @@ def layout_of(header: Sequence[str]) -> Layout:
             else:
                 _once(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
         except ValueError as error:
-            wrong.append(FieldError(f"column {place + 1}, {shown(name)},", str(error)))
+            wrong.append(f"column {place + 1}, {shown(name)}, {error}")
     if len(names) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
     if wrong:
-        raise InvalidRequest("; ".join(f"{field} {message}" for field, message in wrong[:10]), fields=wrong)
+        more = [f"and {len(wrong) - WRONG_SAID_MAX} more"] if len(wrong) > WRONG_SAID_MAX else []
+        raise InvalidRequest(f"The first line is wrong: {'; '.join(wrong[:WRONG_SAID_MAX] + more)}.")
     return Layout(fields, custom, names)
 
 
@@ -109,7 +111,8 @@ def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Chan
     """What a row says of its contact: a column that is there changes the contact, an empty cell clears; of `opted_out` it changes nothing.
     Empty cells beyond the last column, as spreadsheets leave them, are nothing. Raises ValueError for all that is wrong with it."""
     if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
-        raise ValueError(f"has {len(cells)} cells, and the first line {len(layout.names)}")
+        has = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+        raise ValueError(f"has {has}, and the first line {len(layout.names)}")
     read = _Reader()
     own_country = read(layout.fields, "country_code", cells, read_country)
     phone = read(layout.fields, "phone", cells, lambda text: read_phone(text, own_country or country), required=True)

@@ -36,7 +36,7 @@ as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-r
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
 @click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there.")
 @mode_option("Whose contacts, and whether it costs.")
-@click.option("--validity", type=Span(), metavar="24h", help="Each message is tried so long. Default: 1d.")
+@click.option("--validity", type=Span(), metavar="12h", help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.")
 @click.option("--rate", type=Whole(1), metavar="N", help="Messages a second at most. Default: as fast as carriers take them.")
 def create(session: Session, name: str, account: str, sandbox: bool, numbers: Any, country: str | None, **asked: Any) -> None:
     """Write a campaign down. Nothing is sent before it is launched."""
@@ -68,9 +68,9 @@ def _body(name: str, from_file: bool, *, sender: str, message: str | None, messa
           validity: int | None, rate: int | None) -> dict[str, Any]:
     """What `campaigns.read_wish` reads."""
     if (message is None) == (message_file is None):
-        raise click.UsageError("Give the text: --message or --message-file.")
-    if everybody + bool(tags) + from_file != 1:
-        raise click.UsageError("Say whom it is for: one of --all, --tag and --numbers.")
+        raise click.UsageError(f"Give the text{'' if message is None else ' once'}: --message or --message-file.")
+    if (audiences := everybody + bool(tags) + from_file) != 1:
+        raise click.UsageError(f"Say whom it is for: one of --all, --tag and --numbers{', not several' if audiences else ''}.")
     text = message if message is not None else _text_of(message_file)
     audience = "all" if everybody else "tags" if tags else "numbers"
     return {"name": name, "sender": sender, "message": text, "audience": audience, "tags": list(tags) or None, "rate": rate,

@@ -134,7 +134,8 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
     if done.repeated > len(done.repeated_lines):
         click.echo(f"… and {done.repeated - len(done.repeated_lines)} more lines.", err=True)
     if done.bad:
-        where = f"they are in {bad_rows}" if bad_rows else "--bad-rows FILE writes them to a file"
+        they, them = ("it is", "it") if done.bad == 1 else ("they are", "them")
+        where = f"{they} in {bad_rows}" if bad_rows else f"--bad-rows FILE writes {them} to a file"
         raise Failure(f"{_rows(done.bad)} left out; {where}. {_rows(done.stored)} stored.")
 
 

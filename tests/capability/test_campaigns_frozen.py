@@ -3,7 +3,9 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -20,6 +22,8 @@ from heliograph.text import Phone
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.sending import House
 from tests.factories import awaited, open_account, open_route, phones
+
+MANY = 20_000
 
 
 @pytest.mark.parametrize("audience", ["all", "numbers"])
@@ -75,6 +79,36 @@ def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: st
     assert campaigns.estimate(db, campaign) == campaigns.launch(db, campaign.id).quote == (3, 3, {}, {}, 3, 3, 3)
     assert set(written(db, campaign)) == {people[0], *people[4:]}
     assert (now(db, campaign).recipients_total, now(db, campaign).opted_out) == (3, 3)
+
+
+def test_of_a_scheduled_one_that_failed_it_is_known_who_had_opted_out(db: Database) -> None:
+    account_id, people = open_account(db, credits=2), [int(phone) for phone in phones(6)]
+    add_contacts(db, account_id, map(str, people))
+    for out, why in (people[:2], "insufficient_credits"), (people, "no_recipients"):
+        campaign = write_down_file(db, account_id, people)
+        _opt(db, {person: person in out for person in people})
+        with db.write() as tx:
+            campaigns.schedule(tx, campaign.id, clock.now_ms())
+        assert campaigns.start_due(db) == []
+        failed = now(db, campaign)
+        assert (failed.status, failed.status_reason, failed.opted_out, failed.recipients_total) == ("failed", why, len(out), 0)
+
+
+def test_a_file_is_frozen_though_more_have_opted_out_than_fit_into_the_servers_memory(new_database: Callable[[str], str]) -> None:
+    """Then an `IN` that is no join compares each of them with each of the file, which the time for a statement is too short for."""
+    url = new_database("postgresql")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET work_mem = '64kB'")
+    db = Database(url)
+    open_route(db)
+    account_id = open_account(db, credits=100_000)
+    add_contacts(db, account_id, [{"phone": phone, "opted_out": True} for phone in phones(MANY)])
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE contacts")
+    campaign = write_down_file(db, account_id, phones(MANY, first=MANY - 5))
+    assert campaigns.estimate(db, campaign)[:2] == (MANY - 5, 5)
+    assert campaigns.launch(db, campaign.id).quote[:2] == (MANY - 5, 5)
+    db.close()
 
 
 @awaited

@@ -11,12 +11,15 @@ from heliograph.base import clock
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.hold import SILENT_MS, Hold, Taken
 from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
 from heliograph.entry import erasing
 from heliograph.entry.retention import retain
 from heliograph.messages import Chunker
 from heliograph.messages.retention import KeptFor
+from heliograph.text.quoted import ERASED
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.commands import Run
 from tests.capability.sending import House
@@ -85,11 +88,23 @@ def test_a_campaign_that_has_not_begun_loses_the_number_and_reaches_the_others(h
 
 
 def test_who_was_left_out_of_a_campaign_need_not_wait_for_its_end(house: House, run: Run) -> None:
-    add_contacts(house.db, house.amina, [{"phone": PHONE, "opted_out": True}])
-    campaign = listed(house, {PHONE: "hi", OTHER: "hello"})
+    """Nor whoever is named in the text of somebody who was left out."""
+    add_contacts(house.db, house.amina, [{"phone": PHONE, "opted_out": True}, {"phone": LAST, "opted_out": True}])
+    campaign = listed(house, {PHONE: "hi", OTHER: "hello", LAST: f"we call {LOCAL}"})
     campaigns.launch(house.db, campaign.id)
-    assert erased(run) == {"campaign_recipients": 1, "contacts": 1}
-    assert (set(written(house.db, campaign)), now(house.db, campaign).opted_out) == ({int(OTHER)}, 1)
+    assert erased(run) == {"campaign_recipients": 2, "contacts": 1}
+    assert (written(house.db, campaign), now(house.db, campaign).opted_out) == ({int(OTHER): ("hello", 1)}, 2)
+    with house.db.read() as tx:
+        assert sorted(tx.execute(sa.select(campaign_recipients.c.text)).scalars()) == ["hello", ERASED]
+
+
+def test_a_text_that_names_the_number_waits_while_its_recipient_may_opt_in_again(house: House, run: Run) -> None:
+    add_contacts(house.db, house.amina, [{"phone": LAST, "opted_out": True}])
+    campaign = listed(house, {LAST: f"we call {LOCAL}"})
+    with pytest.raises(NoRecipients):
+        campaigns.launch(house.db, campaign.id)
+    exit_status, said = erase(run)
+    assert (exit_status, campaigns.text_id(campaign) in said) == (1, True)
 
 
 @pytest.mark.parametrize("is_killed", [False, True])

@@ -42,10 +42,12 @@ class Model:
     def send(self, now: int) -> str:
         if self.locked_until > now:
             return "otp_attempts_exceeded"
-        times = [each.at for each in self.sent]
         unverified = [each.at for each in self.sent if not each.used and each.at > now - DAY]
-        too_often = len([at for at in times if at > now - 10 * MINUTE]) >= 3 or len(unverified) >= 10
-        return "otp_too_often" if too_often else "otp_too_soon" if times and times[-1] > now - 30 else "sent"
+        soon = max([each.at + 30 for each in self.sent], default=0)
+        often = max([each.at + 10 * MINUTE for each in self.sent[-3:-2]] + [at + DAY for at in unverified[-10:-9]], default=0)
+        if max(soon, often) <= now:
+            return "sent"
+        return "otp_too_often" if often > soon else "otp_too_soon"  # the one that lasts longer
 
     def went_out(self, code: str, now: int) -> None:
         if not self.sent or self.sent[-1].at <= now - DAY or self.locked_until:

@@ -24,8 +24,8 @@ Tell: TypeAlias = Callable[[int], object]  # of so many people more that were lo
 
 
 def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """Writes the audience down, without who opted out; of a file's numbers, which stand there already, those are marked. What an earlier one left is
-    taken away first, and marked anew.
+    """Writes contacts down, without who opted out, after what an earlier one wrote was taken away. A file's numbers stand there already: who of them
+    opted out is marked, anew each time.
 
     Transactions of `hold.size` people. Raises Taken."""
     if campaign.audience.kind != "numbers":

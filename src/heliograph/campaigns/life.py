@@ -114,15 +114,15 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
     return campaign.status == SCHEDULED
 
 
-def _failed(tx: Connection, campaign: Campaign, error: ServiceError) -> Campaign:
+def _failed(tx: Connection, campaign: Campaign, error: ServiceError, opted_out: int = 0) -> Campaign:
     log.warning("campaign_failed", campaign=text_id(campaign), reason=error.reason)
-    return move(tx, campaign, states.FAILED, status_reason=error.reason, ended_at_ms=clock.now_ms())
+    return move(tx, campaign, states.FAILED, status_reason=error.reason, opted_out=opted_out, ended_at_ms=clock.now_ms())
 
 
-def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connection, Campaign, ServiceError], object] | None = None,
+def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
            as_far: bool | None = None) -> Launched:
     """`as_far`: also when the credits do not reach for all; None: as its row says.
-    `refused`: what becomes of a campaign that cannot be sent, in the transaction that finds it out."""
+    `refused`: what becomes of a campaign that cannot be sent, in the transaction that finds it out; with how many of its audience opted out."""
     with hold.db.read() as tx:
         pricing = pricing_of(tx, campaign)
     freeze(hold, campaign, pricing, tell)
@@ -134,7 +134,7 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
         refusal = _refusal(found, quote, as_far=reaches)
         if refusal is not None:
             if refused is not None:
-                refused(tx, found, refusal)
+                refused(tx, found, refusal, quote.opted_out)
             return refusal
         sending = move(tx, found, states.SENDING, status_reason=None, started_at_ms=clock.now_ms(), cursor=0, expanded=False,
                        as_far_as_credits_reach=reaches,

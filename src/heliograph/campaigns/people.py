@@ -138,17 +138,18 @@ class Written:
 
     def __init__(self, campaign: Campaign) -> None:
         self._group = campaign_recipients.c.group_id == campaign.group_id
-        self._opted_out = sa.select(contacts.c.phone).where(_of_account(campaign), _OPTED_OUT_COLUMN)
+        # Asked of one after the other, by its index: how many of an account's contacts refuse makes no difference, nor what a planner takes them for.
+        self._refuses: sa.ColumnElement[bool] = sa.exists().where(
+            _of_account(campaign), _OPTED_OUT_COLUMN, contacts.c.phone == campaign_recipients.c.recipient)
 
     def look(self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool) -> Chunk | None:
-        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` it is marked who wants no campaigns now, and counted
-        by these marks, for the contacts are asked once. None: there is nobody behind `after`."""
+        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` it is marked who wants no campaigns now, in place of
+        what an earlier look has marked; these marks are counted, for the contacts are asked once. None: there is nobody behind `after`."""
         upto = self._upto(tx, after, size)
         if upto is None:
             return None
-        table = campaign_recipients.c
-        refuses: sa.ColumnElement[bool] = table.recipient.in_(self._refusing(after, upto))
-        if write:  # both ways: an earlier launch that was refused or killed has left its marks
+        table, refuses = campaign_recipients.c, self._refuses
+        if write:
             other = sa.update(campaign_recipients).where(*self._within(after, upto), table.opted_out != refuses)
             tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
             refuses = table.opted_out
@@ -160,10 +161,13 @@ class Written:
         return Chunk(upto, 0, 0, []) if found is None else found  # somebody may just have erased them
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
-        """Of the one with this number, else of the first."""
+        """Of the one with this number, else of the first who gets one."""
         recipient, text = campaign_recipients.c.recipient, campaign_recipients.c.text
         its: str | None = tx.execute(sa.select(text).where(self._group, recipient == phone)).scalar_one_or_none()
-        return its if its is not None else tx.execute(sa.select(text).where(self._group).order_by(recipient).limit(1)).scalar_one_or_none()
+        if its is not None:
+            return its
+        first = sa.select(text).where(self._group, sa.not_(campaign_recipients.c.opted_out)).order_by(recipient).limit(1)
+        return tx.execute(first).scalar_one_or_none()
 
     def size(self, tx: Connection) -> int:
         return int(tx.execute(sa.select(sa.func.count()).select_from(campaign_recipients).where(self._group)).scalar_one())
@@ -184,9 +188,6 @@ class Written:
     def _within(self, after: int, upto: int) -> list[sa.ColumnElement[bool]]:
         recipient = campaign_recipients.c.recipient
         return [self._group, recipient > after, recipient <= upto]
-
-    def _refusing(self, after: int, upto: int) -> sa.Select[tuple[int]]:
-        return self._opted_out.where(contacts.c.phone > after, contacts.c.phone <= upto)
 
 
 def store(tx: Connection, group_id: int, rows: Sequence[Recipient]) -> int:

@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts, notices
 from heliograph.base import ids
+from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.connect.tables import customers
 from heliograph.contacts.tables import contacts, opt_outs
@@ -101,11 +102,12 @@ def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
     """Its own row goes: it was reached, or the campaign has not begun or has ended. What others get is touched where nothing will be sent."""
     mine = campaign_recipients.c.group_id.in_(sa.select(groups.c.id).where(groups.c.account_id == account_id))
-    over = campaign_recipients.c.group_id.in_(
-        sa.select(campaigns.c.group_id).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_not(None)))
+    their = sa.select(campaigns.c.group_id).where(campaigns.c.account_id == account_id)
+    over = campaign_recipients.c.group_id.in_(their.where(campaigns.c.ended_at_ms.is_not(None)))
+    left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(their.where(campaigns.c.status.not_in(STARTABLE)))
     yield from _gone(tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits))
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
-        over, campaign_recipients.c.recipient != int(quoted.digits), campaign_recipients.c.text.is_not(None))
+        over | left_out, campaign_recipients.c.recipient != int(quoted.digits), campaign_recipients.c.text.is_not(None))
     yield from (Change(campaign_recipients, tuple(row[:2]), {"text": ERASED}) for row in streamed(tx, query) if quoted.stands_in(row[2]))
 
 

@@ -56,20 +56,21 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
     to_come = sa.exists().where(campaign_recipients.c.group_id == campaigns.c.group_id, campaign_recipients.c.recipient == int(quoted.digits),
                                 campaign_recipients.c.recipient > campaigns.c.cursor, sa.not_(campaign_recipients.c.opted_out))
     has_begun = campaigns.c.status.not_in(STARTABLE)
-    query = sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.freezing, has_begun & to_come, campaigns.c.name, campaigns.c.text,
-                      campaigns.c.audience).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))
-    for campaign_id, group_id, freezing, is_to_come, *texts in tx.execute(query).all():
+    query = sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.freezing, has_begun, has_begun & to_come, campaigns.c.name,
+                      campaigns.c.text, campaigns.c.audience).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))
+    for campaign_id, group_id, freezing, is_frozen, is_to_come, *texts in tx.execute(query).all():
         its_id = ids.text_of_raw(ID_PREFIX, campaign_id)
         if freezing is not None:
             yield f"the campaign {its_id} is just being launched, or its file read: run this again when that is done, or 30 s after it was killed"
-        elif is_to_come or any(map(quoted.stands_in, texts)) or _quotes(tx, group_id, quoted):
+        elif is_to_come or any(map(quoted.stands_in, texts)) or _quotes(tx, group_id, quoted, is_frozen):
             yield f"the campaign {its_id} has it in its audience or its texts, and has not ended: it can be canceled"
 
 
-def _quotes(tx: Connection, group_id: int, quoted: Quoted) -> bool:
-    """Whether what a campaign has for somebody else names it."""
+def _quotes(tx: Connection, group_id: int, quoted: Quoted, is_frozen: bool) -> bool:
+    """Whether what a campaign has for somebody else names it. Who was left out when it was frozen gets nothing."""
     texts = sa.select(campaign_recipients.c.text).where(
-        campaign_recipients.c.group_id == group_id, campaign_recipients.c.recipient != int(quoted.digits), campaign_recipients.c.text.is_not(None))
+        campaign_recipients.c.group_id == group_id, campaign_recipients.c.recipient != int(quoted.digits), campaign_recipients.c.text.is_not(None),
+        *([sa.not_(campaign_recipients.c.opted_out)] if is_frozen else []))
     return sum(quoted.stands_in(text) for (text,) in streamed(tx, texts)) > 0  # all of them: a cursor that is left half read stays open
 
 

@@ -101,5 +101,8 @@ async def sent(house: House, people: int, message: str = "{phone}") -> Sent:
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
     made = Sent(house, people, message)
-    await made.look()
-    return made
+    for _ in range(LOOKS_MAX):  # one look expands for a second
+        await made.look()
+        if now(house.db, made.campaign).expanded:
+            return made
+    raise AssertionError("not all of them have become messages")

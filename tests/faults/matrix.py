@@ -10,6 +10,8 @@ MEASURED: Final = Path("build/faults.jsonl")  # by `make faults`, last time: a l
 LONG: Final = os.environ.get("HELIOGRAPH_TEST_FAULTS", "quick") == "long"
 
 WINDOW: Final = "≤ window"
+NUMBER_CELL: Final = 1  # of a line of the table, as "|" parts it
+DATABASE_CELL: Final = 4
 
 
 class Row(NamedTuple):
@@ -97,14 +99,29 @@ def missing(results: list[Result]) -> list[str]:
     return wrong
 
 
-def table(results: list[Result]) -> str:
-    """All rows, also those without a result, as a table of Markdown."""
+def table(results: list[Result], standing: str = "") -> str:
+    """Returns all rows as a table of Markdown. A row without a result keeps the lines that it has in `standing`, an earlier table."""
+    kept = _lines_by_row(standing)
     lines = ["| # | fault | must hold | on | messages | lost | repeated | allowed | recovered | how it was measured |", "|" + "---|" * 10]
     for row in ROWS:
         for database in row.databases:
             of_row = [result for result in results if (result.row, result.database) == (row.number, database)]
-            lines += [_line(row, database, result) for result in of_row] or [_line(row, database, None)]
+            lines += (
+                [_line(row, database, result) for result in of_row]
+                or kept.get((str(row.number), database))
+                or [_line(row, database, None)]
+            )
     return "\n".join(lines)
+
+
+def _lines_by_row(standing: str) -> dict[tuple[str, str], list[str]]:
+    """Returns the lines of an earlier table by number and database."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for line in standing.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > DATABASE_CELL:
+            lines.setdefault((cells[NUMBER_CELL], cells[DATABASE_CELL]), []).append(line)
+    return lines
 
 
 def _line(row: Row, database: str, result: Result | None) -> str:

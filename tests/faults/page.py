@@ -1,4 +1,7 @@
-"""`python -m tests.faults.page`: writes the matrix that `make faults` measured last into docs/reliability.md."""
+"""`python -m tests.faults.page`: writes what `make faults` measured last into the matrix of docs/reliability.md.
+
+Rows that were not measured, because only some tests were run, keep the lines that they have.
+"""
 
 import sys
 from pathlib import Path
@@ -14,10 +17,10 @@ def main() -> None:
     if not results:
         sys.exit(f"There is no {matrix.MEASURED}: make faults measures.")
     before, begin, rest = PAGE.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+    standing, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"{PAGE} has no place for the matrix: {BEGIN}{END}")
-    PAGE.write_text(f"{before}{BEGIN}\n{matrix.table(results)}\n\n{END}{after}")
+    PAGE.write_text(f"{before}{BEGIN}\n{matrix.table(results, standing)}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """`/metrics` of a process that answers nothing else."""
 
+import socket
 import threading
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
 
 from heliograph.base.settings import SettingError
-from heliograph.entry.counted import showing_metrics
+from heliograph.entry import counted
+from heliograph.entry.counted import CONNECTIONS_MAX, REQUEST_S, showing_metrics
 from tests.services import free_port
 
 TOKEN = "t" * 32
@@ -58,3 +61,54 @@ def test_a_reader_that_never_ends_keeps_nobody() -> None:
         assert any(thread.name == "metrics" for thread in threading.enumerate())
     assert time.monotonic() - began_s < 5
     assert not any(thread.name == "metrics" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "], ids=["nothing", "half a request"])
+def test_who_only_holds_connections_keeps_no_reader_away(said: bytes) -> None:
+    port = free_port()
+    idle: list[socket.socket] = []
+    with showing_metrics("127.0.0.1", port, None):
+        threads = threading.active_count()
+        for _ in range(5 * CONNECTIONS_MAX):
+            idle.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+            idle[-1].sendall(said)
+        began_s = time.monotonic()
+        assert read("127.0.0.1", port).status_code == 200
+        assert time.monotonic() - began_s < REQUEST_S
+        assert threading.active_count() == threads  # nor does it take a thread for each
+        ended = [connection for connection in idle if is_closed(connection)]
+        assert len(ended) >= 4 * CONNECTIONS_MAX
+    for connection in idle:
+        connection.close()
+
+
+def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "REQUEST_S", 0.3)
+    port = free_port()
+    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=0.05) as client:
+        until_s = time.monotonic() + 10
+        with suppress(ConnectionError):
+            while time.monotonic() < until_s and not is_closed(client):
+                client.sendall(b"G")
+        assert time.monotonic() < until_s
+
+
+@pytest.mark.parametrize("head", [b"\r\n\r\n", b"GET\r\n\r\n", b"\xff\xfe \x00\r\n:\r\n\r\n", b"GET /" + b"x" * 9_000])
+def test_what_is_no_request_ends_its_connection_and_nothing_else(head: bytes) -> None:
+    port = free_port()
+    with showing_metrics("127.0.0.1", port, TOKEN), socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(head)
+        with suppress(ConnectionError):
+            while said := client.recv(65_536):
+                assert b"heliograph_" not in said
+        assert read("127.0.0.1", port, TOKEN.encode()).status_code == 200
+
+
+def is_closed(connection: socket.socket) -> bool:
+    connection.settimeout(0.05)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True

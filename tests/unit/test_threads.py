@@ -6,15 +6,8 @@ import threading
 import pytest
 
 from heliograph.base.errors import Unavailable
-from heliograph.base.forms import Query
 from heliograph.entry.threads import THREADS_OF_ACCOUNT, WAITING_OF_ACCOUNT_MAX, Threads
-from heliograph.keys import Answer, Call, Principal
 from tests.factories import awaited
-
-
-def call_of(account_id: str) -> Call:
-    principal = Principal("k", account_id, False, frozenset(), 100, None, "sk_live_abcd", False, False)
-    return Call(principal, "req_1", {}, Query([]), b"", None)
 
 
 @awaited
@@ -22,24 +15,23 @@ async def test_one_account_leaves_threads_and_places_to_the_others() -> None:
     threads, go_on, lock = Threads(), threading.Event(), threading.Lock()
     running = 0
 
-    def slow(call: Call) -> Answer:
+    def slow() -> str:
         nonlocal running
         with lock:
             running += 1
         go_on.wait()
-        return Answer({"slow": True})
+        return "slow"
 
     try:
-        slow_ones = [asyncio.create_task(threads.run(slow, call_of("amina"))) for _ in range(WAITING_OF_ACCOUNT_MAX)]
+        slow_ones = [asyncio.create_task(threads.run("amina", slow)) for _ in range(WAITING_OF_ACCOUNT_MAX)]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable):
-            await threads.run(slow, call_of("amina"))
-        answer = await asyncio.wait_for(threads.run(lambda call: Answer({"quick": True}), call_of("chidi")), 10)
-        assert answer.body == {"quick": True}
+            await threads.run("amina", slow)
+        assert await asyncio.wait_for(threads.run("chidi", lambda: "quick"), 10) == "quick"
         assert running == THREADS_OF_ACCOUNT
         go_on.set()
-        assert all(answer.body == {"slow": True} for answer in await asyncio.gather(*slow_ones))
-        assert (await threads.run(slow, call_of("amina"))).body == {"slow": True}  # nothing of it is left
+        assert set(await asyncio.gather(*slow_ones)) == {"slow"}
+        assert await threads.run("amina", slow) == "slow"  # nothing of it is left
         assert not threads._turns
         assert not threads._waiting
     finally:

@@ -9,12 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, config
+from heliograph.base.apart import Apart
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
@@ -47,6 +49,8 @@ class ConfigCache:
         self._missing: dict[tuple[Kind[Any, Any], Any], asyncio.Future[Any]] = {}
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        self._looks_up = Apart("look-ups")  # what is asked for and not remembered: anybody can ask, with a key that is none
+        self._reads_anew = Apart("configuration")  # so the look at the epoch, without which everything is 503, waits for none of those
         self.epoch = -1
         self._seen_s = float("-inf")
 
@@ -89,7 +93,7 @@ class ConfigCache:
             while self._missing:
                 asked, self._missing = self._missing, {}
                 try:
-                    epoch, loaded = await asyncio.to_thread(self._load, list(asked))
+                    epoch, loaded = await self._looks_up.run(partial(self._load, list(asked)))
                 except Exception as error:  # noqa: BLE001  whoever waits gets it
                     for waiting in asked.values():
                         waiting.set_exception(error)
@@ -135,10 +139,10 @@ class ConfigCache:
             await asyncio.shield(self._refreshing)
 
     async def _read_anew(self) -> None:
-        asked_s, epoch = await asyncio.to_thread(self._read_epoch)
+        asked_s, epoch = await self._reads_anew.run(self._read_epoch)
         if epoch != self.epoch:
             remembered = [(kind, key) for kind, entries in self._kinds.items() for key in entries]
-            self.epoch, self._kinds = await asyncio.to_thread(self._load, remembered)
+            self.epoch, self._kinds = await self._reads_anew.run(partial(self._load, remembered))
         self._seen_s = asked_s
 
     def confirm(self, epoch: int, asked_s: float) -> bool:
@@ -153,6 +157,11 @@ class ConfigCache:
         """The epoch, and a moment from which on it is known to have been that: waiting for a thread or a connection makes it no older."""
         with self._db.read() as tx:
             return clock.monotonic_s(), config.epoch(tx)
+
+    async def close(self) -> None:
+        """Lets its threads go, after what they read now."""
+        await self._looks_up.close()
+        await self._reads_anew.close()
 
     async def poll(self) -> None:
         """Runs until cancelled."""

@@ -1,6 +1,7 @@
 """Bringing a database to the current schema (Alembic), and keeping PostgreSQL's partitions of `messages` ahead of the clock."""
 
 from datetime import UTC, datetime
+from functools import cache
 from importlib import resources
 from typing import Final
 
@@ -45,8 +46,13 @@ def upgrade(url: str) -> None:
 
 def is_current(tx: Connection) -> bool:
     """Whether the database has the schema this version needs."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    return MigrationContext.configure(tx).get_current_revision() == head
+    return MigrationContext.configure(tx).get_current_revision() == newest()
+
+
+@cache
+def newest() -> str | None:
+    """Returns the newest revision that this version knows. It reads and runs the files of all migrations, so each process does that once."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 def make_partitions(tx: Connection, now_ms: int) -> None:

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from heliograph import senders
-from heliograph.base import migrate
+from heliograph.base.apart import Apart
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
@@ -25,6 +25,7 @@ from heliograph.entry.http import Api, Scope, Send
 from heliograph.entry.openapi import BASE_PATH
 from heliograph.entry.pages import Page, Shown, answer_page
 from heliograph.entry.published import published_pages
+from heliograph.entry.ready import Readiness, has_schema
 from heliograph.keys import STORE_EVERY_S, Endpoint, MemoryLimiter, RedisLimiter, store_usage
 from heliograph.messages import Acceptor, FairQueue, account_ends
 from heliograph.messages import endpoints as message_endpoints
@@ -38,7 +39,6 @@ from heliograph.wallet import hold_still
 log = structlog.get_logger(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 OK: Final = b"ok\n"
-READY_WITHIN_S: Final = 1.5  # else the database counts as away
 
 
 class App:
@@ -58,6 +58,8 @@ class App:
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
         self.stopping = False  # whoever distributes requests shall take others
+        self._readiness = Readiness(at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)])
+        self._metrics_apart = Apart("metrics")
         self._pages: dict[str, Page] = {
             "/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
 
@@ -74,6 +76,8 @@ class App:
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
+        for apart in (self._readiness, self._metrics_apart, self.cache):
+            await apart.close()
 
     async def _keep_usage(self) -> None:
         while True:
@@ -103,28 +107,22 @@ class App:
 
     async def _ready(self, scope: Scope) -> Shown:
         """The database answers and has this version's schema, what is remembered of the configuration is of now, and it is not about to end."""
-        if self.stopping:
-            raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
-        if not self.cache.is_fresh:  # asked first: when the database is silent, no more threads shall wait for it
-            raise Unavailable("The configuration could not be read for a second.")
-        try:
-            async with asyncio.timeout(READY_WITHIN_S):
-                is_current = await asyncio.to_thread(self._is_current)
-        except TimeoutError as error:
-            raise Unavailable("The database is not reachable.") from error
-        if not is_current:
-            raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
+        await self._readiness.require()
         return Shown(OK, [TEXT])
 
-    def _is_current(self) -> bool:
-        with self._db.read() as tx:
-            return migrate.is_current(tx)
+    def _require_going_on(self) -> None:
+        if self.stopping:
+            raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
+
+    def _require_fresh(self) -> None:
+        if not self.cache.is_fresh:
+            raise Unavailable("The configuration could not be read for a second.")
 
     async def _metrics(self, scope: Scope) -> Shown:
         """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
         if not _may_read_metrics(self._settings.metrics_token, scope, self._proxies):
             raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address.")
-        return Shown(await asyncio.to_thread(_metrics_text), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+        return Shown(await self._metrics_apart.run(_metrics_text), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
 def account_ends_of(db: Database) -> list[tuple[str, int, int]]:

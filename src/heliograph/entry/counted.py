@@ -1,39 +1,34 @@
-"""`/metrics` of a process that answers nothing else: what it has counted, for whoever may read it."""
+"""`/metrics` of a process that answers nothing else: what it has counted, for whoever may read it.
 
+Its connections are no way to do the process harm, which needs its files for carriers and webhooks: there are few, each is for one request, and each
+has little time. One more than there may be ends the oldest, so who only holds connections keeps no reader away.
+"""
+
+import asyncio
 import hmac
 import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from socketserver import TCPServer, ThreadingMixIn
-from typing import Any, Final
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeAlias
 
+import structlog
 from prometheus_client import make_wsgi_app
 
+from heliograph.base import clock
 from heliograph.base.settings import SettingError
 
 REFUSED: Final = b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN.\n"
+CONNECTIONS_MAX: Final = 16  # a few readers, every few seconds
+HEAD_OCTETS_MAX: Final = 8_192
+REQUEST_S: Final = 5.0  # from the connection to the end of the request's head
+ANSWER_S: Final = 5.0  # for the answer to be taken
+TOLD_S: Final = 60.0  # how often the log says that connections were ended for newer ones
 
+Application: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True  # a reader that never ends must not keep the process
-
-    def __init__(self, host: str, port: int) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Silent)
-
-    def server_bind(self) -> None:
-        """Without asking a name server what this machine is called."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-        self.setup_environ()
-
-
-class _Silent(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class's name of it
-        """Nothing: who reads metrics does so every few seconds."""
+log = structlog.get_logger(__name__)
 
 
 @contextmanager
@@ -46,18 +41,90 @@ def showing_metrics(host: str, port: int | None, token: str | None) -> Iterator[
     if not token and not _is_loopback(host):
         raise SettingError("--metrics-host", host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set")
     try:
-        server = _Server(host, port)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=CONNECTIONS_MAX)
     except OSError as error:
-        raise SettingError("--metrics-port", f"{port} on {host} ({error.strerror})", "a free port of an address of this machine") from error
-    server.set_app(_guarded(token))
-    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+        why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
+        raise SettingError("--metrics-port", f"{port} on {host} ({why})", "a free port of an address of this machine") from error
+    readers = _Readers(_guarded(token))
+    thread = threading.Thread(target=asyncio.run, args=(readers.serve(listener),), name="metrics", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        server.shutdown()
+        readers.end()
         thread.join()
-        server.server_close()
+
+
+class _Readers:
+    """Those who are connected, the oldest first. `serve` runs in a thread of its own until `end`, which is for any other thread."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._there: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
+        self._told_s = float("-inf")
+        self._started = threading.Event()
+
+    async def serve(self, listener: socket.socket) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._met, sock=listener, limit=HEAD_OCTETS_MAX)
+        self._started.set()
+        await self._ended.wait()
+        server.close()
+        for writer in self._there:
+            writer.transport.abort()
+        await asyncio.gather(*filter(None, self._there.values()), return_exceptions=True)
+
+    def end(self) -> None:
+        self._started.wait()
+        self._loop.call_soon_threadsafe(self._ended.set)
+
+    async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._there) >= CONNECTIONS_MAX:
+            self._end_oldest()
+        self._there[writer] = asyncio.current_task()
+        try:
+            await self._answer(reader, writer)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            writer.transport.abort()  # no request came, or nobody took the answer
+        finally:
+            self._there.pop(writer, None)
+            writer.close()
+
+    def _end_oldest(self) -> None:
+        oldest = next(iter(self._there))
+        del self._there[oldest]
+        oldest.transport.abort()
+        if clock.monotonic_s() - self._told_s >= TOLD_S:
+            self._told_s = clock.monotonic_s()
+            log.warning("metrics_connections_ended", connections=CONNECTIONS_MAX)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(REQUEST_S):
+            head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(_answered(self._application, head.decode("latin-1")))
+        async with asyncio.timeout(ANSWER_S):
+            await writer.drain()
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def _answered(application: Application, head: str) -> bytes:
+    """Returns the whole answer to a request with this head, after which the connection is closed."""
+    request, *lines = head.split("\r\n")
+    method, _, rest = request.partition(" ")
+    path, _, query = rest.partition(" ")[0].partition("?")
+    environ: dict[str, Any] = {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": query}
+    for line in lines:
+        name, _, value = line.partition(":")
+        environ.setdefault("HTTP_" + name.upper().replace("-", "_"), value.strip())
+    started: list[str] = []
+
+    def start(status: str, headers: list[tuple[str, str]]) -> None:
+        started.extend((f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers if name.lower() != "content-length")))
+
+    body = b"".join(application(environ, start))
+    return "\r\n".join([*started, f"Content-Length: {len(body)}", "Connection: close", "", ""]).encode("latin-1") + body
 
 
 def _is_loopback(host: str) -> bool:
@@ -67,13 +134,13 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _guarded(token: str | None) -> Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]:
+def _guarded(token: str | None) -> Application:
     shown = make_wsgi_app()
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
         if token and not hmac.compare_digest(given, b"Bearer " + token.encode()):
-            start("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(REFUSED)))])
+            start("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
             return [REFUSED]
         found: Iterable[bytes] = shown(environ, start)
         return found

@@ -6,6 +6,7 @@ stand here; the rest is the endpoint's. It is raw ASGI because a framework's own
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -20,12 +21,13 @@ from heliograph.base.json import encode
 from heliograph.base.lines import cut
 from heliograph.entry.bodies import Bodies, Disconnected, Headers, Receive
 from heliograph.entry.threads import Threads
-from heliograph.keys import Allowance, Answer, Call, Endpoint, Limiter, Principal, Usage, authenticate, idempotency_key
+from heliograph.keys import Allowance, Answer, Call, Endpoint, InThread, Limiter, Principal, Usage, authenticate, idempotency_key
 
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
 PATH_SHOWN_MAX: Final = 100
 INTERNAL_ERROR: Final = 500
+ASIDE: Final = 2  # threads for what awaited endpoints must not do in the event loop; one an account. More would only contend for the interpreter
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -43,6 +45,7 @@ class Api:
         self._limiter = limiter
         self._bodies = Bodies()
         self._threads = Threads()
+        self._aside = Threads(ASIDE, 1, name="aside")
         self.usage = Usage()
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]  # for the log
         self.logs_requests = False  # set at log level debug only: a line a request costs as much as the request
@@ -65,7 +68,7 @@ class Api:
             route = endpoint.path
             _permit(endpoint, principal)
             taken = await self._bodies.read(scope["headers"], receive) if endpoint.takes_body else b""
-            call = _call(endpoint, scope, taken, principal, request_id, parameters)
+            call = _call(endpoint, scope, taken, principal, request_id, parameters, partial(self._aside.run, principal.account_id))
             answer = await self._answer(endpoint, call)
             if answer.replayed:
                 headers.append((b"idempotent-replayed", b"true"))
@@ -87,10 +90,11 @@ class Api:
         if endpoint.handle is not None:
             return await endpoint.handle(call)
         assert endpoint.handle_in_thread is not None
-        return await self._threads.run(endpoint.handle_in_thread, call)
+        return await self._threads.run(call.principal.account_id, partial(endpoint.handle_in_thread, call))
 
     def close(self) -> None:
         self._threads.close()
+        self._aside.close()
 
 
 class Routes:
@@ -130,14 +134,16 @@ def _permit(endpoint: Endpoint, principal: Principal) -> None:
         raise Forbidden("This account is a Connect customer, and can have none of its own.", reason="nested_customer")
 
 
-def _call(endpoint: Endpoint, scope: Scope, body: bytes, principal: Principal, request_id: str, parameters: dict[str, str]) -> Call:
+def _call(endpoint: Endpoint, scope: Scope, body: bytes, principal: Principal, request_id: str, parameters: dict[str, str],
+          in_thread: InThread) -> Call:
     headers: Headers = scope["headers"]
     if endpoint.takes_body:
         _check_content_type(headers)
     query_string: bytes = scope["query_string"]
     if len(query_string) > QUERY_OCTETS_MAX:
         raise InvalidRequest(f"The query string is longer than {QUERY_OCTETS_MAX} characters.", reason="invalid_query")
-    return Call(principal, request_id, parameters, Query(_pairs(query_string)), body, idempotency_key(headers) if endpoint.method == "POST" else None)
+    return Call(principal, request_id, parameters, Query(_pairs(query_string)), body,
+                idempotency_key(headers) if endpoint.method == "POST" else None, in_thread)
 
 
 def _pairs(query_string: bytes) -> list[tuple[str, str]]:

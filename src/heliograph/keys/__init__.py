@@ -2,7 +2,7 @@
 
 from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached, customer_asked_for
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
-from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, idempotency_key
+from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, InThread, idempotency_key
 from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, page, revoke, text_id, well_formed
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
@@ -21,6 +21,7 @@ __all__ = [
     "Call",
     "Endpoint",
     "Handler",
+    "InThread",
     "Issued",
     "Limiter",
     "MemoryLimiter",

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from heliograph.base.forms import Query
 from heliograph.base.json import decode_object
@@ -10,6 +10,14 @@ from heliograph.base.lines import refused
 from heliograph.keys.authenticate import Principal
 
 IDEMPOTENCY_KEY_MAX: Final = 255
+READ_HERE_OCTETS_MAX: Final = 16_384  # a body that the event loop reads itself: the worst of this size takes 5 ms, a send to 1,000 recipients 2 ms
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Runs blocking work in threads that the accounts share fairly. Raises Unavailable when too many wait."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 @dataclass(slots=True)
@@ -22,6 +30,14 @@ class Call:
     query: Query
     body: bytes
     idempotency_key: str | None
+    in_thread: InThread
+
+    async def read(self, reader: Callable[[dict[str, Any]], T]) -> T:
+        """Returns what `reader` makes of the body as an object. In the event loop it stands in place of `json`: a large body is read in a thread,
+        so that meanwhile others are answered. Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable."""
+        if len(self.body) <= READ_HERE_OCTETS_MAX:
+            return reader(self.json())
+        return await self.in_thread(lambda: reader(self.json()))
 
     def json(self) -> dict[str, Any]:
         """The body as an object; raises InvalidRequest (`invalid_json`)."""
@@ -68,4 +84,4 @@ def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
     return key
 
 
-__all__ = ["Answer", "BlockingHandler", "Call", "Endpoint", "Handler", "idempotency_key"]
+__all__ = ["Answer", "BlockingHandler", "Call", "Endpoint", "Handler", "InThread", "idempotency_key"]

@@ -1,7 +1,5 @@
 """For whom a POST of the hot paths acts, judged in the order of contract section 2: a used Idempotency-Key before a record named in the body."""
 
-import asyncio
-
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import NotFound
@@ -20,10 +18,10 @@ async def acting_for_call(db: Database, cache: ConfigCache, call: Call, path: st
 
 
 async def refuse_used_key_of(db: Database, call: Call, path: str) -> None:
-    """Raises Conflict when the request's key was used with another body."""
+    """Raises Conflict when the request's key was used with another body, and Unavailable."""
 
     def refuse() -> None:
         with db.read() as tx:
             refuse_used_key(tx, call, path)
 
-    await asyncio.to_thread(refuse)
+    await call.in_thread(refuse)

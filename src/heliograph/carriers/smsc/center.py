@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from typing import Final, Protocol
+from typing import Final
 
 from heliograph.base import clock
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import ESME_RINVPASWD, ESME_RINVSYSID
 from heliograph.carriers.smsc.chaos import Chaos, Place
+from heliograph.carriers.smsc.guests import Guests
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.outbox import Outbox, Parcel, Receiver
 from heliograph.carriers.smsc.plan import plan_of
@@ -15,14 +16,6 @@ from heliograph.carriers.smsc.receipt import Owed
 from heliograph.carriers.smsc.settings import SmscSettings
 
 RECEIPT_RETRY_S: Final = 1.0  # after an answer that asks for another try
-
-
-class Guest(Protocol):
-    """A session, as the list of them sees it."""
-
-    closed: asyncio.Event
-
-    def unbind(self) -> None: ...
 
 
 class Center:
@@ -34,7 +27,7 @@ class Center:
         self.journal = journal
         self.loop = asyncio.get_running_loop()
         self.outbox = Outbox(self.loop)
-        self.sessions: set[Guest] = set()
+        self.sessions = Guests(journal)
         # The time stands first, so that the ids of one run are not those of the next; no run makes a million of them a second.
         self._next_number = clock.now_us()
         self._id_format = "x" if settings.id_format == "hex" else "d"

@@ -10,7 +10,7 @@ from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.session import Session
 from heliograph.carriers.smsc.settings import SmscSettings
 
-SESSIONS_MAX: Final = 1_000  # each may make it remember some MB
+BACKLOG: Final = 1_000  # connections that wait to be taken
 STOP_WITHIN_S: Final = 3.0
 
 
@@ -34,7 +34,7 @@ class Smsc:
 
     async def start(self, host: str, port: int, *, seed: int = 0) -> int:
         """Listens; the port, also when any free one (0) was asked for. `seed`, that of the chaos, is only noted. Raises OSError."""
-        self._server = await self._center.loop.create_server(self._connected, host, port, backlog=SESSIONS_MAX)
+        self._server = await self._center.loop.create_server(self._connected, host, port, backlog=BACKLOG)
         port = self._server.sockets[0].getsockname()[1]
         self.journal.note("listening", host=host, port=port, seed=seed)
         self.journal.flush()
@@ -54,14 +54,4 @@ class Smsc:
         self.journal.flush()
 
     def _connected(self) -> asyncio.Protocol:
-        if len(self._center.sessions) >= SESSIONS_MAX:
-            self.journal.count("connection_refused")
-            return _Refused()
         return Session(self._center, next(self._numbers))
-
-
-class _Refused(asyncio.Protocol):
-    """A connection too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()

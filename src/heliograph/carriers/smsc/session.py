@@ -40,6 +40,8 @@ class Session(asyncio.Protocol):
         self._sequence = 0
         self._is_deaf = False  # half-open: nothing is answered any more
         self._is_write_paused = False
+        self._paused_s = 0.0  # since when, if it is
+        self._paused_s = 0.0  # since when nothing more could be written
         settings = center.settings
         self._watch = PulseWatch(center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)
         self._tick_s = min(_TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
@@ -121,14 +123,19 @@ class Session(asyncio.Protocol):
     # --- what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = str((transport.get_extra_info("peername") or ("",))[0])
+        if not self._center.sessions.admit(self, peer):
+            transport.close()
+            return
         self._transport = cast(asyncio.Transport, transport)  # uvloop's own is no subclass
         self._journal.count("connection")
-        self.note("connected", peer=str((transport.get_extra_info("peername") or ("",))[0]))
+        self.note("connected", peer=peer)
         self._later("bind", self._center.settings.bind_within_s, self._close, "not bound in time")
         self._later("tick", self._tick_s, self._tick)
-        self._center.sessions.add(self)
 
     def connection_lost(self, fault: Exception | None) -> None:
+        if self not in self._center.sessions:  # one that was too many
+            return
         self._transport = None
         for timer in self._timers.values():
             timer.cancel()
@@ -140,11 +147,12 @@ class Session(asyncio.Protocol):
         returned, self._unacknowledged = self._unacknowledged, {}
         self._center.outbox.left(self, returned.values())
         self._journal.flush()
-        self._center.sessions.discard(self)
+        self._center.sessions.left(self)
         self.closed.set()
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
+        self._paused_s = self._center.loop.time()
         self._read_or_not()
 
     def resume_writing(self) -> None:
@@ -240,7 +248,10 @@ class Session(asyncio.Protocol):
 
     def _tick(self) -> None:
         pulse = self._watch.feel()
-        if pulse is Pulse.DEAD:
+        settings = self._center.settings
+        if self._is_write_paused and self._center.loop.time() - self._paused_s >= settings.enquire_link_s + settings.enquire_link_timeout_s:
+            self.abort("the client reads nothing")  # for as long as a silent one is waited for: `_watch` stands still meanwhile
+        elif pulse is Pulse.DEAD:
             self.abort("no answer to enquire_link")
         elif pulse is Pulse.ASK:
             self._request(pdu.ENQUIRE_LINK)

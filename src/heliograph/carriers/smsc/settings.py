@@ -26,7 +26,7 @@ class SmscSettings:
     receipt_delay_s: float = 0.05
     late_receipt_s: float = LATE_S  # on top of it, for the ending that is late
     id_format: IdFormat = "hex"  # how submit_sm_resp prints message ids
-    bind_within_s: float = 30.0  # a connection that has not bound by then is closed
+    bind_within_s: float = 10.0  # a connection that has not bound by then is closed: clients bind at once
     enquire_link_s: float = 60.0  # after this much silence the client is asked whether it is there
     enquire_link_timeout_s: float = 30.0
 

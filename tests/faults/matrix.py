@@ -55,6 +55,8 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
+    Row(33, "webhook receivers that mean harm: endless answers, heads, 100s, chunks, trailers, tickets …",
+        "others' p99 at most twice their own, no 503, memory flat", "0"),
 )
 
 

@@ -58,6 +58,8 @@ ROWS: Final = (
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
     Row(28, "50 connections ask /readyz without a pause", "0 × 503 for anybody else", "0"),
+    Row(33, "webhook receivers that mean harm: endless answers, heads, 100s, chunks, trailers, tickets …",
+        "others' p99 at most twice their own, no 503, memory flat", "0"),
 )
 
 

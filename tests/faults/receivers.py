@@ -153,9 +153,9 @@ def all_told(house: House, of: Hearing) -> bool:
     return told == {(message_id, kind): 1 for message_id in house.clients.accepted for kind in ("message.sent", "message.delivered")}
 
 
-def delays_s(of: Hearing) -> list[float]:
-    """From each change to the first time that its event came."""
+def delays_s(of: Hearing, since: int = 0) -> list[float]:
+    """From each change to the first time that its event came. `since`: without so many requests that came first."""
     first: dict[str, float] = {}
-    for event, at_ms in zip(of.events, list(of.at_ms), strict=False):
+    for event, at_ms in zip(of.events[since:], of.at_ms[since:], strict=False):
         first.setdefault(event["id"], at_ms / 1_000 - datetime.fromisoformat(event["timestamp"]).timestamp())
     return sorted(first.values())

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from heliograph.base.json import NESTING_MAX, InvalidJson, Rounded, decode_object, encode
+from heliograph.base.forms import Rounded
+from heliograph.base.json import NESTING_MAX, InvalidJson, decode_object, encode
 
 BOM = b"\xef\xbb\xbf"
 

@@ -17,6 +17,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
+class Rounded(float):
+    """A number that was written with more digits than a float holds: for those who must take it exactly or not at all."""
+
+
 class BadParts(ValueError):
     """What is wrong within a value, by its path from there: `[3]`. `more`: how many parts beside these are wrong too."""
 
@@ -54,6 +58,8 @@ class Form:
 
     def integer(self, name: str, *aliases: str, required: bool = False, least: int, most: int) -> int | None:
         def read(value: Any) -> int:
+            if isinstance(value, Rounded):
+                raise ValueError(f"must be an integer from {least} to {most}, written with no more digits than a number can be told apart by")
             number = int(value) if isinstance(value, float) and value.is_integer() else value  # 60.0 is one too (RFC 8259 section 6 draws no line)
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
                 raise ValueError(f"must be an integer from {least} to {most}, not {shown(value)}")

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX
+from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, Rounded
 from heliograph.base.lines import cut
 
 NESTING_MAX: Final = 64
@@ -20,11 +20,6 @@ _ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _DIGITS_EXACT: Final = 15  # as many digits as a float always tells apart
-
-
-class Rounded(float):
-    """A number that was written with more digits than a float holds: for those who must take it exactly or not at all."""
-
 
 encode: Final = msgspec.json.Encoder(enc_hook=float).encode  # of what it does not know, only Rounded ever comes
 

@@ -5,8 +5,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from heliograph.accounts import account_name
-from heliograph.base.forms import Form, as_text, keeping, shown
-from heliograph.base.json import Rounded
+from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.lines import one_line
 from heliograph.connect.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.text import parse_phone, read_country

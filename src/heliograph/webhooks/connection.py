@@ -1,0 +1,100 @@
+"""One connection to a receiver of webhooks: a request is written, its one answer is read, and nothing that comes unasked is taken for an answer."""
+
+import asyncio
+import select
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+from heliograph.webhooks.answer import AnswerReader, BadAnswer
+from heliograph.webhooks.meter import Meter
+
+
+class PostConnection(ResponseHandler):
+    """A connection, in `connected` while it is one. aiohttp's pool keeps it while `should_close` is false and asks `is_connected` before it is
+    used again; the answers are read by AnswerReader, since aiohttp's own parser reads whatever comes, for as long as it comes."""
+
+    def __init__(self, connected: "set[PostConnection]", meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._of = connected
+        self._meter = meter
+        self._is_used = False
+        self._reader: AnswerReader | None = None
+        self._settled: asyncio.Future[None] | None = None
+        self._spoke_first = False
+
+    async def answer_to(self, request: bytes) -> AnswerReader:
+        """Returns the reader of the whole answer, or of as much of it as is ever read. Raises BadAnswer, and aiohttp's ClientError when the
+        connection ends before the answer does. After any error, and when the answer does not allow another request, it has to be closed."""
+        if self._spoke_first:
+            raise BadAnswer
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            raise aiohttp.ServerDisconnectedError
+        if self._is_used:
+            self._meter.count_anew(self._file_number())
+        self._is_used = True
+        self._reader = reader = AnswerReader()
+        self._settled = settled = self._loop.create_future()
+        self.force_close()  # until the answer allows another one
+        try:
+            transport.write(request)
+            await settled
+        finally:
+            self._reader = self._settled = None
+        # An answer that came before its request had left says nothing about where the next one begins.
+        self._should_close = not (reader.may_keep and self.transport is not None and transport.get_write_buffer_size() == 0)
+        return reader
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._of.add(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._of.discard(self)
+        if self._reader is not None and self._reader.ended():
+            self._settle()
+        else:
+            self._settle(aiohttp.ServerDisconnectedError())
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        reader = self._reader
+        if reader is None:  # nobody asked
+            self._spoke_first = True
+            self.abort()
+            return
+        try:
+            reader.feed(data)
+        except BadAnswer as error:
+            self._settle(error)
+        if reader.done:
+            self._settle()
+
+    def is_connected(self) -> bool:
+        """Returns whether another request may be written: what stands in the socket's buffer by now is the end, or came unasked."""
+        return super().is_connected() and not self._has_something()
+
+    def close(self) -> None:
+        """Ends it now: a polite end of TLS would wait for the other side, and read what it sends meanwhile."""
+        self.abort()
+
+    def _settle(self, error: Exception | None = None) -> None:
+        if self._settled is None or self._settled.done():
+            return
+        if error is None:
+            self._settled.set_result(None)
+        else:
+            self._settled.set_exception(error)
+
+    def _has_something(self) -> bool:
+        number = self._file_number()
+        if number < 0:
+            return True
+        waits = select.poll()
+        waits.register(number, select.POLLIN)
+        return bool(waits.poll(0))
+
+    def _file_number(self) -> int:
+        own = self.transport.get_extra_info("socket") if self.transport is not None else None
+        return -1 if own is None else int(own.fileno())

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from heliograph import senders
-from heliograph.base import migrate
+from heliograph.base import cancelling, migrate
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
@@ -67,9 +67,7 @@ class App:
         self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelling.end(*self._tasks)
         await self._store_usage()
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()

@@ -8,7 +8,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.base.leases import LOOK_S, Lease, Retired, workers
 from heliograph.entry import api
 from heliograph.entry.roles import senders
 from tests.capability.sending import LossyDatabase
@@ -106,6 +106,23 @@ def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> N
     first.look()
     first.begin()  # as a new process: it has not looked for the carrier yet
     assert first.peers[first.epoch].waived == frozenset()
+
+
+def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_url: str) -> None:
+    """However long it lives: it neither binds nor writes once its process has learnt that it is retired, or has begun anew."""
+    db = Database(postgresql_url)
+    lease = begun(db, "worker")
+    former = lease.permit()
+    assert former()
+    with db.write() as tx:
+        tx.execute(workers.delete())
+    with pytest.raises(Retired):
+        lease.look()
+    assert not former()
+    assert not lease.may_write()
+    lease.begin()
+    assert (lease.may_write(), lease.permit()(), former()) == (True, True, False)
+    db.close()
 
 
 def test_an_epoch_is_never_given_twice(db: Database) -> None:

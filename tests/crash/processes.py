@@ -20,7 +20,8 @@ RUNNING: "set[subprocess.Popen[bytes]]" = set()  # that nobody has ended yet
 class ServerProcess:
     """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
 
-    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), port: int | None = None, /, **env: str) -> None:
+    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), port: int | None = None, within: Sequence[str] = (), /,
+                 **env: str) -> None:
         port = port or free_port()
         self.name = command[0]
         self.address = f"http://127.0.0.1:{port}"
@@ -29,7 +30,7 @@ class ServerProcess:
         data_dir.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [*within, HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DRAIN_S": "0", **env})  # fmt: skip
         RUNNING.add(self.process)
 

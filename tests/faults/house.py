@@ -70,27 +70,28 @@ class House:
         made.id = open_carrier(self.db, name, port=made.proxy.port, prefix=prefix, **settings)
         return made
 
-    def database_proxy(self, *, for_all: bool = True) -> Proxy:
+    def database_proxy(self, *, for_all: bool = True, listens_at: str = "127.0.0.1") -> Proxy:
         """One that stands between PostgreSQL and the processes that begin after this; not `for_all`: those that are run with it."""
         parts = urlsplit(self._url)
-        proxy = self._proxy(parts.port or 5432, parts.hostname)
+        proxy = self.proxy(parts.port or 5432, parts.hostname, listens_at)
         if for_all:
             self._url_of_processes = self._through(proxy)
         return proxy
 
     def _through(self, proxy: Proxy) -> str:
         parts = urlsplit(self._url)
-        return parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@127.0.0.1:{proxy.port}".lstrip("@")).geturl()
+        return parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@{proxy.host}:{proxy.port}".lstrip("@")).geturl()
 
     def redis_proxy(self) -> Proxy:
         """Before `start`: one that stands between the processes and Redis."""
         parts = urlsplit(self.env["REDIS_URL"])
-        proxy = self._proxy(parts.port or 6379, parts.hostname)
+        proxy = self.proxy(parts.port or 6379, parts.hostname)
         self.env["REDIS_URL"] = parts._replace(netloc=f"127.0.0.1:{proxy.port}").geturl()
         return proxy
 
-    def _proxy(self, port: int, host: str | None) -> Proxy:
-        self._proxies.append(Proxy(port, host or "127.0.0.1").__enter__())
+    def proxy(self, port: int, host: str | None = None, listens_at: str = "127.0.0.1") -> Proxy:
+        """One in front of any server; it ends with the house."""
+        self._proxies.append(Proxy(port, host or "127.0.0.1", listens_at).__enter__())
         return self._proxies[-1]
 
     def start(self, commands: Sequence[Sequence[str]] = ()) -> None:
@@ -99,11 +100,12 @@ class House:
             self.run(*command)
         self.api.wait_until_ready()
 
-    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, **env: str) -> ServerProcess:
-        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own."""
+    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, within: Sequence[str] = (), **env: str) -> ServerProcess:
+        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own; `within`: what runs
+        it, such as `netns.within(name)`."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
         url = self._through(database) if database else self._url_of_processes
-        self.servers.append(ServerProcess(url, directory, command, port, **(self.env | env)))
+        self.servers.append(ServerProcess(url, directory, command, port, within, **(self.env | env)))
         return self.servers[-1]
 
     @property

@@ -60,6 +60,7 @@ ROWS: Final = (
     Row(28, "50 connections ask /readyz without a pause", "0 × 503 for anybody else", "0"),
     Row(33, "webhook receivers that mean harm: endless answers, heads, 100s, chunks, trailers, tickets …",
         "others' p99 at most twice their own, no 503, memory flat", "0"),
+    Row(37, "network cut for more than 20 s", "binds closed; every process begins anew, none hangs", WINDOW, _SEVERAL),
 )
 
 

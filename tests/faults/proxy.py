@@ -42,11 +42,12 @@ class Loss:
 
 
 class Proxy:
-    """Listens on a free port of 127.0.0.1, in a thread of its own, from `with` to its end. Every method is for other threads, and has had its effect
-    when it returns. `connected`: how many connections there were; `open`: how many there are."""
+    """Listens on a free port of 127.0.0.1, or of another address of this machine, in a thread of its own, from `with` to its end. Every method is
+    for other threads, and has had its effect when it returns. `connected`: how many connections there were; `open`: how many there are."""
 
-    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1", listens_at: str = "127.0.0.1") -> None:
         self._target = (host, port)
+        self.host = listens_at
         self._thread = LoopThread("proxy")
         self._server: asyncio.Server | None = None
         self._connections: dict[_Connection, None] = {}  # oldest first
@@ -70,6 +71,10 @@ class Proxy:
     def refuse(self, *, reset: bool = True) -> int:
         """The server is down: connections end, and new ones are refused until `accept`."""
         return self._do(self._refuse(reset))
+
+    def refuse_new(self) -> None:
+        """The server cannot be reached: the connections that are there stay as they are, and new ones are refused until `accept`."""
+        self._do(self._close())
 
     def accept(self) -> None:
         self._do(self._listen())
@@ -111,13 +116,16 @@ class Proxy:
 
     async def _listen(self) -> None:
         if self._server is None:
-            self._server = await asyncio.start_server(self._connect, "127.0.0.1", self.port)
+            self._server = await asyncio.start_server(self._connect, self.host, self.port)
             self.port = self._server.sockets[0].getsockname()[1]
 
-    async def _refuse(self, reset: bool) -> int:
+    async def _close(self) -> None:
         if self._server is not None:
             self._server.close()
             self._server = None
+
+    async def _refuse(self, reset: bool) -> int:
+        await self._close()
         return await self._cut(reset)
 
     async def _all_made(self) -> None:

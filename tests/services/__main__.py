@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tests.services import ServiceMissing, faketime, haproxy, kannel, node, postgres, private_only, redis
+from tests.services import ServiceMissing, faketime, haproxy, kannel, netns, node, postgres, private_only, redis
 
 
 class Need(NamedTuple):
@@ -40,6 +40,7 @@ NEEDS = (
     Need("Kannel", kannel.find_kannel, ("kannel",), kannel.ADVICE),
     Need("HAProxy", haproxy.find_haproxy, ("haproxy",), haproxy.ADVICE),
     Need("libfaketime", faketime.find_library, ("libfaketime",), faketime.ADVICE),
+    Need("network namespaces", netns.find_ip, ("iproute2",), netns.ADVICE),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 

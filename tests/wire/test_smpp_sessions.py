@@ -21,6 +21,21 @@ async def test_a_link_binds_as_it_is_told(smsc: Smsc) -> None:
     assert log["unbinds"] == 2
 
 
+async def test_who_has_no_lease_does_not_bind_and_does_not_bind_again(smsc: Smsc) -> None:
+    permitted, inbox = [False], Recorder()
+    link = SmppLink(smsc.settings(backoff_min_s=0.01, backoff_max_s=0.01), inbox, lambda: permitted[0])
+    inbox.link = link
+    await link.start()
+    await inbox.until(lambda: "lease" in inbox.states[-1][1])
+    permitted[0] = True
+    await inbox.until_state(LinkState.BOUND)
+    permitted[0] = False
+    await smsc.tell("drop")
+    await inbox.until(lambda: "lease" in inbox.states[-1][1])
+    assert len((await smsc.log())["binds"]) == 1
+    await link.close(0)
+
+
 async def test_sending_and_receiving_binds_work_as_one(smsc: Smsc) -> None:
     await smsc.behave(receipts=[STANDARD_RECEIPT])
     async with bound(smsc.settings(bind="tx+rx", binds=2)) as (link, inbox):

@@ -63,7 +63,7 @@ class AdvisoryLock:
             try:
                 with reachable():
                     return await self._connection.fetchval(sql, *values, timeout=ANSWER_WITHIN_S)
-            except Unavailable:
+            except BaseException:
                 self._connection.terminate()  # what it holds now, nobody knows
                 raise
 

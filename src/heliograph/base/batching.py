@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
+from heliograph.base import cancelling
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
@@ -93,6 +94,7 @@ class Batcher(Generic[Item, Outcome]):
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
             except Exception as error:  # noqa: BLE001  whatever it is: one item must not take its neighbours down
+                cancelling.obey(error)
                 if is_conflict(error) and conflicts < tries:
                     conflicts += 1
                     continue

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 from sqlalchemy.engine import Connection
 
-from heliograph.base import clock, config
+from heliograph.base import cancelling, clock, config
 from heliograph.base.apart import Apart
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -95,6 +95,7 @@ class ConfigCache:
                 try:
                     epoch, loaded = await self._looks_up.run(partial(self._load, list(asked)))
                 except Exception as error:  # noqa: BLE001  whoever waits gets it
+                    cancelling.obey(error)
                     for waiting in asked.values():
                         waiting.set_exception(error)
                         waiting.exception()  # its waiter may have gone: then nobody else reads it
@@ -173,6 +174,7 @@ class ConfigCache:
                     log.info("database_reachable_again")
                 reachable = True
             except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
+                cancelling.obey(error)
                 if reachable:
                     log.warning("database_unreachable", **told(error))
                 reachable = False

@@ -7,8 +7,8 @@ nothing to the wire once its own last beat is 20 s old.
 
 import asyncio
 import threading
-from collections.abc import Collection
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple, NoReturn
 
 import sqlalchemy as sa
 
@@ -127,6 +127,12 @@ class Lease:
         """Whether nobody can have taken over what this process holds. Asked immediately before bytes leave. A SQLite file has one process only."""
         return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
 
+    def permit(self) -> Callable[[], bool]:
+        """Returns what whoever works under the present epoch asks before it claims, binds or writes: `may_write`, until this process begins anew.
+        What is left of a former epoch may do none of these any more, however long it lives."""
+        epoch = self.epoch
+        return lambda: self.epoch == epoch and self.may_write()
+
     def count(self, *kinds: str) -> int:
         """How many live processes are of these kinds, as it was last seen."""
         return sum(peer.kind in kinds for peer in self.peers.values())
@@ -138,7 +144,7 @@ class Lease:
             beaten = tx.execute(workers.update().where(workers.c.epoch == self.epoch)
                                 .values(beat=workers.c.beat + 1, waived=",".join(map(str, sorted(waived)))))
         if not beaten.rowcount:
-            raise Retired
+            self._retired()
         self._beaten_s, self._told_waived = began_s, waived
 
     def _read(self) -> None:
@@ -154,7 +160,12 @@ class Lease:
                 kind, carrier_id, beat, now_s, frozenset(map(int, waived.split(","))) if waived else frozenset())
         self.peers, self.looked_s = peers, began_s
         if self.epoch not in peers:
-            raise Retired
+            self._retired()
+
+    def _retired(self) -> NoReturn:
+        """From now on this process may write nothing, until it begins anew."""
+        self._beaten_s = float("-inf")
+        raise Retired
 
     def _retire(self, epoch: int, peer: Peer) -> None:
         """Unless it has shown itself after all."""

@@ -8,6 +8,7 @@ from typing import Final
 import asyncpg
 from sqlalchemy import exc
 
+from heliograph.base import cancelling
 from heliograph.base.errors import Unavailable
 
 CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
@@ -37,14 +38,13 @@ def _sqlstate(error: BaseException) -> str:
 
 @contextmanager
 def reachable() -> Iterator[None]:
-    """Turns "the database cannot be used right now" into 503; every other error stays what it is."""
+    """Turns "the database cannot be used right now" into 503, and whatever a driver raises in a task that was told to end into CancelledError;
+    every other error stays what it is."""
     try:
         yield
-    except (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
-            OSError) as error:  # refused, reset, no such host, no answer in time
-        raise Unavailable("The database is not reachable.") from error
-    except (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError) as error:
-        if is_conflict(error) or not _is_outage(error):
+    except Exception as error:
+        cancelling.obey(error)
+        if not _is_outage(error):
             raise
         raise Unavailable("The database is busy." if _is_locked(error) else "The database is not reachable.") from error
 
@@ -71,5 +71,14 @@ def _is_locked(error: BaseException) -> bool:
     return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
 
 
+_UNREACHABLE: Final = (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
+                       OSError)  # refused, reset, no such host, no answer in time
+_TOLD_BY_DATABASE: Final = (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError)
+
+
 def _is_outage(error: BaseException) -> bool:
+    if isinstance(error, _UNREACHABLE):
+        return True
+    if not isinstance(error, _TOLD_BY_DATABASE) or is_conflict(error):
+        return False
     return isinstance(error, exc.OperationalError | sqlite3.OperationalError) or _sqlstate(error).startswith(OUTAGE_CLASSES)

@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph import messages
-from heliograph.base import clock, ids, metrics
+from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.campaigns import opt_outs, work
@@ -63,6 +63,7 @@ class Jobs:
             try:
                 await self._settle(campaign)
             except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+                cancelling.obey(error)
                 log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
         await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
         return bool(campaigns)
@@ -91,6 +92,7 @@ class Jobs:
                 async with self._db.hot() as tx:
                     more = await opt_outs.heed(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
         except Exception as error:  # noqa: BLE001  whatever it was, the campaigns go on, and this at the next look
+            cancelling.obey(error)
             log.error("opt_outs_not_heeded", **told(error))
 
     async def _settle(self, campaign: AtWork) -> None:
@@ -143,6 +145,7 @@ class Jobs:
             try:
                 done = await self._chunk(campaign, most)
             except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+                cancelling.obey(error)
                 log.error("campaign_not_expanded", campaign=_shown(campaign), **told(error))
                 continue
             queued[campaign.id] += done.messages if done is not None else 0

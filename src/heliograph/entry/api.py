@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 import structlog
 import uvloop
 
-from heliograph.base import files
+from heliograph.base import cancelling, files
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -146,4 +146,5 @@ async def _keep(lease: Lease) -> None:
         try:
             await _shown(lease)
         except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+            cancelling.obey(error)
             log.warning("lease_not_kept", **told(error))

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from heliograph import senders
+from heliograph.base import cancelling
 from heliograph.base.apart import Apart
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
@@ -69,9 +70,7 @@ class App:
         self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelling.end(*self._tasks)
         await self._store_usage()
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()

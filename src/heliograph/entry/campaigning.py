@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from heliograph import campaigns
-from heliograph.base import clock, ids
+from heliograph.base import cancelling, clock, ids
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.campaigns.campaign import ID_PREFIX
@@ -36,6 +36,7 @@ async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]
                     if at_work:
                         at_work = await jobs.once()
                 except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+                    cancelling.obey(error)
                     log.error("campaigns_not_looked_at", **told(error))
             await asyncio.sleep(LOOK_S if at_work else GLANCE_S)
     finally:
@@ -49,4 +50,5 @@ async def _start_due(db: Database) -> None:
         for campaign_id in await asyncio.to_thread(campaigns.start_due, db):
             log.info("campaign_started", campaign=ids.text_of_raw(ID_PREFIX, campaign_id))
     except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+        cancelling.obey(error)
         log.error("campaigns_not_started", **told(error))

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from heliograph import messages
-from heliograph.base import clock, metrics
+from heliograph.base import cancelling, clock, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.faults import told
@@ -48,11 +48,13 @@ class Dispatch:
         self._settings = settings
         self._sealer = messages.text_sealer(settings.secret_key)
         self._lease = lease
+        self._may_write = lease.permit()
         self._running: dict[int, Running] = {}
         self._epoch = -1
         self._left_to_others: frozenset[int] = frozenset()
         self._claiming = True
         self.is_for_nothing = False  # the carrier that this process is for was removed
+        self._stopping = False
         self._changes: dict[int, asyncio.Task[None]] = {}  # carriers that are being ended or begun
         self._states: dict[int, tuple[LinkState, str]] = {}  # of each carrier, what is not stored yet
         self._news = asyncio.Event()
@@ -84,11 +86,10 @@ class Dispatch:
 
     async def stop(self, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
-        under_way = [*self._tasks, *self._changes.values()]
-        for task in under_way:
-            task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
-        await asyncio.gather(*(running.stop(FINISH_S, drain_s) for running in self._running.values()), return_exceptions=True)
+        self._stopping = True
+        unbinding = [running.unbind(drain_s) for running in self._running.values()]  # at once: a silent database holds up no unbind
+        await asyncio.gather(cancelling.end(*self._tasks, *self._changes.values()), *unbinding, return_exceptions=True)
+        await asyncio.gather(*(running.stop(FINISH_S, 0) for running in self._running.values()), return_exceptions=True)
         await self._record_latest()
 
     # carriers as configured
@@ -103,6 +104,7 @@ class Dispatch:
                 try:
                     await self._reconcile()
                 except Exception as error:  # noqa: BLE001  whatever it was, the next change must be seen
+                    cancelling.obey(error)
                     log.error("carriers_not_reconciled", **told(error))
 
     def _others(self) -> frozenset[int]:
@@ -149,9 +151,10 @@ class Dispatch:
                 del self._running[carrier_id]  # not before: should the process stop meanwhile, it must be found
                 with suppress(KeyError):  # it was not shown yet
                     metrics.BOUND.remove(running.carrier.name)  # of a carrier that others serve it would be an alarm without end
-            if as_set is not None:
+            if as_set is not None and not self._stopping:
                 await self._start(*as_set, follows=running is not None)
         except Exception as error:  # noqa: BLE001  whatever it was, the other carriers go on, and this one is tried again
+            cancelling.obey(error)
             log.error("carriers_not_reconciled", **told(error))
         finally:
             del self._changes[carrier_id]
@@ -179,9 +182,9 @@ class Dispatch:
     async def _start(self, carrier: Carrier, connection: SmppSettings | None, *, follows: bool) -> None:
         """`follows`: another link of this process, which may have used up this second's rate."""
         await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)  # what its last turn could not store
-        turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._lease.may_write,
+        turn = messages.Turn(self._db, facts_of(carrier), self._lease.epoch, partial(self._report, carrier.id), self._may_write,
                              self._sealer.unseal)
-        link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn)
+        link: Link = await self._simulator(carrier, turn) if connection is None else SmppLink(connection, turn, self._may_write)
         turn.link = link
         turn.claiming = self._claiming
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
@@ -220,6 +223,7 @@ class Dispatch:
         try:
             await asyncio.to_thread(self._record, carrier_id, *latest)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+            cancelling.obey(error)
             log.error("carrier_state_not_recorded", state=latest[0].value, **told(error))
             return False
         if self._states.get(carrier_id) == latest:

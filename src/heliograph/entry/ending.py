@@ -2,6 +2,8 @@
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import structlog
@@ -14,11 +16,27 @@ log = structlog.get_logger(__name__)
 def gone_in_time() -> None:
     """Called when a process is told to stop: ends it, should it not have ended by then. What was accepted is stored, and what was sent is in flight,
     so that the next one takes it up as after a kill."""
-    timer = threading.Timer(GONE_WITHIN_S, _end)
+    _timer(GONE_WITHIN_S, "not_ended_in_time")
+
+
+@contextmanager
+def ended_or_gone(within_s: float, event: str) -> Iterator[None]:
+    """Ends the process with status 1, and a line in the log with this event, should the block not have ended by then. The timer has a thread of its
+    own, so that nothing in the event loop can hold it up. Nothing is lost with the process: what it held is taken over as after a kill."""
+    timer = _timer(within_s, event)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _timer(within_s: float, event: str) -> threading.Timer:
+    timer = threading.Timer(within_s, _end, (within_s, event))
     timer.daemon = True
     timer.start()
+    return timer
 
 
-def _end() -> None:
-    log.error("not_ended_in_time", within_s=GONE_WITHIN_S)
+def _end(within_s: float, event: str) -> None:
+    log.error(event, within_s=within_s)
     os._exit(1)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 import structlog
 
-from heliograph.base import clock, ids, metrics
+from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.cache import ConfigCache
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, RateLimited, ServiceError
 from heliograph.base.faults import told
@@ -76,6 +76,7 @@ class Api:
         except Disconnected:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+            cancelling.obey(error)
             status, more, body = failed(error, request_id, route)
             headers += more
         await respond(send, status, headers, body, head=scope["method"] == "HEAD")

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 import uvloop
 
-from heliograph.base import clock, files
+from heliograph.base import cancelling, clock, files
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
@@ -87,6 +87,7 @@ async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
                 await asyncio.to_thread(_extend, db, endpoint_id)
                 extended_s = clock.monotonic_s()
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+            cancelling.obey(error)
             log.warning("not_listening", **told(error))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from heliograph.base import cancelling
 from heliograph.base.errors import MethodNotAllowed, NoSuchPath
 from heliograph.entry.bodies import Headers
 from heliograph.entry.http import JSON, Scope, Send, failed, new_request_id, respond
@@ -32,6 +33,7 @@ async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send) -> No
             raise MethodNotAllowed([*METHODS])
         body, headers = await pages[path](scope)
     except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+        cancelling.obey(error)
         status, more, body = failed(error, request_id, path if path in pages else "unknown")
         headers = [JSON, *more]
     await respond(send, status, [*headers, (b"x-request-id", request_id.encode())], body, head=scope["method"] == "HEAD")

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from heliograph import messages, otp, plugin, requests, webhooks
-from heliograph.base import clock, metrics
+from heliograph.base import cancelling, clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.paging import first_id_of
@@ -42,6 +42,7 @@ async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int 
                 await eraser.erase()
                 await prune_all(db, texts_ms)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
+            cancelling.obey(error)
             log.error("pruning_failed", **told(error))
         await asyncio.sleep(EVERY_S)
 

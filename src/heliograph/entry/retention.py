@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from heliograph.base import clock, metrics
+from heliograph.base import cancelling, clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
@@ -37,6 +37,7 @@ async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool
             if is_ours():
                 await retain(db, kept)
         except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
+            cancelling.obey(error)
             log.error("retention_failed", **told(error))
         await asyncio.sleep(EVERY_S)
 
@@ -85,6 +86,7 @@ async def _detached(db: Database, month: str) -> bool:
                 await detach(tx, month)
             return True
         except Exception as error:
+            cancelling.obey(error)
             if not is_conflict(error):
                 raise
         await asyncio.sleep(DETACH_AGAIN_S)

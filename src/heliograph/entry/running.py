@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from heliograph import messages
-from heliograph.base import clock
+from heliograph.base import cancelling, clock
 from heliograph.carriers import Carrier, Link, SmppSettings
 from heliograph.entry.shares import Share
 
@@ -31,11 +31,14 @@ class Running:
     async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or however long it takes. May be called again
         when it was canceled."""
+        await self.unbind(drain_s)
+        await cancelling.end(self.task)
+        await self.turn.finish(finish_s)
+
+    async def unbind(self, drain_s: float) -> None:
+        """Stops claiming, waits so long for the window to empty, and unbinds. The database has no part in it."""
         self.turn.claiming = False
         await self.link.close(drain_s)
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-        await self.turn.finish(finish_s)
 
 
 def facts_of(carrier: Carrier) -> messages.CarrierFacts:

@@ -1,11 +1,13 @@
 """The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of their own."""
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
+from heliograph.base import cancelling
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import NotFound, Unavailable
@@ -15,6 +17,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
 from heliograph.entry.campaigning import keep_campaigning
 from heliograph.entry.dispatch import Dispatch
+from heliograph.entry.ending import ended_or_gone
 from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
 from heliograph.entry.pruning import keep_pruning
 from heliograph.entry.retention import keep_retaining
@@ -27,6 +30,9 @@ from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.guard import openings
 
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
+# For what a process was before to end, and for each try to begin: all that either waits for has a limit of its own, of 10 s and less, so what has
+# not ended by then hangs. A database that is away ends a try, so however long an outage lasts, it is no reason to go.
+ANEW_WITHIN_S: Final = 60.0
 
 log = structlog.get_logger(__name__)
 
@@ -118,19 +124,23 @@ class Sending:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
         self._dispatch.may_claim(self._may_claim_now)
         if self._lease.kind in DELIVERING:
-            self._deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings),
-                                          moved=self._dispatch.moved)
-            await self._deliveries.start()
+            deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings), moved=self._dispatch.moved)
+            await deliveries.start()
+            self._deliveries = deliveries  # not before: what has not begun cannot be stopped
         await self._dispatch.start()
 
     async def _end(self, drain_s: float) -> None:
-        """Both at once. Whatever a receiver does, a process that begins anew does not wait for it."""
-        async with asyncio.TaskGroup() as ending:
-            if self._deliveries is not None:
-                ending.create_task(self._deliveries.stop(min(drain_s, STOP_S)))
-                self._deliveries = None
-            if self._dispatch is not None:
-                ending.create_task(self._dispatch.stop(drain_s))
+        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that begins anew does not wait for it. Raises what went
+        wrong with either when both have ended."""
+        ending: list[Coroutine[Any, Any, None]] = []
+        if self._deliveries is not None:
+            ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
+            self._deliveries = None
+        if self._dispatch is not None:
+            ending.append(self._dispatch.stop(drain_s))
+        for failed in await asyncio.gather(*ending, return_exceptions=True):
+            if failed is not None:
+                raise failed
 
     async def _keep(self) -> None:
         """Shows that this process lives. If it did not for so long that others may have taken over what it held, it begins anew.
@@ -144,6 +154,7 @@ class Sending:
             except Retired:
                 is_retired = True
             except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                cancelling.obey(error)
                 log.warning("lease_not_kept", **told(error))
             if is_retired or not self._lease.may_write():
                 await self._begin_anew()
@@ -159,18 +170,23 @@ class Sending:
                 await self._lease.looked()
 
     async def _begin_anew(self) -> None:
-        """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins."""
+        """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins.
+        What hangs meanwhile ends the process: then the service manager begins a new one."""
         log.warning("worker_begins_anew", worker=self._lease.epoch)
-        await self._end(drain_s=0)
+        with ended_or_gone(ANEW_WITHIN_S, "worker_hangs"):
+            await self._end(drain_s=0)
         while True:
             try:
-                await self._register()
-                await self._end(drain_s=0)  # what could not be stored while the database was away
-                await self._begin()
+                with ended_or_gone(ANEW_WITHIN_S, "worker_hangs"):
+                    await self._register()
+                    await self._end(drain_s=0)  # what could not be stored while the database was away
+                    await self._begin()
             except (AlreadyServed, SettingError):
                 raise  # another try would find the same
             except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
+                cancelling.obey(error)
                 log.warning("worker_not_begun", **told(error))
                 await asyncio.sleep(AGAIN_S)
             else:
+                log.info("worker_begun_anew", worker=self._lease.epoch)
                 return

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from heliograph import messages
-from heliograph.base import clock, config, metrics, migrate
+from heliograph.base import cancelling, clock, config, metrics, migrate
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.leases import Lease
@@ -178,4 +178,5 @@ async def _alone(check: str, sweeping: Awaitable[None]) -> None:
     try:
         await sweeping
     except Exception as error:  # noqa: BLE001  whatever it was, the other checks must be made, and this one again
+        cancelling.obey(error)
         log.error("sweep_failed", check=check, **told(error))

@@ -11,6 +11,8 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from heliograph.base import cancelling
+
 CHANNEL: Final = "heliograph:queued"
 TELL_EVERY_S: Final = 0.01  # at most: what is queued meanwhile is told together
 TIMEOUT_S: Final = 0.25
@@ -40,6 +42,7 @@ class Teller:
                 try:
                     await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
                 except (RedisError, OSError, TimeoutError) as error:
+                    cancelling.obey(error)
                     log.debug("carriers_not_told", error=type(error).__name__)  # the limiter says that Redis is away
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
@@ -47,8 +50,7 @@ class Teller:
 
     async def close(self) -> None:
         if self._telling is not None:
-            self._telling.cancel()
-            await asyncio.gather(self._telling, return_exceptions=True)
+            await cancelling.end(self._telling)
         await self._redis.aclose()
 
 
@@ -62,6 +64,7 @@ async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
                 async for message in told.listen():
                     wake(_carrier_ids(message["data"]))
         except (RedisError, OSError, TimeoutError) as error:
+            cancelling.obey(error)
             log.warning("redis_away", error=type(error).__name__)
             await asyncio.sleep(LISTEN_AGAIN_S)
         finally:

@@ -6,7 +6,7 @@ import signal
 import structlog
 import uvloop
 
-from heliograph.base import files
+from heliograph.base import cancelling, files
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
@@ -65,8 +65,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await stopped.wait()
         gone_in_time()
         await sending.stop()
-        polling.cancel()
-        await asyncio.gather(polling, return_exceptions=True)
+        await cancelling.end(polling)
     finally:
         await sending.release()
         await db.close_hot()

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from heliograph.base import clock, ids
+from heliograph.base import cancelling, clock, ids
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
@@ -116,6 +116,7 @@ async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
         try:
             return await transaction()
         except Exception as error:
+            cancelling.obey(error)
             if not is_conflict(error):
                 raise
     raise Unavailable("The database is busy.")

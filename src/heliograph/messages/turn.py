@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from heliograph.base import clock, ids, metrics
+from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
@@ -100,6 +100,7 @@ class Turn:
             try:
                 wait_s = await self.once()
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
+                cancelling.obey(error)
                 await self._after_fault(error)
                 wait_s = 0.0
 
@@ -146,6 +147,7 @@ class Turn:
                     try:
                         await self.once()
                     except Exception as error:  # noqa: BLE001  whatever it was, the rest must be stored
+                        cancelling.obey(error)
                         await self._after_fault(error)
         except TimeoutError:
             log.error("turn_not_finished", carrier=self.carrier.name, events=len(self._answers) + len(self._receipts))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from heliograph.base import clock, files
+from heliograph.base import cancelling, clock, files
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
@@ -75,9 +75,7 @@ class Deliveries:
         """Posts nothing more, waits so long for what is under way, records it, and lets the endpoints go."""
         self._db.news.ignore(NEWS, self._wake.set)
         recording, *others = self._tasks
-        for task in others:
-            task.cancel()
-        await asyncio.wait(others)
+        await cancelling.end(*others)
         for receiver in self._receivers.values():
             receiver.stop()
         with suppress(TimeoutError):
@@ -86,8 +84,7 @@ class Deliveries:
         with suppress(TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._recorder.emptied()
-        recording.cancel()
-        await asyncio.wait({recording})
+        await cancelling.end(recording)
         with suppress(Unavailable):
             async with self._db.hot() as tx:
                 await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in self._receivers))
@@ -102,6 +99,7 @@ class Deliveries:
             try:
                 await self._look()
             except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                cancelling.obey(error)
                 log.error("webhooks_not_looked_at", **told(error))
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import structlog
 
-from heliograph.base import clock, ids, metrics
+from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.secrets import decrypt
@@ -161,6 +161,7 @@ class Receiver:
             signed = headers(event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms))
             outcome = await self._poster.post(target.url, signed, body, target.account_id)
         except Exception as error:  # noqa: BLE001  whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it is tried again
+            cancelling.obey(error)
             log.error("webhook_not_posted", endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id), event_id=event_id, **told(error))
             outcome = Failed("not_posted", type(error).__name__, 0.0)
         if isinstance(outcome, Failed) and outcome.reason == NO_FILES:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from heliograph.accounts import notify
-from heliograph.base import clock, ids, metrics
+from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
@@ -87,6 +87,7 @@ class Recorder:
                     async with self._db.hot() as tx:
                         failing = await self._store(tx, batch)
                 except Exception as error:  # noqa: BLE001  whatever it was, these are stored when it is over
+                    cancelling.obey(error)
                     log.error("webhook_outcomes_not_stored", outcomes=len(batch), **told(error))
                     await asyncio.sleep(AGAIN_S)
                     continue

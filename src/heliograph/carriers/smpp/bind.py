@@ -14,6 +14,8 @@ from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.tally import Tally
 
+PERMITTED_POLL_S: Final = 0.25  # how often a bind that has no permission asks for it
+
 log = logging.getLogger(__name__)
 _random: Final = SystemRandom()
 
@@ -28,12 +30,14 @@ class Bind:
         owner: SessionOwner,
         tally: Tally,
         changed: Callable[[], None],
+        may_bind: Callable[[], bool] = lambda: True,
     ) -> None:
         self._settings = settings
         self._command = command
         self._owner = owner
         self._tally = tally
         self._changed = changed
+        self._may_bind = may_bind
         self.session: Session | None = None
         self.state = LinkState.CONNECTING
         self.detail = ""
@@ -51,6 +55,7 @@ class Bind:
         loop = asyncio.get_running_loop()
         failures = 0
         while True:
+            await self._permitted()
             if self.state is not LinkState.REFUSED:  # which stays visible until a bind succeeds
                 self._show(LinkState.CONNECTING, "")
             bound_s = loop.time()
@@ -67,6 +72,12 @@ class Bind:
                 # a session that lasted less than the pause before it is no success: the pause goes on growing
                 failures = 1 if loop.time() - bound_s > self._base_s(failures) else failures + 1
             await self._back_off(failures, status, why)
+
+    async def _permitted(self) -> None:
+        """Returns when this process may bind. While it has no lease, others may serve the carrier in its place, and it binds nowhere."""
+        while not self._may_bind():
+            self._show(LinkState.CONNECTING, "waits until this process has a lease again")
+            await asyncio.sleep(PERMITTED_POLL_S)
 
     async def _connect(self) -> Session:
         """A bound session. Raises BindRefused, OSError, TimeoutError or UnicodeError."""

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from heliograph.base import cancelling
 from heliograph.carriers.link import Answer, Inbox, LinkState, Outcome, Outgoing, Receipt, Submission
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
@@ -19,9 +20,9 @@ _COMMANDS: Final = {"trx": (pdu.BIND_TRANSCEIVER,), "tx+rx": (pdu.BIND_TRANSMITT
 
 
 class SmppLink:
-    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there."""
+    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there. `may_bind` is asked before each connection."""
 
-    def __init__(self, settings: SmppSettings, inbox: Inbox) -> None:
+    def __init__(self, settings: SmppSettings, inbox: Inbox, may_bind: Callable[[], bool] = lambda: True) -> None:
         self._settings = settings
         self._inbox = inbox
         self._encoder = Encoder(settings)
@@ -29,7 +30,7 @@ class SmppLink:
         self._pace = Pace(settings.tps or None, self._loop.time())
         self.tally = Tally()
         commands = _COMMANDS[settings.bind] * settings.binds
-        self._binds = [Bind(settings, command, self, self.tally, self._on_change) for command in commands]
+        self._binds = [Bind(settings, command, self, self.tally, self._on_change, may_bind) for command in commands]
         self._tasks: list[asyncio.Task[None]] = []
         self._is_closing = False
         self._is_drained = asyncio.Event()
@@ -97,9 +98,7 @@ class SmppLink:
 
     async def close(self, drain_s: float) -> None:
         self._is_closing = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelling.end(*self._tasks)
         if self.outstanding:
             with suppress(TimeoutError):  # what is still outstanding then is reported when its session ends
                 async with asyncio.timeout(drain_s):

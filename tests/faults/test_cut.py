@@ -1,0 +1,106 @@
+"""A cut of the network, after which a process must never hang: it ends what it was, and begins anew (docs/reliability.md, row 37)."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+import pytest
+
+from tests.crash.processes import ServerProcess
+from tests.faults.house import House
+from tests.faults.proxy import Loss, Proxy
+from tests.services import netns
+
+WINDOW: Final = 10
+BEGUN_WITHIN_S: Final = 20.0  # on a machine that others use too
+CUT_S: Final = 32.0  # the lease ends after 20 s
+CUTS: Final = 9
+WORKERS: Final = 12  # cut at once: each of them, at each cut, is a cut of its own
+RECOVERED_WITHIN_S: Final = 90.0
+HOT_CONNECTIONS: Final = 6
+NewHouse = Callable[..., House]
+
+
+def fall_silent_in_transactions(proxy: Proxy) -> Loss:
+    """From now on each hot connection dies without a word in the middle of its next transaction: its first statement after BEGIN is not answered.
+    (asyncpg says `BEGIN;`, and asks with an Execute message of nine octets; what else uses the database says it otherwise.)"""
+    loss = proxy.lose(lambda said, heard: b"BEGIN;" in heard and b"E\0\0\0\x09\0" in heard.rpartition(b"BEGIN;")[2],
+                      said_by="server", times=HOT_CONNECTIONS, then="swallow")
+    deadline_s = time.monotonic() + BEGUN_WITHIN_S
+    while loss.left == HOT_CONNECTIONS:
+        assert time.monotonic() < deadline_s, "no transaction was lost"
+        time.sleep(0.01)
+    return loss
+
+
+@pytest.mark.fault(37)
+def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired_begins_anew(new_house: NewHouse) -> None:
+    """The race of a cut, without its 20 s: the turn is canceled while its statement waits on a connection that is dead, and asyncpg can reach the
+    database no more to cancel that statement there."""
+    house = new_house("postgresql")
+    carrier = house.carrier(window=WINDOW)
+    house.start((("api",),))
+    proxy = house.database_proxy(for_all=False)
+    worker = house.run("worker", database=proxy)
+    house.clients.send(5)
+    carrier.wait_for("submit_sm", 5)
+    silence = fall_silent_in_transactions(proxy)
+    proxy.refuse_new()
+    with psycopg.connect(house.db.url, autocommit=True) as sql:
+        sql.execute("DELETE FROM workers WHERE kind = 'worker'")
+    worker.wait_for_event("worker_begins_anew", BEGUN_WITHIN_S)
+    worker.wait_for_event("turn_failed", BEGUN_WITHIN_S)  # its last words: so the statement that waited was given up, and not canceled
+    carrier.wait_for("unbind", 1)
+    assert len(carrier.events("bind")) == 1, "bound without a lease"
+    silence.left = 0
+    proxy.accept()
+    back_s = time.monotonic()
+    worker.wait_for_event("worker_begun_anew", BEGUN_WITHIN_S)
+    recovered_s = time.monotonic() - back_s
+    house.clients.send(5)
+    house.settle_doubts()
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="a worker retired while its hot connections are dead and new ones are refused, 1 "
+                "time, 0 hung; from the database's return until begun anew")
+
+
+@pytest.mark.long
+@pytest.mark.fault(37)
+def test_no_process_hangs_after_a_cut_of_32_s(new_house: NewHouse) -> None:
+    """Workers in a network namespace of their own, with the database and the carrier at the other end of a cable that is pulled again and again."""
+    house = new_house("postgresql")
+    with netns.cable(37) as cable:
+        carrier = house.carrier(window=WINDOW)
+        door = house.proxy(carrier.smsc_port, listens_at=cable.outside)
+        house.command("carrier", "set", "carrier", "--host", cable.outside, "--port", str(door.port))
+        house.start((("api",),))
+        database = house.database_proxy(for_all=False, listens_at=cable.outside)
+        workers = [house.run("worker", database=database, within=netns.within(cable), REDIS_URL="") for _ in range(WORKERS)]
+        house.until(lambda: bound(workers) == WORKERS, "all are bound", RECOVERED_WITHIN_S)
+        recovered_s, hung, cuts = [], 0, 0
+        with house.clients.sending(per_second=20):
+            for _ in range(CUTS):
+                before = [worker.log.count('"worker_begun_anew"') for worker in workers]
+                netns.down(cable)
+                time.sleep(CUT_S)  # the fault is that time
+                netns.up(cable)
+                cuts += len(workers)
+                recovered_s.append(until_begun_anew(house, workers, before))
+                assert all(worker.process.poll() is None for worker in workers), "none was ended by its deadline"
+        hung = sum(worker.log.count('"worker_hangs"') for worker in workers)
+        house.settle_doubts(RECOVERED_WITHIN_S)
+        assert door.open == WORKERS, "one bind for each worker, and none of a former life"
+        house.holds(repeated_max=WINDOW * cuts, recovered_s=max(recovered_s), how=f"the interface down for {CUT_S:.0f} s, {CUTS} times, for "
+                    f"{WORKERS} workers at once: {cuts} cuts of a process, {hung} hung; "
+                    f"from the interface's return until the last of them had begun anew")
+
+
+def bound(workers: list[ServerProcess]) -> int:
+    return sum('"state": "bound"' in worker.log for worker in workers)
+
+
+def until_begun_anew(house: House, workers: list[ServerProcess], before: list[int]) -> float:
+    def begun() -> bool:
+        return all(worker.log.count('"worker_begun_anew"') > count for worker, count in zip(workers, before, strict=True))
+
+    return house.until(begun, "all have begun anew", RECOVERED_WITHIN_S)

@@ -56,6 +56,7 @@ ROWS: Final = (
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
     Row(28, "50 connections ask /readyz without a pause", "0 × 503 for anybody else", "0"),
+    Row(32, "1 MiB of nested arrays, or of whatever costs the most", "no request holds the event loop for 20 ms", "0"),
 )
 
 

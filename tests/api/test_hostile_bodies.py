@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from heliograph.base.json import PARTS_MAX
 from tests.api.cast import Actor
 from tests.api.requests_of import own_path, posts
 from tests.api.service import Service
@@ -43,6 +44,8 @@ HOSTILE: dict[str, bytes] = {
     "deep array": b'{"a": ' + b"[" * 65 + b"]" * 65 + b"}",
     "deep object": b'{"a":' * 65 + b"1" + b"}" * 65,
     "very deep": b'{"a": ' + b"[" * 500_000,
+    "deep and matched": b'{"a": ' + b"[" * 9_000 + b"]" * 9_000 + b"}",
+    "more parts than there may be": b'{"a": [' + b"1," * 20_000 + b"1]}",
     "duplicate key": b'{"a": 1, "a": 1}',
     "duplicate key below": b'{"a": [{"b": 1, "b": 2}]}',
     "duplicate key, escaped": b'{"a": 1, "\\u0061": 1}',
@@ -91,7 +94,7 @@ def test_a_thousand_bad_fields_make_a_short_answer(api: Service, amina: Actor, p
     reply = api.request(post.endpoint.method, tester, path, json={**post.body, **{f"field {k} {'x' * 500}": k for k in range(1_000)}})
     assert reply.status == 200
     assert len(reply.response.content) < 20_000
-    reply = api.request(post.endpoint.method, tester, path, json={name: [None] * (150_000 // len(post.body)) for name in post.body})
+    reply = api.request(post.endpoint.method, tester, path, json={name: [None] * (PARTS_MAX // len(post.body) - 1) for name in post.body})
     assert reply.status == 400
     assert 0 < len(reply.error["fields"]) <= 100
     assert len(reply.response.content) < 20_000

@@ -61,6 +61,7 @@ ROWS: Final = (
     Row(33, "webhook receivers that mean harm: endless answers, heads, 100s, chunks, trailers, tickets …",
         "others' p99 at most twice their own, no 503, memory flat", "0"),
     Row(37, "network cut for more than 20 s", "binds closed; every process begins anew, none hangs", WINDOW, _SEVERAL),
+    Row(32, "1 MiB of nested arrays, or of whatever costs the most", "no request holds the event loop for 20 ms", "0"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph.base.forms import Rounded
-from heliograph.base.json import NESTING_MAX, InvalidJson, decode_object, encode
+from heliograph.base.json import NESTING_MAX, PARTS_MAX, InvalidJson, decode_object, encode
 
 BOM = b"\xef\xbb\xbf"
 
@@ -90,8 +90,27 @@ def test_nesting_is_taken_to_64_levels_and_no_further(opens: bytes, closes: byte
     deepest = (NESTING_MAX - levels) // levels  # the body's own object is a level too
     body = b'{"a": %s1%s, "b": "]]]]}}}}[[[[", "c": [[], [], {}]}'
     assert set(decode_object(body % (opens * deepest, closes * deepest))) == {"a", "b", "c"}
-    for count in (deepest + 1, 500, 300_000):
+    for count in (deepest + 1, 500, PARTS_MAX // 3):
         assert "nested deeper than 64 levels" in refusal(body % (opens * count, closes * count))
+    assert "holds more than 20000 values" in refusal(body % (opens * 300_000, closes * 300_000))
+
+
+@pytest.mark.parametrize(("part", "counts"), [(b"1", 1), (b"[]", 2), (b'{"k":1}', 2), (b'",[{\\\""', 1), (b'{"[,":"]\\\\"}', 2)])
+def test_so_many_parts_are_taken_and_no_more(part: bytes, counts: int) -> None:
+    """The body's own object and array, and each comma and each bracket that opens outside of strings."""
+    count = (PARTS_MAX - 2 + 1) // counts
+    body = b'{"a":[%b],"b":"%b"}'
+    filler = b",[{" * 10_000  # in a string they are none
+    assert len(decode_object(body % (b",".join([part] * (count - 1)), filler))["a"]) == count - 1
+    assert refusal(body % (b",".join([part] * (count + 1)), filler)) == "The body holds more than 20000 values, arrays and objects; allowed: 20000."
+
+
+def test_a_body_that_is_looked_at_first_is_refused_for_what_it_is() -> None:
+    """Where brackets do not match the decoder says what is wrong, and nothing is built that is deep."""
+    many = b"[" * 70
+    assert "not JSON" in refusal(b'{"a":' + many + b"]" * 69 + b"}")
+    assert "not JSON" in refusal(b'{"a":"' + many + b'\\",' + b"1," * PARTS_MAX)
+    assert "nested deeper" in refusal(b'{"a":' + b"[" * 10_000 + b"}")
 
 
 def test_brackets_within_strings_and_side_by_side_are_no_nesting() -> None:

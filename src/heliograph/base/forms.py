@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FieldError, InvalidRequest
@@ -103,9 +104,9 @@ class Form:
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""
-        names = sorted(self._unread)
-        named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names[:UNKNOWN_NAMED_MAX]]
-        rest = len(names) - len(named)
+        names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)  # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
+        named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names]
+        rest = len(self._unread) - len(named)
         return [*named, f"{rest} more unknown field(s) were ignored"] if rest else named
 
     def finish(self) -> None:

@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
 
@@ -14,7 +14,12 @@ from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, Rounded
 from heliograph.base.lines import cut
 
 NESTING_MAX: Final = 64
+PARTS_MAX: Final = 20_000  # elements, members, arrays and objects; twice the largest body that means something, a send to 10,000 recipients
 _TOO_DEEP: Final = f"The body is nested deeper than {NESTING_MAX} levels."
+_TOO_MANY: Final = f"The body holds more than {PARTS_MAX} values, arrays and objects; allowed: {PARTS_MAX}."
+_QUOTES_MAX: Final = 4 * PARTS_MAX  # of so many parts, if each is a string with a name
+_BRACKETS_ONLY: Final = bytes.maketrans(b"{}", b"[]")  # which of the two it is does not matter for how deep they stand
+_NO_BRACKETS: Final = bytes(octet for octet in range(256) if octet not in b"[]{}")
 _INTEGER_CHARACTERS_MAX: Final = 20  # of a signed 64-bit integer, sign and all
 _ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a surrogate, both of which can only come in escaped
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -32,24 +37,59 @@ class InvalidJson(InvalidRequest):
 
 def decode_object(body: bytes) -> dict[str, Any]:
     """The body as an object. Raises InvalidJson for all that is not well-formed, and for what only looks so:
-    a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no object."""
+    a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no object; and for more parts than
+    PARTS_MAX."""
     if body.startswith(b"\xef\xbb\xbf"):
         raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
+    _refuse_shape(body)
     try:
         value = _DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
         raise InvalidJson(f"The body is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
         raise InvalidJson(f"The body is not JSON: {error.msg} (character {error.pos}).") from error
-    except RecursionError as error:  # hundreds of levels, by which the decoder's own stack is limited
+    except RecursionError as error:  # brackets that do not match, by hundreds: the decoder's own stack is limited
         raise InvalidJson(_TOO_DEEP) from error
     if not isinstance(value, dict):
         raise InvalidJson(f"The body must be a JSON object, not {_kind(value)}.")
-    if body.count(b"[") + body.count(b"{") > NESTING_MAX:
-        _refuse_deep(value)
     if _ESCAPED_SUSPECT.search(body):
-        _refuse_characters(value, "")
+        _refuse_characters(value, None)
     return value
+
+
+def _refuse_shape(body: bytes) -> None:
+    """Raises InvalidJson for too many parts and for deep nesting, before anything is built: an array costs a hundred times its two octets.
+
+    It looks at octets only, and is exact for what is JSON. What is none may pass here: the decoder refuses it at its first wrong character."""
+    opened = body.count(b"[") + body.count(b"{")
+    if opened <= NESTING_MAX and len(body) <= PARTS_MAX:
+        return  # hot: nearly every body
+    outside = body
+    if opened + body.count(b",") > PARTS_MAX or opened > NESTING_MAX:
+        outside = _outside_strings(body)
+        opened = outside.count(b"[") + outside.count(b"{")
+    if opened + outside.count(b",") > PARTS_MAX:
+        raise InvalidJson(_TOO_MANY)
+    if opened > NESTING_MAX and opened == outside.count(b"]") + outside.count(b"}"):
+        _refuse_deep(outside.translate(_BRACKETS_ONLY, _NO_BRACKETS))
+
+
+def _outside_strings(body: bytes) -> bytes:
+    """Returns the body without its strings. Outside of them a backslash is no JSON, so the escaped quotes go first."""
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if body.count(b'"') > _QUOTES_MAX:
+        raise InvalidJson(_TOO_MANY)
+    return b"".join(body.split(b'"')[::2])
+
+
+def _refuse_deep(brackets: bytes) -> None:
+    """Takes the innermost pairs away, level by level: what is left after NESTING_MAX times was deeper."""
+    for _ in range(NESTING_MAX):
+        brackets = brackets.replace(b"[]", b"")
+        if not brackets:
+            return
+    raise InvalidJson(_TOO_DEEP)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -85,30 +125,32 @@ def _constant(name: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 
 
-def _refuse_deep(value: Any) -> None:
-    """Level by level: what is decoded tells its depth at the price of looking at it, whatever the octets were."""
-    level = [value]
-    for _ in range(NESTING_MAX):
-        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each) if isinstance(item, dict | list)]
-        if not level:
-            return
-    raise InvalidJson(_TOO_DEEP)
+class _At(NamedTuple):
+    """Where a value stands: a name or an index, below another place. It becomes a text only when it is told."""
+
+    above: "_At | None"
+    step: str | int
+
+    def __str__(self) -> str:
+        if isinstance(self.step, int):
+            return f"{self.above or ''}[{self.step}]"
+        return f"{self.above}.{cut(self.step, NAME_SHOWN_MAX)}" if self.above else cut(self.step, NAME_SHOWN_MAX)
 
 
-def _refuse_characters(value: Any, path: str) -> None:
+def _refuse_characters(value: Any, at: _At | None) -> None:
     """NUL cannot be stored by PostgreSQL; a lone surrogate is no character and has no UTF-8 form."""
     if isinstance(value, str):
         if "\0" in value:
-            raise InvalidJson(f"{path or 'A key'} holds the character U+0000.")
+            raise InvalidJson(f"{at or 'A key'} holds the character U+0000.")
         if not value.isascii() and _SURROGATE.search(value):
-            raise InvalidJson(f"{path or 'A key'} holds half a surrogate pair.")
+            raise InvalidJson(f"{at or 'A key'} holds half a surrogate pair.")
     elif isinstance(value, dict):
         for name, item in value.items():
-            _refuse_characters(name, "")
-            _refuse_characters(item, f"{path}.{cut(name, NAME_SHOWN_MAX)}" if path else cut(name, NAME_SHOWN_MAX))
+            _refuse_characters(name, None)
+            _refuse_characters(item, _At(at, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _refuse_characters(item, f"{path}[{index}]")
+            _refuse_characters(item, _At(at, index))
 
 
 def _kind(value: Any) -> str:

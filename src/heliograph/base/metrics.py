@@ -8,11 +8,13 @@ from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series beside each counter, which nobody asks for
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_DELAYS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})  # others would be labels without end
 
 REQUESTS: Final = Counter("heliograph_requests_total", "HTTP requests answered", ["method", "route", "status"])
 REQUEST_SECONDS: Final = Histogram("heliograph_request_seconds", "From the head of a request to its answer", ["route"], buckets=_SECONDS)
+LOOP_DELAY: Final = Histogram("heliograph_loop_delay_seconds", "How much later than due the event loop wakes, 20 times a second", buckets=_DELAYS)
 ACCEPTED: Final = Counter("heliograph_messages_accepted_total", "Messages stored and queued", ["mode"])
 BATCH_SIZE: Final = Histogram("heliograph_batch_size", "Requests, or answers and receipts, in one transaction", ["path"], buckets=_SIZES)
 TRANSACTION_SECONDS: Final = Histogram("heliograph_transaction_seconds", "Transactions of the hot paths, commit included", ["path"], buckets=_SECONDS)

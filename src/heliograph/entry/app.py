@@ -23,6 +23,7 @@ from heliograph.contacts import endpoints as contact_endpoints
 from heliograph.entry.bodies import Headers, Receive
 from heliograph.entry.client import Proxies
 from heliograph.entry.http import Api, Scope, Send
+from heliograph.entry.loop_delay import watch_loop_delay
 from heliograph.entry.openapi import BASE_PATH
 from heliograph.entry.pages import Page, Shown, answer_page
 from heliograph.entry.published import published_pages
@@ -67,7 +68,7 @@ class App:
     async def start(self) -> None:
         await self.cache.refresh()
         self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
-        self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage())]
+        self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage()), asyncio.create_task(watch_loop_delay())]
 
     async def stop(self) -> None:
         await cancelling.end(*self._tasks)

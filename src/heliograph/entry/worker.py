@@ -15,6 +15,7 @@ from heliograph.entry.app import account_ends_of
 from heliograph.entry.counted import showing_metrics
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.logs import unexpected
+from heliograph.entry.loop_delay import watch_loop_delay
 from heliograph.entry.only_server import AlreadyServed, require_schema
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
@@ -57,7 +58,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     try:
         await sending.hold()
         await cache.refresh()
-        polling = asyncio.create_task(cache.poll())
+        beside = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
         queue.resume(await asyncio.to_thread(account_ends_of, db))
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
@@ -65,7 +66,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await stopped.wait()
         gone_in_time()
         await sending.stop()
-        await cancelling.end(polling)
+        await cancelling.end(*beside)
     finally:
         await sending.release()
         await db.close_hot()

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
+from heliograph.base.apart import Apart
 from heliograph.base.batching import Batcher
 from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.db import Database
@@ -24,13 +25,14 @@ from heliograph.messages.batch import Batch, Key, Outcome, key_of, repeated
 from heliograph.messages.companion import Aboard, Companion
 from heliograph.messages.fair import BULK_FROM_US, FairQueue
 from heliograph.messages.judge import AccountFacts, Tariff
-from heliograph.messages.request import SendRequest
+from heliograph.messages.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.requests import KEPT_MS
 from heliograph.senders import approved_senders
 from heliograph.wallet import SALES_ID
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
-BATCH_MESSAGES_MAX: Final = 20_000  # keeps one transaction around 200 ms
+BATCH_MESSAGES_MAX: Final = RECIPIENTS_PER_SEND_MAX  # keeps one transaction around 100 ms, and the event loop free of what takes 20 ms at a time
+JUDGED_HERE_MAX: Final = 1_000  # messages of a batch that is judged in the event loop: 1.5 ms; a larger one is in a thread
 BATCHES_AT_ONCE: Final = 2  # this process judges one while the database stores the other; more of them only get smaller
 WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
@@ -46,6 +48,7 @@ class Acceptor:
         self._on_queued = on_queued
         self._queue = queue
         self._companions = companions
+        self._judges = Apart("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 
@@ -88,7 +91,7 @@ class Acceptor:
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
                 batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {}, await self._aboard(tx, requests))
-                outcomes = [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
+                outcomes = await self._decided(batch, requests, facts, tariff)
                 if not may_be_known:  # seen when the locks were asked for: the same request may have been accepted while this one waited for them
                     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
                     used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
@@ -106,6 +109,14 @@ class Acceptor:
             batch.count()
             self._on_queued({run.carrier_id for accepted in batch.accepted for run in accepted.runs})
         return outcomes
+
+    async def _decided(self, batch: Batch, requests: Sequence[SendRequest], facts: Sequence[AccountFacts],
+                       tariff: Tariff) -> list[Outcome | ServiceError]:
+        def decide() -> list[Outcome | ServiceError]:
+            return [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
+
+        is_heavy = sum(len(request.recipients) for request in requests) > JUDGED_HERE_MAX
+        return await self._judges.run(decide) if is_heavy else decide()
 
     async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
         """The companions of a batch, by the type of the sends that they go with."""

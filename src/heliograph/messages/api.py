@@ -8,13 +8,15 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
+from heliograph.base.json import encode
 from heliograph.base.paging import cursor_at, read_page, read_span
 from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, customer_asked_for
 from heliograph.messages import read
-from heliograph.messages.accept import Acceptor
+from heliograph.messages.accept import LARGE_SEND, Acceptor
 from heliograph.messages.answer import send_answer
+from heliograph.messages.batch import Outcome
 from heliograph.messages.groups import group_of
-from heliograph.messages.request import REFERENCE_MAX, read_send
+from heliograph.messages.request import REFERENCE_MAX, SendRequest, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.requests import acting_for_call, refuse_used_key_of
 from heliograph.text import parse_phone
@@ -58,7 +60,8 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
     async def send(call: Call) -> Answer:
         call.query.finish()
-        request = read_send(call.json(), ids.new_number(), call.principal.account_id, sandbox=call.principal.sandbox)
+        who, number = call.principal, ids.new_number()
+        request = await call.read(lambda body: read_send(body, number, who.account_id, sandbox=who.sandbox))
         if request.customer_id is not None:
             request.account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         if request.dry_run:  # it stores no key and replays none, so whatever used this one had another body
@@ -66,10 +69,22 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
         outcome = await acceptor.accept(request)
-        body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
-        return Answer({**body, "warnings": request.warnings} if request.warnings else body, replayed=outcome.replayed)
+        if len(request.recipients) <= LARGE_SEND:
+            return _answer(request, outcome)
+        return await call.in_thread(lambda: _encoded(_answer(request, outcome)))
 
     return send
+
+
+def _answer(request: SendRequest, outcome: Outcome) -> Answer:
+    body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
+    return Answer({**body, "warnings": request.warnings} if request.warnings else body, replayed=outcome.replayed)
+
+
+def _encoded(answer: Answer) -> Answer:
+    """The same, in octets already: ten thousand ids and reasons take milliseconds."""
+    answer.raw = encode({"success": True, **answer.body})
+    return answer
 
 
 def _read_filters(query: Query) -> read.Filters:

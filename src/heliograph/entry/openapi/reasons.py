@@ -29,7 +29,7 @@ REASONS: Final[dict[str, Reason]] = {
         400, "INVALID_REQUEST",
         invalid_http="What came is no HTTP request that can be read.",
         body_too_slow="The body did not come whole within 30 s. Nothing was stored; the connection is closed.",
-        invalid_json="The body is not the JSON object that is asked for, or its Content-Type is another one.",
+        invalid_json="The body is not the JSON object that is asked for, holds more than 20,000 values, or its Content-Type is another one.",
         invalid_field="A field is missing or wrong; `fields` names every one.",
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",

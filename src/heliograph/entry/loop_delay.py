@@ -1,0 +1,17 @@
+"""A watchdog: how much later than it should the event loop comes to what is due. While it is held, nobody is answered."""
+
+import asyncio
+import time
+from typing import Final
+
+from heliograph.base import metrics
+
+LOOK_S: Final = 0.05  # twenty looks a second cost nothing, and most of what holds the loop for long meets one
+
+
+async def watch_loop_delay() -> None:
+    """Runs until it is canceled. A timer's own roundness, up to 1 ms, is in what it counts."""
+    while True:
+        due_s = time.perf_counter() + LOOK_S
+        await asyncio.sleep(LOOK_S)
+        metrics.LOOP_DELAY.observe(max(0.0, time.perf_counter() - due_s))

@@ -1,0 +1,79 @@
+"""For how long a request holds the event loop, so that nobody else is answered.
+
+Measured is what the process has worked between two looks of a task that looks every millisecond: the loop's own work, and that of
+another thread which keeps the interpreter to itself meanwhile. It is the process's time on the processor, and not the clock's: how
+long the machine gave it to others, on which tests run beside one another, says nothing about the request. (What threads do beside
+the loop, without keeping it from its looks, counts only if it falls between two of them.)
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from heliograph.entry.app import App
+from heliograph.entry.openapi import BASE_PATH
+
+LOOK_S = 0.001
+
+
+class Held(NamedTuple):
+    status: int
+    seconds: float
+    reason: str
+
+
+async def held(app: App, key: str, path: str, body: bytes) -> Held:
+    """Posts the body, and looks meanwhile. A collection of garbage that the tests left would count as the request's."""
+    looks = Looks()
+    looking = asyncio.create_task(looks.keep())
+    await asyncio.sleep(2 * LOOK_S)
+    looks.longest_s = 0.0
+    status, answered = await _post(app, key, path, body)
+    await asyncio.sleep(2 * LOOK_S)
+    looking.cancel()
+    return Held(status, looks.longest_s, "" if status == 200 else answered[:200].decode(errors="replace"))
+
+
+class Looks:
+    """The longest time without one."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+
+    async def keep(self) -> None:
+        while True:
+            worked_s, at_s = time.process_time(), time.perf_counter()
+            await asyncio.sleep(LOOK_S)
+            self.longest_s = max(self.longest_s, min(time.process_time() - worked_s, time.perf_counter() - at_s))
+
+
+async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]:
+    """Without a client's own work in the same loop."""
+    answer: dict[str, Any] = {}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        answer.update(message)
+
+    await app({"type": "http", "method": "POST", "path": f"{BASE_PATH}{path}", "query_string": b"", "client": ("127.0.0.1", 1),
+               "headers": [(b"authorization", b"Bearer " + key.encode()), (b"content-type", b"application/json")]}, receive, send)
+    return answer["status"], answer["body"]
+
+
+@contextmanager
+def little_garbage() -> Iterator[None]:
+    """As in a server, which takes what was made at its start out of the collector's sight (entry/only_server.py: tune_collector)."""
+    threshold = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*threshold)
+        gc.unfreeze()

@@ -166,3 +166,17 @@ def test_what_a_carrier_may_make_us_keep_is_limited() -> None:
 )
 def test_receipts_are_told_from_messages(esm_class: int, tlvs: dict[int, bytes], expected: bool) -> None:
     assert is_receipt(receipt_of(STANDARD, esm_class, tlvs=tlvs)) is expected
+
+
+@pytest.mark.parametrize(("err", "shown"), [
+    ("<script>alert(1)</script>", "?script?alert(1)?/script?"),
+    ("\u202e\u2066cod", "??cod"),
+    ("\x1b[31m05", "?[31m05"),
+    ("\x9b2J", "?2J"),
+    ("'\"&`\\", "?????"),
+    ("E-05/1.2_x", "E-05/1.2_x"),
+])
+def test_an_error_is_shown_as_a_code_whatever_a_carrier_writes(err: str, shown: str) -> None:
+    for front in ("id:1 sub:001 dlvrd:000 submit date:2601010000 done date:2601010000 stat:UNDELIV err:", "id:1 stat:UNDELIV err:"):
+        receipt = read_receipt(receipt_of(f"{front}{err}".encode("utf-16-be"), data_coding=8), None)
+        assert (receipt.state, receipt.error) == (ReceiptState.UNDELIV, shown)

@@ -26,6 +26,11 @@ def is_printable(text: str) -> bool:
     return seen.isprintable() and bool(seen or not text)
 
 
+def printable(text: str) -> str:
+    """Returns what strangers wrote without what a terminal would obey: its characters that cannot be seen are written as escapes."""
+    return text if is_printable(text) else "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
 def without_joiners(text: str) -> str:
     """As it is compared by who does not see whether they are there."""
     return text if text.isascii() else text.translate(_WITHOUT_JOINERS)

@@ -15,7 +15,9 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.leases import workers
+from heliograph.base.private import open_to_others
 from heliograph.base.secrets import SecretUnreadable
+from heliograph.base.sessions import sqlite_path
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
     SIMULATOR_ID,
@@ -60,6 +62,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Looks at everything, one thing after the other; never changes anything."""
     yield Finding("settings", "ok", f"data directory {settings.data_dir}")
     yield _disk(settings)
+    yield _files(settings)
     yield from _redis(settings)
     db = Database(settings.database_url)
     try:
@@ -74,6 +77,15 @@ def _disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(settings.data_dir).free
     found = f"{free / (1 << 30):.1f} GiB free for the data directory"
     return Finding("disk", "ok", found) if free >= DISK_BYTES_MIN else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+
+
+def _files(settings: Settings) -> Finding:
+    database = None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
+    open_files = open_to_others(settings.data_dir, database)
+    if not open_files:
+        return Finding("files", "ok", "nobody else may read the database, the secret key or the settings")
+    return Finding("files", "warning", f"others may read {', '.join(map(str, open_files))}",
+                   "any other command makes those of its user private (mode 0600); look whether copies and backups are too")
 
 
 def _redis(settings: Settings) -> Iterator[Finding]:

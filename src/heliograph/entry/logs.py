@@ -8,6 +8,7 @@ from typing import Any, Final
 import structlog
 
 from heliograph.base.faults import told
+from heliograph.base.lines import printable
 from heliograph.base.settings import Settings
 
 _WHAT_MAX: Final = 200  # characters
@@ -25,11 +26,12 @@ def set_up(settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     final: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if readable else structlog.processors.JSONRenderer()
+    shown = [_show_texts] if readable else []  # JSON is ASCII
     structlog.configure(processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter], cache_logger_on_first_use=True,
                         logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.make_filtering_bound_logger(level))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()], processors=[
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta, _tell_kind_and_place, final]))
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta, _tell_kind_and_place, *shown, final]))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -41,6 +43,14 @@ def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """An event loop's exception handler: the loop's own would print the texts of errors, with their statements."""
     error = context.get("exception")
     log.error("unexpected_error", what=str(context.get("message", ""))[:_WHAT_MAX], **(told(error) if error is not None else {}))
+
+
+def _show_texts(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """What strangers wrote, such as a carrier's message id, as a terminal may show it."""
+    for name, value in event.items():
+        if isinstance(value, str) and not (value.isascii() and value.isprintable()):
+            event[name] = printable(value)
+    return event
 
 
 def _tell_kind_and_place(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -17,7 +17,7 @@ from typing import Final
 import sqlalchemy as sa
 import structlog
 
-from heliograph.base import migrate
+from heliograph.base import migrate, private
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -42,7 +42,7 @@ class AlreadyServed(Exception):
 @contextmanager
 def only_server_in(data_dir: Path) -> Iterator[None]:
     """Holds the data directory. Raises AlreadyServed."""
-    with open(data_dir / LOCK_FILE, "a+") as file:
+    with open(data_dir / LOCK_FILE, "a+", opener=private.opener) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

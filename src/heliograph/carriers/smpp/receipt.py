@@ -22,6 +22,9 @@ _KEY: Final = re.compile(rf"(?:^|[\s,;])({_NAMES}|[a-z]\w*)\s?:", re.IGNORECASE)
 _CODE: Final = r"[^\s,;:\0]*?(?<!\d)\d{6}(?!\d)"
 _ERROR: Final = rf"(?!{_CODE})[^\s,;:\0]+"  # one word: what comes behind it may be the customer's text
 _FIRST_WORD: Final = re.compile(_ERROR)
+# Of an error's word anything else is shown as a question mark: it goes to whoever reads the API, webhooks, logs and terminals, and no network's
+# code has markup, control characters or signs that turn the direction of what follows.
+_NOT_SHOWN: Final = re.compile(r"[^0-9A-Za-z!#$%()*+./=?@_{|}~\[\]^-]")
 # Fields that are known, with one word each, as many as a receipt begins with.
 _PLAIN: Final = re.compile(
     rf"(?:[\s,;]*(?!(?:stat|err)\s?:\s?{_CODE})(?:{_NAMES})\s?:(?:\s?(?!\w+\s?:)[!-+\--9<-~]+)?(?![^\s,;\0]))*", re.IGNORECASE
@@ -82,7 +85,7 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
     return Receipt(
         ref[:REF_CHARACTERS_MAX] if ref else None,
         state,
-        error[:ERROR_CHARACTERS_MAX] if error else None,
+        _NOT_SHOWN.sub("?", error[:ERROR_CHARACTERS_MAX]) if error else None,
         _digits(message.source_addr),
         message.destination_addr or None,
         int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None,

@@ -39,6 +39,16 @@ class Session:
 
     @cached_property
     def settings(self) -> "Settings":
+        """The settings of a command that works: before it opens any of the service's files, it takes them from others."""
+        from heliograph.base import private, sessions
+
+        found = self.settings_as_found
+        private.make_private(found.data_dir, None if found.database_url.startswith("postgres") else sessions.sqlite_path(found.database_url))
+        return found
+
+    @cached_property
+    def settings_as_found(self) -> "Settings":
+        """The settings of a command that looks only."""
         from heliograph.base import settings
 
         return settings.load(self.data_dir)

@@ -10,7 +10,7 @@ from heliograph.entry.cli.command import Command, Session, examples
 def _doctor(session: Session) -> None:
     from heliograph.entry.doctor import examine
 
-    findings = list(examine(session.settings))
+    findings = list(examine(session.settings_as_found))
     if session.as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
     else:
@@ -24,5 +24,5 @@ def _doctor(session: Session) -> None:
 
 
 command = Command("doctor", callback=_doctor, epilog=examples("doctor"),
-                  help="Check settings, disk, Redis, database, clock, carriers, routes and webhooks; say what to do. "
+                  help="Check settings, who may read the files, disk, Redis, database, clock, carriers, routes and webhooks; say what to do. "
                        "Exit status 1 if something has failed.")

@@ -1,12 +1,16 @@
 """What commands print: records and lists, as aligned text for people and as JSON for programs."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from heliograph.entry.cli.command import Session
+
+# Control characters, also those above ASCII; signs that turn the direction of writing, or stand for nothing; line separators.
+_UNSEEN: Final = re.compile("[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]+")
 
 
 def show(session: Session, record: Mapping[str, Any], note: str | None = None) -> None:
@@ -42,7 +46,12 @@ def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) ->
 
 
 def _print_json(document: Any) -> None:
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    click.echo(json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """Returns the document as JSON that a terminal can show: what cannot be seen of its texts is escaped, which says the same."""
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def _flattened(record: Mapping[str, Any]) -> dict[str, str]:
@@ -69,7 +78,7 @@ def _text(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """What strangers wrote, without what a terminal would obey."""
-    from heliograph.base.lines import is_printable
+    """Returns what strangers wrote, without what a terminal would obey."""
+    from heliograph.base import lines
 
-    return text if is_printable(text) else "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+    return lines.printable(text)

@@ -1,13 +1,13 @@
-"""Files that a command writes: never its own input, nor over what is there unless it is told to."""
+"""Files that a command writes: never its own input, nor over what is there unless it is told to, and for their owner alone (mode 0600)."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
 import click
 
+from heliograph.base.private import opener
 from heliograph.entry.cli.command import Failure
 
 
@@ -29,7 +29,7 @@ def open_to_write(path: str, *, force: bool) -> IO[str]:
     try:
         if not force and os.path.isfile(path) and not is_standard_output(path):
             raise _there_already(path)
-        return open(path, "w", encoding="utf-8", errors="surrogateescape", newline="")
+        return open(path, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=opener)
     except OSError as error:
         raise _failure(path, error) from error
 
@@ -47,9 +47,7 @@ def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
         target = os.path.realpath(path)
         part = f"{target}.part"
         _make_way(target, part, force=force)
-        with open(part, "x", encoding="utf-8", newline="") as opened, _removed_on_error(part):
-            if os.path.exists(target):
-                shutil.copymode(target, part)  # who may not read the old one may not read the new one
+        with open(part, "x", encoding="utf-8", newline="", opener=opener) as opened, _removed_on_error(part):
             yield opened
             opened.flush()
             os.replace(part, target)

@@ -56,6 +56,8 @@ ROWS: Final = (
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
     Row(37, "network cut for more than 20 s", "binds closed; every process begins anew, none hangs", WINDOW, _SEVERAL),
+    Row(38, "synchronous_commit=off on the server, which is killed", "accepted means stored all the same", WINDOW, _SEVERAL),
+    Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
 )
 
 

@@ -129,6 +129,7 @@ def _real_time_again() -> Iterator[None]:
     """Takes back what a test moved the clock by."""
     yield
     clock.move(by_ms=-clock._offset_ms)
+    clock.forget_database()
 
 
 def _skips_fail() -> bool:

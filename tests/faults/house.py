@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -100,12 +100,13 @@ class House:
             self.run(*command)
         self.api.wait_until_ready()
 
-    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, within: Sequence[str] = (), **env: str) -> ServerProcess:
-        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own; `within`: what runs
-        it, such as `netns.within(name)`."""
+    def run(self, *command: str, database: Proxy | str | None = None, port: int | None = None, within: Sequence[str] = (),
+            clock: Mapping[str, str] | None = None, **env: str) -> ServerProcess:
+        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own, or another URL
+        of it; `within`: what runs it, such as `netns.within(cable)`; `clock`: of `fake_time`."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
-        url = self._through(database) if database else self._url_of_processes
-        self.servers.append(ServerProcess(url, directory, command, port, within, **(self.env | env)))
+        url = self._through(database) if isinstance(database, Proxy) else database or self._url_of_processes
+        self.servers.append(ServerProcess(url, directory, command, port, within, **(self.env | env | dict(clock or {}))))
         return self.servers[-1]
 
     @property

@@ -62,6 +62,8 @@ ROWS: Final = (
         "others' p99 at most twice their own, no 503, memory flat", "0"),
     Row(37, "network cut for more than 20 s", "binds closed; every process begins anew, none hangs", WINDOW, _SEVERAL),
     Row(32, "1 MiB of nested arrays, or of whatever costs the most", "no request holds the event loop for 20 ms", "0"),
+    Row(38, "synchronous_commit=off on the server, which is killed", "accepted means stored all the same", WINDOW, _SEVERAL),
+    Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
 )
 
 

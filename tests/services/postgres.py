@@ -33,6 +33,7 @@ class PrivatePostgres(PrivateService):
         super().__init__()
         self._programs = programs
         self._data = self.directory / "data"
+        self._addresses = ["127.0.0.1"]
         self.url = f"postgresql://{OWNER}@127.0.0.1:{self.port}/postgres"
         if os.geteuid() == 0:
             self.user = _unprivileged_user()
@@ -45,11 +46,18 @@ class PrivatePostgres(PrivateService):
             raise ServiceMissing(f"initdb failed:\n{made.stderr}")
 
     def command(self) -> list[str]:
-        settings = {"port": str(self.port), "listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
+        settings = {"port": str(self.port), "listen_addresses": ",".join(self._addresses), "unix_socket_directories": ""}
         return [str(self._programs / "postgres"), "-D", str(self._data), *(f"--{name}={value}" for name, value in settings.items())]
 
     def is_ready(self) -> bool:
         return _objection(self.url) is None
+
+    def listen_at(self, address: str) -> str:
+        """Its URL at another address of this machine, from its next start on: for who comes from that address's network (of 24 bits)."""
+        self._addresses.append(address)
+        with (self._data / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {address}/24 trust\n")
+        return self.url.replace("127.0.0.1", address)
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 "Now" is the machine's clock as it was when the process first asked, and goes on by the clock that is never set. So whoever sets the machine's
 clock, by an hour or by a summer, ends nothing early and hurries nothing that waits (promises, fault 12).
+
+Where there is a database with a clock of its own, "now" is that one's: all processes of the database go by it, however their machines differ
+(`base/timekeeping.py` compares, and says what is too far apart to be believed).
 """
 
 import time
@@ -22,6 +25,9 @@ _offset_ms = 0
 _ahead_ns = time.time_ns() - time.clock_gettime_ns(_RUNNING)  # "now" less the running clock
 _looked_ns = 0  # by the running clock: when the two were last compared
 _apart = False
+_agreed_ns: int | None = None  # the database's clock less the running clock, as it was last measured and believed; None: there is none
+_wall_ahead_ns = _ahead_ns  # the machine's clock less the running clock, as it was last seen
+_disputed = False
 
 
 def now_ms() -> int:
@@ -38,6 +44,8 @@ def _now_ns() -> int:
     """Without a lock: threads that come together set the same, or within a microsecond of it. Hot."""
     global _ahead_ns, _looked_ns, _apart
     running_ns, wall_ns = time.clock_gettime_ns(_RUNNING), time.time_ns()
+    if _agreed_ns is not None:
+        return _agreed_now_ns(running_ns, wall_ns, _agreed_ns)
     apart_ns = wall_ns - running_ns - _ahead_ns
     if -FOLLOWED_NS < apart_ns < FOLLOWED_NS:
         _ahead_ns, _apart = wall_ns - running_ns, False
@@ -50,6 +58,54 @@ def _now_ns() -> int:
         _ahead_ns += neared_ns if apart_ns > 0 else -neared_ns
         _looked_ns = running_ns
     return running_ns + _ahead_ns
+
+
+def _agreed_now_ns(running_ns: int, wall_ns: int, agreed_ns: int) -> int:
+    """By the database's clock, which is neared as a machine's clock that was set is: so time never goes back, and never leaps."""
+    global _ahead_ns, _looked_ns, _wall_ahead_ns
+    moved_ns, _wall_ahead_ns = wall_ns - running_ns - _wall_ahead_ns, wall_ns - running_ns
+    if not -FOLLOWED_NS < moved_ns < FOLLOWED_NS:
+        log.warning("clock_moved", seconds=round(moved_ns / 1e9, 3))
+    missing_ns, most_ns = agreed_ns - _ahead_ns, (running_ns - _looked_ns) // CATCH_UP
+    if missing_ns and most_ns > 0:
+        _ahead_ns += max(-most_ns, min(most_ns, missing_ns))
+        _looked_ns = running_ns
+    return running_ns + _ahead_ns
+
+
+def process_us() -> int:
+    """This process's time in microseconds, without what a test has moved it by: what is compared with the database's clock."""
+    return _now_ns() // 1_000
+
+
+def agree(database_ahead_us: int) -> None:
+    """From now on "now" is the database's clock, which is ahead of this process's by so much. What was agreed for the first time is believed at once,
+    for nothing has been written yet; later it is neared by a second in a hundred."""
+    global _ahead_ns, _agreed_ns, _looked_ns, _wall_ahead_ns
+    running_ns = time.clock_gettime_ns(_RUNNING)
+    now_ns = _now_ns()
+    agreed_ns = now_ns - running_ns + database_ahead_us * 1_000
+    if _agreed_ns is None:
+        _ahead_ns, _wall_ahead_ns = agreed_ns, time.time_ns() - running_ns
+    _agreed_ns, _looked_ns = agreed_ns, running_ns
+
+
+def dispute(disputed: bool) -> None:
+    """Says whether this process's clock and the database's are so far apart that nobody can know the time."""
+    global _disputed
+    _disputed = disputed
+
+
+def is_disputed() -> bool:
+    """Whether nothing may be claimed and nothing may expire: an hour too early, neither could be undone. Hot."""
+    return _disputed
+
+
+def forget_database() -> None:
+    """Goes by this machine's clock alone again (tests only: one process is many in turn)."""
+    global _agreed_ns, _ahead_ns, _disputed
+    _agreed_ns, _disputed = None, False
+    _ahead_ns = time.time_ns() - time.clock_gettime_ns(_RUNNING)
 
 
 def monotonic_s() -> float:

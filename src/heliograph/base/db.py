@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Dialect
 from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx, News, PostgresHot, SqliteHot
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
-from heliograph.base.sessions import FairLock, postgres_engine, sqlite_engine, sqlite_path
+from heliograph.base.sessions import DURABLE, FairLock, postgres_engine, sqlite_engine, sqlite_path
 
 metadata: Final = sa.MetaData()
 
@@ -36,15 +36,16 @@ class RawId(sa.types.TypeDecorator[str]):
 
 
 class Database:
-    """One database. Made once a process, by whatever is started; closed by `close()` (and `close_hot()` in the event loop)."""
+    """One database. Made once a process, by whatever is started; closed by `close()` (and `close_hot()` in the event loop). `synchronous_commit`:
+    when PostgreSQL may answer a COMMIT, one of settings.SYNCHRONOUS_COMMITS."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, synchronous_commit: str = DURABLE) -> None:
         self.url = url
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
         self.news = News()  # of hot transactions
-        self._hot = PostgresHot(url, self.news) if self.postgresql else SqliteHot(sqlite_path(url), self._lock, self.news)
-        self.engine = postgres_engine(url) if self.postgresql else sqlite_engine(sqlite_path(url))
+        self._hot = PostgresHot(url, self.news, synchronous_commit) if self.postgresql else SqliteHot(sqlite_path(url), self._lock, self.news)
+        self.engine = postgres_engine(url, synchronous_commit) if self.postgresql else sqlite_engine(sqlite_path(url))
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -16,7 +16,7 @@ import asyncpg
 
 from heliograph.base.arrays import as_text, literal
 from heliograph.base.outage import reachable
-from heliograph.base.sessions import FairLock, connect_sqlite, postgres_pool
+from heliograph.base.sessions import DURABLE, FairLock, connect_sqlite, postgres_pool
 
 CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
 
@@ -117,8 +117,9 @@ class _SqliteTx:
 class PostgresHot:
     """A pool of connections, opened at the first use."""
 
-    def __init__(self, url: str, news: News) -> None:
+    def __init__(self, url: str, news: News, synchronous_commit: str = DURABLE) -> None:
         self._url = url
+        self._synchronous_commit = synchronous_commit
         self._news = news
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
@@ -127,7 +128,7 @@ class PostgresHot:
     async def transaction(self) -> AsyncIterator[HotTx]:
         if self._pool is None:
             async with self._opening:  # several at once would open a pool each, and leave all but one behind
-                self._pool = self._pool or await postgres_pool(self._url)
+                self._pool = self._pool or await postgres_pool(self._url, self._synchronous_commit)
         with reachable():
             async with self._pool.acquire() as connection:
                 tx = _PostgresTx(connection)

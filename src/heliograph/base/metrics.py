@@ -27,6 +27,7 @@ QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a 
 PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
 ERASED: Final = Counter("heliograph_erased_messages_total", "Messages whose numbers were erased after their time")
 SWEEPS: Final = Counter("heliograph_sweeps_total", "Rounds of what is looked after every second, by the process that does it for all")
+CLOCK_APART: Final = Gauge("heliograph_clock_apart_seconds", "How far this process's clock and the database's are apart", multiprocess_mode="max")
 QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
 
 WEBHOOKS: Final = Counter("heliograph_webhooks_total", "Attempts to deliver an event", ["outcome"])

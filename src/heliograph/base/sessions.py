@@ -20,7 +20,10 @@ POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
 POSTGRES_ANSWER_S: Final = 12.0  # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
 POSTGRES_PING_S: Final = 2.0  # for a connection to show that it lives, before it is used
 CONNECT_TIMEOUT_S: Final = 1
-KEEPALIVE: Final = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
+# PostgreSQL finds within 11 s that nobody is at a connection's other end any more. By the kernel's own limits it takes hours: after a few cuts of
+# the network, connections of processes that are long back would be all that it has.
+KEEPALIVE: Final = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3", "tcp_user_timeout": "11000"}
+DURABLE: Final = "on"  # PostgreSQL answers a COMMIT when it is on its disk, and on that of its synchronous standby where it has one
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
 SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
 
@@ -95,8 +98,8 @@ def wait_for_it(tx: sa.Connection) -> None:
         connection.answer_within_s = None
 
 
-def postgres_engine(url: str) -> sa.Engine:
-    options = " ".join(f"-c {name}={value}" for name, value in _session_settings().items() if name != "application_name")
+def postgres_engine(url: str, synchronous_commit: str = DURABLE) -> sa.Engine:
+    options = " ".join(f"-c {name}={value}" for name, value in _session_settings(synchronous_commit).items() if name != "application_name")
     engine = sa.create_engine(
         "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
         hide_parameters=True,
@@ -111,18 +114,18 @@ def _be_impatient(connection: _Impatient | None, record: object) -> None:
         connection.answer_within_s = _Impatient.answer_within_s
 
 
-async def postgres_pool(url: str) -> "asyncpg.Pool[asyncpg.Record]":
+async def postgres_pool(url: str, synchronous_commit: str = DURABLE) -> "asyncpg.Pool[asyncpg.Record]":
     """The hot paths' connections. Raises Unavailable."""
     with reachable():
         return await asyncpg.create_pool(
             url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
-            command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings())
+            command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings(synchronous_commit))
 
 
 async def postgres_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
-    """One connection that is kept for its session. PostgreSQL finds within 11 s that nobody is at its other end any more. Raises Unavailable."""
+    """One connection that is kept for its session. Raises Unavailable."""
     with reachable():
-        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings=_session_settings() | KEEPALIVE)
+        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings=_session_settings(DURABLE))
 
 
 async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
@@ -133,18 +136,20 @@ async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Our transactions leave nothing behind in a session; the driver's RESET ALL after each would be a round trip more."""
 
 
-def _session_settings() -> dict[str, str]:
+def _session_settings(synchronous_commit: str) -> dict[str, str]:
     return {
+        "synchronous_commit": synchronous_commit,  # whatever the server, the database or the role has: accepted means stored
         "application_name": "heliograph",
         "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
         "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
         "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
         "timezone": "UTC",
         "jit": "off",  # compiling takes longer than any statement of ours
+        **KEEPALIVE,
     }
 
 
-def _hot_session_settings() -> dict[str, str]:
+def _hot_session_settings(synchronous_commit: str) -> dict[str, str]:
     """The hot statements are planned once: their arrays differ in length only, and planning anew cost a fifth of the database's time.
     And by index: a plan made while a table was empty would go on reading it from end to end as it grows."""
-    return _session_settings() | {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+    return _session_settings(synchronous_commit) | {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}

@@ -51,6 +51,7 @@ class Settings:
     webhooks_ca_file: str | None = None  # PEM
     erase_after_days: int | None = 90  # texts and numbers of messages, and what else tells of them; None: never
     delete_after_days: int | None = None  # messages and sends
+    synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
 
 
 DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
@@ -59,6 +60,7 @@ _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
 # What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
 _NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
 DRAIN_S_MAX: Final = 15.0  # with the requests under way (8 s) a process is gone within 30 s
+SYNCHRONOUS_COMMITS: Final = ("on", "remote_apply", "local")  # `off` and `remote_write` may lose what was accepted
 LOG_FORMATS: Final = ("auto", "text", "json")
 ERASE_DAYS: Final = (7, 3_650)  # a message is valid for two days at most, and its receipts have three more to come
 DELETE_DAYS: Final = (40, 3_650)  # webhook events tell of messages for 30 days, from when they changed last
@@ -265,6 +267,7 @@ def _days(name: str, least: int, most: int) -> Callable[[Any], int | None]:
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
+    "synchronous_commit": _one_of("synchronous_commit", SYNCHRONOUS_COMMITS),
     "base_url": _url("base_url", ("http", "https")),
     "trusted_proxies": _networks("trusted_proxies"),
     "metrics_token": str,

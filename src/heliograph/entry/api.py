@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, files
+from heliograph.base import cancelling, files, timekeeping
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -48,12 +48,13 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
 
 
 def _reach(settings: Settings) -> None:
-    """Raises SettingError; OperationalError, which says why, when the database cannot be reached."""
-    db = Database(settings.database_url)
+    """Raises SettingError; ClockApart; OperationalError, which says why, when the database cannot be reached."""
+    db = Database(settings.database_url, settings.synchronous_commit)
     try:
         with db.engine.connect():
             pass
         require_schema(db)
+        timekeeping.begin(db)
     finally:
         db.close()
 
@@ -73,17 +74,19 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     asyncio.get_running_loop().set_exception_handler(logs.unexpected)
-    db = Database(settings.database_url)
+    db = Database(settings.database_url, settings.synchronous_commit)
     counting, lease = CountingHeld(db, settings), Lease(db, API)
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
+        await asyncio.to_thread(timekeeping.begin, db)
         await counting.take()
         await asyncio.to_thread(lease.begin)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
         holding = asyncio.create_task(counting.keep())
-        beside = [asyncio.create_task(_keep(lease)), asyncio.create_task(share_limits(app.limiter, lambda: lease.count(*ANSWERING)))]
+        beside = [asyncio.create_task(task) for task in (
+            _keep(lease), timekeeping.keep(db), share_limits(app.limiter, lambda: lease.count(*ANSWERING)))]
         tune_collector()
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))

@@ -54,10 +54,10 @@ def run(settings: Settings, host: str, port: int, say: Callable[[str], None], *,
     """Serves with a ready account. `once`: ends after the first delivery. Raises NotDelivered, and what `serve.run` raises."""
 
     async def first_text(bound: int) -> bool:  # only now: a second demo that cannot start must not revoke the keys of the first
-        ready = await asyncio.to_thread(prepare, Database(settings.database_url), clock.now_ms())
+        ready = await asyncio.to_thread(prepare, Database(settings.database_url, settings.synchronous_commit), clock.now_ms())
         base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
-        ready = await asyncio.to_thread(run_campaign, Database(settings.database_url), ready, clock.now_ms())
+        ready = await asyncio.to_thread(run_campaign, Database(settings.database_url, settings.synchronous_commit), ready, clock.now_ms())
         say(_farewell(base_url, ready, once))
         return not once
 

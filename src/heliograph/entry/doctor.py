@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from redis import Redis
 from redis.exceptions import RedisError
 
-from heliograph.base import clock, migrate
+from heliograph.base import clock, migrate, timekeeping
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
@@ -37,7 +37,6 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.tables import GONE
 
-CLOCK_MS_MAX: Final = 2_000  # apart from the database's: receipts and validity are told in it
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
 BIND_TIMEOUT_S: Final = 15.0
@@ -64,7 +63,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _disk(settings)
     yield _files(settings)
     yield from _redis(settings)
-    db = Database(settings.database_url)
+    db = Database(settings.database_url, settings.synchronous_commit)
     try:
         yield from _database(db, settings)
     except ServiceError as error:
@@ -109,9 +108,8 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
         if db.postgresql:
-            apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
-            found = f"{apart_ms} ms apart from the database's"
-            yield Finding("clock", "ok", found) if apart_ms <= CLOCK_MS_MAX else Finding("clock", "failure", found, "synchronise both with NTP")
+            yield _clock(db)
+            yield from _durability(tx, settings.synchronous_commit)
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
             yield _processes(kinds)
@@ -128,6 +126,32 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         if blocked:
             yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
                           "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
+
+
+def _clock(db: Database) -> Finding:
+    measured = timekeeping.measure(db)
+    assert measured is not None  # PostgreSQL has a clock
+    found = f"{measured.in_words()}, measured within {measured.within_us / 1e6:.3f} s"
+    if measured.apart_ms <= timekeeping.START_MS_MAX:
+        return Finding("clock", "ok", found)
+    return Finding("clock", "failure", found, "synchronise both with NTP: no process starts on this machine until they agree")
+
+
+def _durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
+    """Whether accepted means stored: what a session of ours has, and what the server does with its disk."""
+    at_commit, synced, whole_pages = tx.execute(sa.text(
+        "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes')")).one()
+    if at_commit != wanted:
+        yield Finding("synchronous_commit", "failure", f"{at_commit} in our sessions, which ask for {wanted}",
+                      "what stands between us and the server, such as PgBouncer, must pass on what a connection begins with")
+    else:
+        yield Finding("synchronous_commit", "ok", f"{at_commit} in our sessions, whatever the server has")
+    for name, setting in (("fsync", synced), ("full_page_writes", whole_pages)):
+        if setting == "on":
+            yield Finding(name, "ok", "on")
+        else:
+            yield Finding(name, "failure", f"{setting}: what was accepted is lost when the server's machine stops",
+                          f"ALTER SYSTEM SET {name} = on; SELECT pg_reload_conf()")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -16,27 +16,27 @@ log = structlog.get_logger(__name__)
 def gone_in_time() -> None:
     """Called when a process is told to stop: ends it, should it not have ended by then. What was accepted is stored, and what was sent is in flight,
     so that the next one takes it up as after a kill."""
-    _timer(GONE_WITHIN_S, "not_ended_in_time")
+    _timer(GONE_WITHIN_S, lambda: log.error("not_ended_in_time", within_s=GONE_WITHIN_S))
 
 
 @contextmanager
-def ended_or_gone(within_s: float, event: str) -> Iterator[None]:
-    """Ends the process with status 1, and a line in the log with this event, should the block not have ended by then. The timer has a thread of its
-    own, so that nothing in the event loop can hold it up. Nothing is lost with the process: what it held is taken over as after a kill."""
-    timer = _timer(within_s, event)
+def ended_or_gone(within_s: float, tell: Callable[[], None]) -> Iterator[None]:
+    """Ends the process with status 1, after `tell`, should the block not have ended by then. The timer has a thread of its own, so that nothing in
+    the event loop can hold it up. Nothing is lost with the process: what it held is taken over as after a kill."""
+    timer = _timer(within_s, tell)
     try:
         yield
     finally:
         timer.cancel()
 
 
-def _timer(within_s: float, event: str) -> threading.Timer:
-    timer = threading.Timer(within_s, _end, (within_s, event))
+def _timer(within_s: float, tell: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(within_s, _end, (tell,))
     timer.daemon = True
     timer.start()
     return timer
 
 
-def _end(within_s: float, event: str) -> None:
-    log.error(event, within_s=within_s)
+def _end(tell: Callable[[], None]) -> None:
+    tell()
     os._exit(1)

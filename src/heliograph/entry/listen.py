@@ -40,7 +40,7 @@ def run(settings: Settings, account_id: str, url: str, kinds: list[str], *, sand
 
 async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str], sandbox: bool, on_ready: Callable[[str], None],
                   on_attempt: OnAttempt) -> None:
-    db = Database(settings.database_url)
+    db = Database(settings.database_url, settings.synchronous_commit)
     allow = replace(openings(settings), loopback=True)  # whoever may run commands here may also reach what runs here
 
     def add() -> tuple[Endpoint, str]:

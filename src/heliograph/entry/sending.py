@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import structlog
 
-from heliograph.base import cancelling
+from heliograph.base import cancelling, timekeeping
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import NotFound, Unavailable
@@ -56,7 +56,7 @@ class Sending:
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
 
     async def hold(self) -> None:
-        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError, OperationalError, Unavailable."""
+        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError, OperationalError, ClockApart, Unavailable."""
         await self._register()
 
     async def start(self) -> None:
@@ -68,6 +68,7 @@ class Sending:
         kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
+                        asyncio.create_task(timekeeping.keep(self._db)),
                         asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
                         asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
                         asyncio.create_task(keep_campaigning(
@@ -115,6 +116,7 @@ class Sending:
         alone = await self._held.take()
         try:
             await asyncio.to_thread(require_schema, self._db)
+            await asyncio.to_thread(timekeeping.begin, self._db)
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
         finally:
             if alone:
@@ -173,11 +175,11 @@ class Sending:
         """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins.
         What hangs meanwhile ends the process: then the service manager begins a new one."""
         log.warning("worker_begins_anew", worker=self._lease.epoch)
-        with ended_or_gone(ANEW_WITHIN_S, "worker_hangs"):
+        with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
             await self._end(drain_s=0)
         while True:
             try:
-                with ended_or_gone(ANEW_WITHIN_S, "worker_hangs"):
+                with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
                     await self._register()
                     await self._end(drain_s=0)  # what could not be stored while the database was away
                     await self._begin()
@@ -190,3 +192,7 @@ class Sending:
             else:
                 log.info("worker_begun_anew", worker=self._lease.epoch)
                 return
+
+
+def _tell_that_it_hangs() -> None:
+    log.error("worker_hangs", within_s=ANEW_WITHIN_S)

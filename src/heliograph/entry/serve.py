@@ -38,7 +38,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 
 
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
-    db = Database(settings.database_url)
+    db = Database(settings.database_url, settings.synchronous_commit)
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)

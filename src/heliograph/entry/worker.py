@@ -46,7 +46,7 @@ def _id_of(db: Database, name: str, secret_key: str) -> int:
 
 
 async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
-    db = Database(settings.database_url)
+    db = Database(settings.database_url, settings.synchronous_commit)
     cache = ConfigCache(db)
     queue = FairQueue()
     carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings.secret_key) if carrier is not None else None

@@ -162,7 +162,7 @@ class Turn:
             self._give_back()
         answers = [self._answers.popleft() for _ in range(min(len(self._answers), self._events_max))]
         arrived = [self._receipts.popleft() for _ in range(min(len(self._receipts), self._events_max - len(answers)))]
-        room = min(link.room(), CLAIM_MAX) if self.claiming and self._events_max == EVENTS_MAX and self._may_write() else 0
+        room = min(link.room(), CLAIM_MAX) if self._may_claim() else 0
         if not (answers or arrived or room > 0):
             return PACED_POLL_S if link.state is LinkState.BOUND else POLL_S
         started_s = clock.monotonic_s()
@@ -188,6 +188,9 @@ class Turn:
             return 0.0
         self._events_max = EVENTS_MAX
         return BUSY_POLL_S if claim.writing or claim.kept else POLL_S
+
+    def _may_claim(self) -> bool:
+        return self.claiming and self._events_max == EVENTS_MAX and not clock.is_disputed() and self._may_write()
 
     def _write(self, link: Link, submissions: list[Submission]) -> None:
         """Unless this process was stopped since it claimed them, for so long that others may have taken them over."""

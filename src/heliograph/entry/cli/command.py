@@ -56,12 +56,14 @@ class Session:
     @cached_property
     def database(self) -> "Database":
         """For what opens transactions of its own, one after the other."""
+        from heliograph.base import timekeeping
         from heliograph.base.db import Database
         from heliograph.entry.cli.schema import require_schema
 
-        database = Database(self.settings.database_url)
+        database = Database(self.settings.database_url, self.settings.synchronous_commit)
         click.get_current_context().call_on_close(database.close)
         require_schema(database)
+        timekeeping.begin(database)
         return database
 
     @contextmanager

@@ -1,0 +1,42 @@
+"""A server that is set to answer COMMIT before it has stored anything, and is killed (docs/reliability.md, row 38)."""
+
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+import pytest
+
+from heliograph.base import migrate
+from tests.faults.house import House
+from tests.faults.matrix import quick_or_long
+from tests.services.postgres import PrivatePostgres
+
+WINDOW: Final = 10
+NewHouse = Callable[..., House]
+LAZY: Final = ("ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'",
+               "ALTER SYSTEM SET wal_writer_flush_after = '1GB'", "ALTER DATABASE postgres SET synchronous_commit = off",
+               "ALTER ROLE heliograph SET synchronous_commit = off")
+
+
+@pytest.mark.fault(38)
+def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(new_house: NewHouse, private_postgres: PrivatePostgres) -> None:
+    """Of a transaction that is committed lazily, what is written down within ten seconds is gone when all of PostgreSQL is killed."""
+    migrate.upgrade(private_postgres.url)
+    with psycopg.connect(private_postgres.url, autocommit=True) as admin:
+        for statement in LAZY:
+            admin.execute(statement)
+    private_postgres.stop()
+    private_postgres.start()
+    house = new_house("postgresql", url=private_postgres.url)
+    house.carrier("--answer-delay-ms", "20", window=WINDOW)
+    house.start()
+    kills = int(quick_or_long(1, 20))
+    with house.clients.sending(per_second=quick_or_long(100, 300)):
+        for _ in range(kills):
+            house.clients.wait_for(int(quick_or_long(100, 300)))
+            private_postgres.kill()
+            private_postgres.start()
+        house.clients.wait_for(20)
+    house.settle_doubts()
+    house.holds(repeated_max=WINDOW * kills, how=f"synchronous_commit=off for the server, the database and the role; {kills} times kill -9 of all of "
+                "PostgreSQL under load")

@@ -55,6 +55,7 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
+    Row(39, "synchronous standby lost", "503 within 2 s, /readyz too; no commit cancelled, one event a change", "0", _SEVERAL),
 )
 
 

@@ -16,6 +16,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
 from heliograph.base.settings import SettingError, Settings
+from heliograph.base.writable import Writable
 from heliograph.campaigns import endpoints as campaign_endpoints
 from heliograph.connect import endpoints as connect_endpoints
 from heliograph.contacts import endpoints as contact_endpoints
@@ -51,7 +52,8 @@ class App:
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.queue = FairQueue()
         table = endpoints(db, self.cache, on_queued, self.queue, settings)
-        self.api = Api(table, self.cache, self.limiter)
+        self.api = Api(table, self.cache, self.limiter, db.commits)
+        self._writable = Writable(db)
         self._proxies = Proxies(settings.trusted_proxies)
         self.api.client_of = self._proxies.client_of
         self.api.logs_requests = settings.log_level == "debug"
@@ -102,7 +104,8 @@ class App:
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers and has this version's schema, what is remembered of the configuration is of now, and it is not about to end."""
+        """The database answers, has this version's schema and stores what is written, what is remembered of the configuration is of now, and this
+        process is not about to end."""
         if self.stopping:
             raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
         if not self.cache.is_fresh:  # asked first: when the database is silent, no more threads shall wait for it
@@ -114,6 +117,7 @@ class App:
             raise Unavailable("The database is not reachable.") from error
         if not is_current:
             raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
+        await self._writable.check()
         return Shown(OK, [TEXT])
 
     def _is_current(self) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-from heliograph.base import cache, clock, migrate
+from heliograph.base import cache, clock, commits, migrate
 from tests.crash import processes
 from tests.services import redis
 from tests.services.databases import PostgresDatabases, SqliteDatabases
@@ -35,12 +35,14 @@ settings.load_profile("heliograph")
 @pytest.fixture(autouse=True)
 def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the tests' own process, what is remembered of the configuration may be read late: a machine that others use too holds up a poll for more
-    than the 0.9 s that the service allows, and the answer to whatever is asked then is 503; what is not remembered takes longer than 1.5 s to read.
+    than the 0.9 s that the service allows, and the answer to whatever is asked then is 503; what is not remembered takes longer than 1.5 s to read,
+    and a commit more than 1.2 s.
     The tests that are about these limits have them as they are."""
     tests = request.config.rootpath / "tests"
     kind = request.node.path.relative_to(tests).parts[0] if request.node.path.is_relative_to(tests) else "unit"
     if kind != "unit":
         monkeypatch.setattr(cache, "STALE_S", 4.0)
+        monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 8.0)
     if kind in ("capability", "property"):
         monkeypatch.setattr(cache, "ANSWER_S", 15.0)
 

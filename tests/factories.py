@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ParamSpec
 
+import psycopg
 import sqlalchemy as sa
 import uvloop
 
 from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock, ids
+from heliograph.base.commits import Session
 from heliograph.base.db import Database
 from heliograph.base.json import encode
 from heliograph.messages import text_sealer
@@ -86,6 +88,16 @@ def code_sent(db: Database, otp_id: str) -> str:
     found = re.search("[0-9]{6}", text_sealer(SECRET_KEY).unseal(stored))
     assert found is not None
     return found[0]
+
+
+def unconnected() -> Session:
+    """For `Commits` of which none is ever unconfirmed."""
+    raise AssertionError("nobody is asked")
+
+
+def away() -> Session:
+    """For `Commits` whose database cannot be asked."""
+    raise psycopg.OperationalError("there is none")
 
 
 def awaited(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

@@ -16,6 +16,8 @@ MAY_OPEN_A_TRANSACTION = {
     "entry/cli/*": "a command is a transaction",
     "base/db.py": "this is where transactions are made",
     "base/hot.py": "and this is where those of the hot paths are",
+    "base/sessions.py": "how long a connection may take to commit is the connection's own matter",
+    "base/writable.py": "whether a transaction can be committed is found out by one",
     "base/migrate.py": "a migration is a transaction, and runs before anything else does",
     "contacts/importing.py": "each batch of a file's contacts is a transaction",
     "messages/accept.py": "a batch of sends is a transaction",

@@ -119,6 +119,11 @@ class House:
         """The newest process that sends."""
         return next(server for server in reversed(self.servers) if server.name in ("serve", "worker", "carrier"))
 
+    def move_to(self, url: str) -> None:
+        """What looks at the database from outside of the processes looks at this one from now on."""
+        self.db.close()
+        self._url, self.db = url, Database(url)
+
     # --- looking at it
 
     def command(self, *words: str, status: int = 0) -> Any:

@@ -64,6 +64,7 @@ ROWS: Final = (
     Row(32, "1 MiB of nested arrays, or of whatever costs the most", "no request holds the event loop for 20 ms", "0"),
     Row(38, "synchronous_commit=off on the server, which is killed", "accepted means stored all the same", WINDOW, _SEVERAL),
     Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
+    Row(39, "synchronous standby lost", "503 within 2 s, /readyz too; no commit cancelled, one event a change", "0", _SEVERAL),
 )
 
 

@@ -100,6 +100,10 @@ class Proxy:
         self._losses.append(loss)
         return loss
 
+    def lead_to(self, port: int) -> None:
+        """New connections go to this port of the same host."""
+        self._target = (self._target[0], port)
+
     # --- its life
 
     def __enter__(self) -> Self:

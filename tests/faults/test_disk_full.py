@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import httpx
 import pytest
 
 from heliograph.base import migrate
@@ -58,6 +59,9 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
     def answered(status: int, since: int) -> int:
         return sum(reply.status == status for reply in clients.replies[since:])
 
+    def ready() -> int:
+        return httpx.get(f"{house.api.address}/readyz", timeout=30).status_code
+
     with clients.sending(per_second=100, octets=150):
         clients.wait_for(50)
         disk.fill()
@@ -66,6 +70,7 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
         since = len(clients.replies)
         house.until(lambda: answered(503, since) >= 20, "503 again")
         assert not answered(200, since), "accepted on a full disk"
+        assert ready() == 503
         disk.make_room()
         if postgres is not None and not postgres.process.is_running():
             postgres.kill()  # it ends itself when it cannot write its log: then its operator starts it again
@@ -73,6 +78,8 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
         back, submitted = len(clients.replies), len(carrier.submits())
         recovered_s = house.until(lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S)
         recovered_s += house.until(lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S)
+        house.until(lambda: ready() == 200, "/readyz says so", BACK_WITHIN_S)
     assert {reply.status for reply in clients.replies} <= {200, 503}
     assert house.sender.process.poll() is None
-    house.holds(recovered_s=recovered_s, how="a small disk under the database is filled; from room again until 20 were accepted, and 20 submitted")
+    house.holds(recovered_s=recovered_s, how="a small disk under the database is filled, /readyz is 503; "
+                "from room again until 20 were accepted, and 20 submitted")

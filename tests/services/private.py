@@ -36,6 +36,11 @@ class PrivateService(ABC):
     def is_ready(self) -> bool:
         """Whether it answers."""
 
+    @property
+    def log(self) -> str:
+        """What it has said so far."""
+        return (self.directory / "log").read_text(errors="replace")
+
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         assert self._keeper is None
@@ -46,7 +51,7 @@ class PrivateService(ABC):
         deadline = time.monotonic() + READY_WITHIN_S
         while not self.is_ready():
             if time.monotonic() > deadline or self.process.status() == psutil.STATUS_ZOMBIE:
-                log = (self.directory / "log").read_text(errors="replace")
+                log = self.log
                 self.close()
                 raise ServiceMissing(f"{self.command()[0]} did not start:\n{log[-LOG_TAIL_CHARACTERS:]}")
             time.sleep(POLL_S)

@@ -11,8 +11,9 @@ from sqlalchemy import exc
 
 from heliograph.base import batching
 from heliograph.base.batching import Batcher
+from heliograph.base.commits import Backend, Commits, Unconfirmed
 from heliograph.base.errors import InsufficientCredits, ServiceError, Unavailable
-from tests.factories import awaited
+from tests.factories import awaited, away, unconnected
 
 Run = Callable[[Sequence[int], bool], Awaitable[Sequence[str | ServiceError]]]
 
@@ -20,6 +21,8 @@ DEADLOCK = asyncpg.DeadlockDetectedError("deadlock detected")
 LOCKED = exc.OperationalError("UPDATE", {}, asyncpg.LockNotAvailableError("lock timeout"))
 DUPLICATE = asyncpg.UniqueViolationError("Key (id)=(secret) already exists.")
 FAULT = ZeroDivisionError("a fault of ours")
+
+SESSION = Backend(1, 1)
 
 
 class Transactions:
@@ -43,7 +46,7 @@ class Transactions:
 
 
 def batcher(transactions: Transactions, most: int = 100, waiting_max: int = 1_000, at_once: int = 1) -> Batcher[int, str]:
-    return Batcher(transactions.run, most=most, waiting_max=waiting_max, weigh=abs, at_once=at_once)
+    return Batcher(transactions.run, most=most, waiting_max=waiting_max, weigh=abs, commits=Commits(unconnected), at_once=at_once)
 
 
 async def all_of(batches: Batcher[int, str], items: Sequence[int]) -> list[str | BaseException]:
@@ -230,3 +233,24 @@ async def test_a_client_that_goes_away_disturbs_nobody_and_its_item_is_done() ->
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in (outcomes[1], outcomes[3]))
     assert await batches.submit(5) == "done 5"
     assert [item for items, _ in transactions.batches for item in items] == [1, 2, 3, 4, 5]
+
+
+@awaited
+async def test_whoever_waits_is_told_when_commits_are_not_confirmed_and_what_was_not_begun_is_not_done() -> None:
+    unconfirmed = Commits(away)
+    transactions = Transactions()
+    transactions.may_commit.clear()
+    batches = Batcher(transactions.run, most=100, waiting_max=1_000, weigh=abs, commits=unconfirmed)
+    first = asyncio.create_task(batches.submit(1))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    second = asyncio.create_task(batches.submit(2))
+    await asyncio.sleep(0)
+    unconfirmed.add(SESSION)
+    assert {type(error) for error in await asyncio.gather(first, second, return_exceptions=True)} == {Unconfirmed}
+    with pytest.raises(Unconfirmed):
+        await batches.submit(3)
+    unconfirmed.over(SESSION)
+    transactions.may_commit.set()
+    assert await batches.submit(4) == "done 4"
+    assert [items for items, _ in transactions.batches] == [[1], [4]]

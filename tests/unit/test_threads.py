@@ -5,14 +5,17 @@ import threading
 
 import pytest
 
+from heliograph.base.commits import Backend, Commits, Unconfirmed
 from heliograph.base.errors import Unavailable
 from heliograph.entry.threads import THREADS_OF_ACCOUNT, WAITING_OF_ACCOUNT_MAX, Threads
-from tests.factories import awaited
+from tests.factories import awaited, away, unconnected
+
+SESSION = Backend(1, 1)
 
 
 @awaited
 async def test_one_account_leaves_threads_and_places_to_the_others() -> None:
-    threads, go_on, lock = Threads(), threading.Event(), threading.Lock()
+    threads, go_on, lock = Threads(Commits(unconnected)), threading.Event(), threading.Lock()
     running = 0
 
     def slow() -> str:
@@ -34,6 +37,33 @@ async def test_one_account_leaves_threads_and_places_to_the_others() -> None:
         assert await threads.run("amina", slow) == "slow"  # nothing of it is left
         assert not threads._turns
         assert not threads._waiting
+    finally:
+        go_on.set()
+        threads.close()
+
+
+@awaited
+async def test_a_request_that_changes_something_does_not_wait_for_unconfirmed_commits_and_one_that_reads_does() -> None:
+    unconfirmed = Commits(away)
+    threads, go_on = Threads(unconfirmed), threading.Event()
+
+    def slow() -> str:
+        go_on.wait()
+        return "slow"
+
+    try:
+        reading = asyncio.create_task(threads.run("amina", slow, changes=False))
+        changing = asyncio.create_task(threads.run("amina", slow, changes=True))
+        await asyncio.sleep(0)
+        unconfirmed.add(SESSION)
+        with pytest.raises(Unconfirmed):
+            await changing
+        with pytest.raises(Unconfirmed):
+            await threads.run("amina", slow, changes=True)
+        go_on.set()
+        assert await reading == "slow"
+        unconfirmed.over(SESSION)
+        assert await threads.run("amina", slow, changes=True) == "slow"
     finally:
         go_on.set()
         threads.close()

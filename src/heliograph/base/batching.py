@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 import structlog
 
 from heliograph.base import cancelling
+from heliograph.base.commits import Commits, Unconfirmed
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
@@ -32,21 +33,28 @@ class Batcher(Generic[Item, Outcome]):
     """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is one transaction.
 
     `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before submit() raises Unavailable. With `at_once` 2
-    the next batch is made ready while the database works on the one before."""
+    the next batch is made ready while the database works on the one before. When `commits` are found unconfirmed, nobody waits any longer."""
 
-    def __init__(self, run: Run[Item, Outcome], *, most: int, waiting_max: int, weigh: Callable[[Item], int], at_once: int = 1) -> None:
+    def __init__(self, run: Run[Item, Outcome], *, most: int, waiting_max: int, weigh: Callable[[Item], int], commits: Commits,
+                 at_once: int = 1) -> None:
         self._run = run
+        self._commits = commits
+        self._hears = False
         self._most = most
         self._weigh = weigh
         self._waiting: deque[tuple[Item, asyncio.Future[Outcome | ServiceError]]] = deque()
         self._waiting_weight = 0
         self._waiting_max = waiting_max
         self._at_once = at_once
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], list[tuple[Item, asyncio.Future[Outcome | ServiceError]]]] = {}  # each with its batch
         self._is_starting = False  # a batch that has not taken its items yet: what comes now goes with it
 
     async def submit(self, item: Item) -> Outcome:
-        """The item's outcome, after the transaction that holds it is committed. Raises what the item alone was refused with."""
+        """The item's outcome, after the transaction that holds it is committed. Raises what the item alone was refused with, or Unconfirmed."""
+        self._commits.check()
+        if not self._hears:
+            self._commits.hear(self._give_up)
+            self._hears = True
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")
         answer: asyncio.Future[Outcome | ServiceError] = asyncio.get_running_loop().create_future()
@@ -54,7 +62,7 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight += self._weigh(item)
         if not self._is_starting and len(self._running) < self._at_once:
             self._is_starting = True
-            self._running.add(asyncio.create_task(self._work()))
+            self._running[asyncio.create_task(self._work())] = []
         outcome = await answer
         if isinstance(outcome, ServiceError):
             raise outcome
@@ -66,13 +74,22 @@ class Batcher(Generic[Item, Outcome]):
         assert task is not None
         try:
             while self._waiting:
-                batch = self._take()
+                batch = self._running[task] = self._take()
                 outcomes = await self._carry_out([item for item, _ in batch])
                 for (_, answer), outcome in zip(batch, outcomes, strict=True):
                     if not answer.done():  # its client may have gone
                         answer.set_result(outcome)
         finally:
-            self._running.discard(task)  # in the step that found nothing waiting: what comes in the next one must start a new task
+            del self._running[task]  # in the step that found nothing waiting: what comes in the next one must start a new task
+
+    def _give_up(self) -> None:
+        """Whoever waits is told so: also those whose batch waits for a lock, and those whose turn is still to come; of these nothing is done."""
+        for batch in (self._waiting, *self._running.values()):
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_result(Unconfirmed())
+        self._waiting.clear()
+        self._waiting_weight = 0
 
     def _take(self) -> list[tuple[Item, "asyncio.Future[Outcome | ServiceError]"]]:
         batch = [self._waiting.popleft()]
@@ -89,7 +106,7 @@ class Batcher(Generic[Item, Outcome]):
             try:
                 return await self._run(items, again)
             except Unavailable as error:
-                if lost == len(LOST_RETRY_DELAYS_S):
+                if lost == len(LOST_RETRY_DELAYS_S) or isinstance(error, Unconfirmed):
                     return [Unavailable(error.message) for _ in items]  # one for each: a raised exception keeps its waiter's frames
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True

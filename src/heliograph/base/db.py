@@ -9,16 +9,18 @@ Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a v
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
+from heliograph.base.commits import Commits, confirmed, refuse_if_held_up
 from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx, News, PostgresHot, SqliteHot
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
-from heliograph.base.sessions import DURABLE, FairLock, postgres_engine, sqlite_engine, sqlite_path
+from heliograph.base.sessions import DURABLE, FairLock, postgres_engine, postgres_session, sqlite_engine, sqlite_path
 
 metadata: Final = sa.MetaData()
 
@@ -44,14 +46,21 @@ class Database:
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
         self.news = News()  # of hot transactions
-        self._hot = PostgresHot(url, self.news, synchronous_commit) if self.postgresql else SqliteHot(sqlite_path(url), self._lock, self.news)
-        self.engine = postgres_engine(url, synchronous_commit) if self.postgresql else sqlite_engine(sqlite_path(url))
+        self.commits = Commits(partial(postgres_session, url))  # on SQLite none is ever unconfirmed
+        self._hot = (
+            PostgresHot(url, self.news, self.commits, synchronous_commit) if self.postgresql
+            else SqliteHot(sqlite_path(url), self._lock, self.news, self.commits)
+        )
+        self.engine = postgres_engine(url, self.commits, synchronous_commit) if self.postgresql else sqlite_engine(sqlite_path(url))
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed at the end of the block, or rolled back whole by any exception."""
+        """A transaction that is committed at the end of the block, or rolled back whole by any exception.
+
+        Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may be yet."""
         if self.postgresql:
-            with reachable(), self.engine.begin() as connection:
+            self.commits.check()
+            with confirmed(), reachable(), self.engine.begin() as connection:
                 yield connection
             return
         self._lock.acquire()
@@ -72,6 +81,8 @@ class Database:
             except exc.DBAPIError as error:
                 if not is_conflict(error):
                     raise
+            with self.read() as tx:
+                refuse_if_held_up(tx)
         raise Unavailable("The database is busy.")
 
     @contextmanager

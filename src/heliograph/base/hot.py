@@ -7,17 +7,22 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 import asyncpg
 
+from heliograph.base import clock
 from heliograph.base.arrays import as_text, literal
+from heliograph.base.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
 from heliograph.base.outage import reachable
-from heliograph.base.sessions import DURABLE, FairLock, connect_sqlite, postgres_pool
+from heliograph.base.sessions import DURABLE, HOT_CONNECTIONS_MAX, FairLock, connect_sqlite, postgres_pool
+from heliograph.base.slots import Slots
 
+LOCK_NOT_AVAILABLE: Final = "55P03"
+A_YEAR_S: Final = 31_536_000.0  # a COMMIT has no limit: past one, the driver would cancel it; and None is the limit of statements to it
 CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
 
 T = TypeVar("T")
@@ -115,26 +120,86 @@ class _SqliteTx:
 
 
 class PostgresHot:
-    """A pool of connections, opened at the first use."""
+    """A pool of connections, opened at the first use. A COMMIT is never cancelled: cancelled is whoever waits for it."""
 
-    def __init__(self, url: str, news: News, synchronous_commit: str = DURABLE) -> None:
+    def __init__(self, url: str, news: News, commits: Commits, synchronous_commit: str = DURABLE) -> None:
         self._url = url
         self._synchronous_commit = synchronous_commit
         self._news = news
+        self._commits = commits
+        self._slots = Slots(HOT_CONNECTIONS_MAX)
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._committing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
-        if self._pool is None:
-            async with self._opening:  # several at once would open a pool each, and leave all but one behind
-                self._pool = self._pool or await postgres_pool(self._url, self._synchronous_commit)
+        self._commits.check()
+        pool = self._pool or await self._opened()
         with reachable():
-            async with self._pool.acquire() as connection:
+            async with AsyncExitStack() as holding:
+                await self._slots.take()
+                holding.callback(self._slots.give_back)
+                connection = await holding.enter_async_context(pool.acquire())
+                await connection.execute("BEGIN")
                 tx = _PostgresTx(connection)
-                async with connection.transaction():
+                try:
                     yield tx
-        self._news.committed(tx.news)
+                except BaseException as error:
+                    await self._roll_back(connection, error)
+                    raise
+                await self._commit(connection, tx, holding.pop_all())
+
+    async def _opened(self) -> "asyncpg.Pool[asyncpg.Record]":
+        async with self._opening:  # several at once would open a pool each, and leave all but one behind
+            if self._pool is None:
+                self._pool = await postgres_pool(self._url, self._synchronous_commit)
+                self._commits.hear(self._slots.refuse_waiting)
+        return self._pool
+
+    async def _roll_back(self, connection: Any, error: BaseException) -> None:
+        """Raises Unconfirmed when a lock was not got because somebody's commit is not confirmed."""
+        if connection.is_closed():
+            return
+        await connection.execute("ROLLBACK")
+        if getattr(error, "sqlstate", None) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY):
+            raise Unconfirmed from error
+
+    def _commit(self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack) -> "asyncio.Future[None]":
+        """Begins to commit, in a task of its own. What is returned ends with the answer, or as Unconfirmed when none comes in time. The COMMIT goes
+        on in either case; what is `holding` the connection ends with it."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._until_answered(connection, tx, holding, told))
+        self._committing.add(task)
+        task.add_done_callback(self._committing.discard)
+        return told
+
+    async def _until_answered(self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack, told: "asyncio.Future[None]") -> None:
+        loop = asyncio.get_running_loop()
+        backend: Backend = connection.backend
+        timer = loop.call_later(self._commits.within_s, self._unconfirmed, backend, connection, told)
+        try:
+            async with holding:
+                await connection.execute("COMMIT", timeout=A_YEAR_S)
+        except BaseException as error:
+            if not told.done():
+                told.set_exception(error) if isinstance(error, Exception) else told.cancel()
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._commits.confirmed_s = clock.monotonic_s()
+            self._news.committed(tx.news)
+            if not told.done():
+                told.set_result(None)
+        finally:
+            timer.cancel()
+            self._commits.over(backend)
+
+    def _unconfirmed(self, backend: Backend, connection: Any, told: "asyncio.Future[None]") -> None:
+        loop = asyncio.get_running_loop()
+        self._commits.add(backend, lambda: loop.call_soon_threadsafe(_cut, connection))
+        if not told.done():
+            told.set_exception(Unconfirmed())
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -144,13 +209,20 @@ class PostgresHot:
             self._pool = None
 
 
+def _cut(connection: Any) -> None:
+    """Ends the wait for an answer that was lost; one that has come meanwhile has given the connection back."""
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()
+
+
 class SqliteHot:
     """The writer thread, started at the first use. `lock` is the process's: whoever writes to the file holds it."""
 
-    def __init__(self, path: Path, lock: FairLock, news: News) -> None:
+    def __init__(self, path: Path, lock: FairLock, news: News, commits: Commits) -> None:
         self._path = path
         self._lock = lock
         self._news = news
+        self._commits = commits
         self._turn = asyncio.Lock()  # the hot paths share the thread: who waits for the file must not block it
         self._holds_lock = False  # set and read by that thread alone
         self._writer: _SqliteWriter | None = None
@@ -168,6 +240,7 @@ class SqliteHot:
                 except BaseException:  # if canceled, what the thread has begun goes on: this comes right behind it
                     await asyncio.shield(writer.run(self._end))
                     raise
+        self._commits.confirmed_s = clock.monotonic_s()
         self._news.committed(tx.news)
 
     def _begin(self, connection: sqlite3.Connection) -> None:

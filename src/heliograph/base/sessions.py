@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,6 +12,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg.abc import PQGen
 
+from heliograph.base.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
 from heliograph.base.outage import reachable
 
 SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
@@ -80,33 +82,74 @@ class _Impatient(psycopg.Connection[Any]):
     it was asked has been acknowledged, so TCP has no complaint, and a thread would wait for ever."""
 
     answer_within_s: float | None = POSTGRES_ANSWER_S
+    commits: Commits
+    backend: Backend
+    _is_committing = False
+
+    def commit(self) -> None:
+        """Commits, or raises NotConfirmedInTime. Then the connection is closed, and the commit goes on: PostgreSQL does not look who is there."""
+        self._is_committing = self.answer_within_s is not None
+        try:
+            super().commit()
+        except psycopg.OperationalError as error:
+            if not self._is_committing or error.sqlstate is not None:
+                raise
+            is_connected = self.pgconn.status == psycopg.pq.ConnStatus.OK
+            self.pgconn.finish()
+            if not is_connected:
+                raise
+            self.commits.add(self.backend)
+            raise NotConfirmedInTime(str(error)) from error
+        finally:
+            self._is_committing = False
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         within_s = POSTGRES_PING_S if self.autocommit else self.answer_within_s  # SQLAlchemy's ping is all that runs in no transaction
+        if self._is_committing:
+            within_s = self.commits.within_s
         try:
             return super().wait(gen, interval, within_s if timeout is None else timeout)
         except psycopg.OperationalError as error:
-            if error.sqlstate is None and timeout is None:  # not PostgreSQL's words
+            if error.sqlstate is None and timeout is None and not self._is_committing:  # not PostgreSQL's words
                 self.pgconn.finish()
             raise
 
 
 def wait_for_it(tx: sa.Connection) -> None:
     """What `tx` asks until its connection is given back may take as long as it does."""
+    answer_within(tx, None)
+
+
+def answer_within(tx: sa.Connection, seconds: float | None) -> None:
+    """What `tx` asks until its connection is given back has this long for an answer, each time."""
     connection = tx.connection.driver_connection
     if isinstance(connection, _Impatient):
-        connection.answer_within_s = None
+        connection.answer_within_s = seconds
 
 
-def postgres_engine(url: str, synchronous_commit: str = DURABLE) -> sa.Engine:
+def postgres_session(url: str) -> "psycopg.Connection[Any]":
+    """Opens one connection beside the engine's, for questions that must not wait for others: it is closed when an answer takes POSTGRES_PING_S."""
+    return _Impatient.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, tcp_user_timeout=2_000, application_name="heliograph")
+
+
+def postgres_engine(url: str, commits: Commits, synchronous_commit: str = DURABLE) -> sa.Engine:
     options = " ".join(f"-c {name}={value}" for name, value in _session_settings(synchronous_commit).items() if name != "application_name")
     engine = sa.create_engine(
         "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
         hide_parameters=True,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
     sa.event.listen(engine, "do_connect", lambda dialect, record, args, values: _Impatient.connect(*args, **values))
+    sa.event.listen(engine, "connect", partial(_know_backend, commits))
     sa.event.listen(engine, "checkin", _be_impatient)
     return engine
+
+
+def _know_backend(commits: Commits, connection: _Impatient, record: object) -> None:
+    """A commit that is not confirmed is asked after by its session."""
+    row = connection.execute(WHO_AM_I).fetchone()
+    connection.rollback()
+    assert row is not None
+    connection.commits, connection.backend = commits, Backend(*row)
 
 
 def _be_impatient(connection: _Impatient | None, record: object) -> None:
@@ -118,8 +161,9 @@ async def postgres_pool(url: str, synchronous_commit: str = DURABLE) -> "asyncpg
     """The hot paths' connections. Raises Unavailable."""
     with reachable():
         return await asyncpg.create_pool(
-            url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_hex_ids, reset=_as_it_is,
-            command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000, server_settings=_hot_session_settings(synchronous_commit))
+            url, min_size=1, max_size=HOT_CONNECTIONS_MAX, timeout=CONNECT_TIMEOUT_S, init=_prepare_hot, reset=_as_it_is,
+            connection_class=HotConnection, command_timeout=POSTGRES_STATEMENT_TIMEOUT_MS / 1_000,
+            server_settings=_hot_session_settings(synchronous_commit))
 
 
 async def postgres_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
@@ -128,7 +172,14 @@ async def postgres_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
         return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings=_session_settings(DURABLE))
 
 
-async def _hex_ids(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+class HotConnection(asyncpg.Connection):  # type: ignore[misc]
+    """A connection of the hot paths, which knows its session: a commit that is not confirmed is asked after by it."""
+
+    backend: Backend
+
+
+async def _prepare_hot(connection: HotConnection) -> None:
+    connection.backend = Backend(*await connection.fetchrow(WHO_AM_I))
     await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary")
 
 

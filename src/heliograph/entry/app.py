@@ -17,6 +17,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
 from heliograph.base.settings import SettingError, Settings
+from heliograph.base.writable import Writable
 from heliograph.campaigns import endpoints as campaign_endpoints
 from heliograph.connect import endpoints as connect_endpoints
 from heliograph.contacts import endpoints as contact_endpoints
@@ -53,7 +54,8 @@ class App:
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.queue = FairQueue()
         table = endpoints(db, self.cache, on_queued, self.queue, settings)
-        self.api = Api(table, self.cache, self.limiter)
+        self.api = Api(table, self.cache, self.limiter, db.commits)
+        self._writable = Writable(db)
         self._proxies = Proxies(settings.trusted_proxies)
         self.api.client_of = self._proxies.client_of
         self.api.logs_requests = settings.log_level == "debug"
@@ -76,7 +78,7 @@ class App:
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
-        for apart in (self._readiness, self._metrics_apart, self.cache):
+        for apart in (self._readiness, self._writable, self._metrics_apart, self.cache):
             await apart.close()
 
     async def _keep_usage(self) -> None:
@@ -106,8 +108,10 @@ class App:
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers and has this version's schema, what is remembered of the configuration is of now, and it is not about to end."""
+        """The database answers, has this version's schema and stores what is written, what is remembered of the configuration is of now, and this
+        process is not about to end."""
         await self._readiness.require()
+        await self._writable.check()
         return Shown(OK, [TEXT])
 
     def _require_going_on(self) -> None:

@@ -14,6 +14,7 @@ import structlog
 
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.cache import ConfigCache
+from heliograph.base.commits import Commits
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, RateLimited, ServiceError
 from heliograph.base.faults import told
 from heliograph.base.forms import Query, shown
@@ -39,13 +40,13 @@ JSON: Final = (b"content-type", b"application/json")
 class Api:
     """Everything below /api/v1."""
 
-    def __init__(self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter) -> None:
+    def __init__(self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits) -> None:
         self._routes = Routes(endpoints)
         self._cache = cache
         self._limiter = limiter
         self._bodies = Bodies()
-        self._threads = Threads()
-        self._aside = Threads(ASIDE, 1, name="aside")
+        self._threads = Threads(commits)
+        self._aside = Threads(commits, ASIDE, 1, name="aside")
         self.usage = Usage()
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]  # for the log
         self.logs_requests = False  # set at log level debug only: a line a request costs as much as the request
@@ -91,7 +92,8 @@ class Api:
         if endpoint.handle is not None:
             return await endpoint.handle(call)
         assert endpoint.handle_in_thread is not None
-        return await self._threads.run(call.principal.account_id, partial(endpoint.handle_in_thread, call))
+        work = partial(endpoint.handle_in_thread, call)
+        return await self._threads.run(call.principal.account_id, work, changes=endpoint.method != "GET")
 
     def close(self) -> None:
         self._threads.close()

@@ -54,7 +54,7 @@ class Acceptor:
 
     def _lane(self, at_once: int) -> Batcher[SendRequest, Outcome]:
         return Batcher(self._run, most=BATCH_MESSAGES_MAX, waiting_max=WAITING_MESSAGES_MAX, weigh=lambda request: len(request.recipients),
-                       at_once=at_once)
+                       commits=self._db.commits, at_once=at_once)
 
     async def accept(self, request: SendRequest) -> Outcome:
         """Stores, charges and queues a send; returns after the commit. Raises what contract section 6 names, and then nothing is stored."""

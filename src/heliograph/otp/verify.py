@@ -53,7 +53,8 @@ class Verifier:
         self._cache = cache
         self._codes = codes
         self._batcher: Batcher[Try, Verified] = Batcher(
-            self._run, most=BATCH_MAX, waiting_max=WAITING_MAX, weigh=lambda _: 1, at_once=BATCHES_AT_ONCE if db.postgresql else 1)
+            self._run, most=BATCH_MAX, waiting_max=WAITING_MAX, weigh=lambda _: 1, commits=db.commits,
+            at_once=BATCHES_AT_ONCE if db.postgresql else 1)
 
     async def verify(self, given: Try) -> Verified:
         """Returns after the commit. Raises what contract section 6 names: a wrong try is stored before it is answered, too."""

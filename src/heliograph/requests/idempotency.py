@@ -14,6 +14,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
+from heliograph.base.commits import refuse_if_held_up
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
 from heliograph.base.outage import is_conflict
@@ -98,5 +99,6 @@ def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any])
         except exc.OperationalError as error:
             if not is_conflict(error):
                 raise
+            refuse_if_held_up(tx)
             if clock.monotonic_s() >= until_s:
                 raise InProgress(retry_after_s=1) from error

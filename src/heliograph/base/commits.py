@@ -1,0 +1,177 @@
+"""Commits that PostgreSQL has not confirmed: who waits for one is told so in time, nobody cancels it, and what became of it is asked after.
+
+With `synchronous_standby_names` a COMMIT waits until a standby has it. It is on the primary's disk by then, and hidden from everybody else. To
+cancel that wait would not undo it but show it, unreplicated: a fail-over would lose what others have seen. So it goes on waiting, with its
+locks, and its session is remembered here. While there is one, no other change is begun: it would wait too, and sessions would pile up.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple, Protocol
+
+import psycopg
+import sqlalchemy as sa
+import structlog
+
+from heliograph.base.errors import Unavailable
+
+CONFIRMED_WITHIN_S: Final = 1.2  # then whoever waits is answered 503: within 2 s of its request, also on a busy machine
+LOOK_S: Final = 0.25  # how often PostgreSQL is asked what became of them
+ANSWER_LOST_AFTER: Final = 2  # looks at which PostgreSQL says that it has answered, and no answer has come
+
+NOT_CONFIRMED: Final = "The database does not confirm what it stores. What became of this is not known yet; repeat it with the same Idempotency-Key."
+
+_BACKEND: Final = "SELECT pid, CAST(extract(epoch FROM backend_start) * 1000000 AS bigint) FROM pg_stat_activity"
+WHO_AM_I: Final = f"{_BACKEND} WHERE pid = pg_backend_pid()"  # through a pooler, the number that a driver knows is the pooler's own
+# A session that waits for its client has nothing left to do: its transaction is over, or its COMMIT has never come.
+_STILL_AT_IT: Final = f"{_BACKEND} WHERE pid = ANY(%s) AND wait_event IS DISTINCT FROM 'ClientRead'"
+# Who waits for a lock gives up after 1 s: what held it up has waited for nearly as long.
+WAITS_FOR_STANDBY: Final = """
+    SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'
+        AND state_change < clock_timestamp() - interval '500 milliseconds')"""
+
+log = structlog.get_logger(__name__)
+
+
+class Backend(NamedTuple):
+    """A session of PostgreSQL; the number of its process alone may be given again."""
+
+    pid: int
+    started_at_us: int
+
+
+class Unconfirmed(Unavailable):
+    """The database does not confirm what it stores."""
+
+    def __init__(self) -> None:
+        super().__init__(NOT_CONFIRMED)
+
+
+class NotConfirmedInTime(psycopg.OperationalError):
+    """A thread's COMMIT was not answered in time."""
+
+
+class _Waiting:
+    """An unconfirmed commit, and who waits for it."""
+
+    def __init__(self, cut: Callable[[], object] | None) -> None:
+        self._cut = cut
+        self._answers = 0  # how often PostgreSQL said that it has answered
+
+    def is_answered(self) -> bool:
+        """Tells, when PostgreSQL says so, whether to believe it: where somebody waits for the answer, that may be on its way still."""
+        self._answers += 1
+        if self._cut is None:
+            return True
+        if self._answers >= ANSWER_LOST_AFTER:
+            self._cut()
+        return self._answers >= ANSWER_LOST_AFTER
+
+
+class Session(Protocol):
+    """What `Commits` asks through: a connection to the same database."""
+
+    def execute(self, query: Any, params: Any = None) -> Any:
+        """Returns a cursor over the rows."""
+        ...
+
+    def close(self) -> None:
+        """Closes it."""
+        ...
+
+
+class Commits:
+    """The unconfirmed commits of one process. `connect` opens a connection to ask through. May be used by any thread."""
+
+    def __init__(self, connect: Callable[[], Session]) -> None:
+        self.within_s = CONFIRMED_WITHIN_S
+        self._connect = connect
+        self._guard = threading.Lock()
+        self._unconfirmed: dict[Backend, _Waiting] = {}
+        self._looking = False
+        self._listeners: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
+        self.confirmed_s = float("-inf")  # monotonic: when one was confirmed last, of the hot paths
+
+    def check(self) -> None:
+        """Raises Unconfirmed while nothing may be changed."""
+        if self._unconfirmed:
+            raise Unconfirmed
+
+    def hear(self, tell: Callable[[], None]) -> None:
+        """From now on `tell` is called in the running event loop whenever a first commit is found unconfirmed."""
+        self._listeners.append((asyncio.get_running_loop(), tell))
+
+    def add(self, backend: Backend, cut: Callable[[], object] | None = None) -> None:
+        """A session has had its COMMIT for `within_s`. `cut` closes the connection on which somebody still waits for the answer; it is
+        called when PostgreSQL has given one that did not arrive."""
+        with self._guard:
+            is_first, is_looked_after = not self._unconfirmed, self._looking
+            self._unconfirmed[backend] = _Waiting(cut)
+            self._looking = True
+        if is_first:
+            log.warning("commits_unconfirmed")
+            for loop, tell in self._listeners:
+                with suppress(RuntimeError):  # that loop has ended
+                    loop.call_soon_threadsafe(tell)
+        if not is_looked_after:
+            threading.Thread(target=self._look_after, name="commits", daemon=True).start()
+
+    def over(self, backend: Backend) -> None:
+        """A session's COMMIT was answered, or its connection is gone."""
+        with self._guard:
+            was_last = self._unconfirmed.pop(backend, None) is not None and not self._unconfirmed
+        if was_last:
+            log.info("commits_confirmed_again")
+
+    def _look_after(self) -> None:
+        """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the event loop may be what waits."""
+        session: Session | None = None
+        pause = threading.Event()
+        while not pause.wait(LOOK_S):
+            with self._guard:
+                waiting = dict(self._unconfirmed)
+                if not waiting:
+                    self._looking = False
+                    break
+            try:
+                session = session or self._connect()
+                still_at_it = _still_at_it(session, waiting)
+            except psycopg.Error:  # nothing is known of them, and nothing could be stored either
+                _close(session)
+                session = None
+                continue
+            for backend in waiting.keys() - still_at_it:
+                if waiting[backend].is_answered():
+                    self.over(backend)
+        _close(session)
+
+
+def _still_at_it(session: Session, backends: Collection[Backend]) -> set[Backend]:
+    rows = session.execute(_STILL_AT_IT, ([backend.pid for backend in backends],)).fetchall()
+    return {Backend(*row) for row in rows}
+
+
+def _close(session: Session | None) -> None:
+    if session is not None:
+        with suppress(psycopg.Error):
+            session.close()
+
+
+@contextmanager
+def confirmed() -> Iterator[None]:
+    """Around `reachable()`: a COMMIT that was not answered in time is Unconfirmed, and not an unreachable database."""
+    try:
+        yield
+    except Unavailable as error:
+        if isinstance(getattr(error.__cause__, "orig", None), NotConfirmedInTime):
+            raise Unconfirmed from error.__cause__
+        raise
+
+
+def refuse_if_held_up(tx: sa.Connection) -> None:
+    """Raises Unconfirmed when a lock was not got in time while some session's commit waits for a standby, perhaps another process's: another try
+    would only wait as long again."""
+    if tx.dialect.name == "postgresql" and tx.exec_driver_sql(WAITS_FOR_STANDBY).scalar_one():
+        raise Unconfirmed

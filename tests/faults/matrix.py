@@ -55,6 +55,8 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
+    Row(42, "upgrade to the next version, its migration behind a long reader", "0 failed requests; nobody waits longer than a lock", "0", _SEVERAL),
+    Row(43, "restored from a backup", "nothing of the copy goes out before an operator says so; events keep their ids", "0"),
 )
 
 

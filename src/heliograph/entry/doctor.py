@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from redis import Redis
 from redis.exceptions import RedisError
 
-from heliograph.base import clock, migrate
+from heliograph.base import clock, home, migrate
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
@@ -30,6 +30,7 @@ from heliograph.carriers import (
     unbound_links,
 )
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.messages import restored
 from heliograph.otp.guards import count_blocked
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
@@ -96,6 +97,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
+        yield from _restored(db, tx)
         if db.postgresql:
             apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
             found = f"{apart_ms} ms apart from the database's"
@@ -116,6 +118,16 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         if blocked:
             yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
                           "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
+
+
+def _restored(db: Database, tx: sa.Connection) -> Iterator[Finding]:
+    """Whether it is a copy, and what was kept of one."""
+    if home.is_elsewhere(db):
+        yield Finding("restored copy", "failure", "the database was last served elsewhere; nothing that sends starts with it",
+                      "heliograph restore-check --since T, T being when the copy was taken")
+    if waiting := sum(kept.messages for kept in restored.kept(tx)):
+        yield Finding("restored copy", "warning", f"{waiting} of its messages are kept until somebody decides",
+                      "heliograph restore-check, then heliograph restore-check send, or cancel")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

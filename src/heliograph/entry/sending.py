@@ -15,7 +15,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
 from heliograph.entry.campaigning import keep_campaigning
 from heliograph.entry.dispatch import Dispatch
-from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
+from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema, settle_at_home
 from heliograph.entry.pruning import keep_pruning
 from heliograph.entry.retention import keep_retaining
 from heliograph.entry.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
@@ -109,6 +109,7 @@ class Sending:
         alone = await self._held.take()
         try:
             await asyncio.to_thread(require_schema, self._db)
+            await asyncio.to_thread(settle_at_home, self._db)
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
         finally:
             if alone:

@@ -19,7 +19,7 @@ from tests.architecture.sources import PACKAGE, ROOT, sources
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")  # what a path in a page may begin below
 NOT_LISTED = (  # files that docs/architecture.md need not name one by one
-    *(f"entry/cli/{command}.py" for command in COMMANDS),  # named like their commands
+    *(f"entry/cli/{command.replace('-', '_')}.py" for command in COMMANDS),  # named like their commands
     "migrations/versions/",
 )
 PATH_AND_NAME = re.compile(r"`([\w.-]+/[\w./-]+\.py)(?:: ([\w.]+))?`")

@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from heliograph import keys
 from heliograph.base import migrate
 from heliograph.base.db import Database
-from heliograph.entry.cli.schema import newest_version
+from heliograph.base.schema import installation, newest_version
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
 from heliograph.wallet.tables import wallets
@@ -246,9 +246,10 @@ def test_an_account_is_not_half_created(run: Run) -> None:
 def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_postgresql(run: Run, database_url: str) -> None:
     database = Database(database_url)
 
-    def set_version(version: str) -> None:
+    def set_version(version: str, readable_by: str) -> None:
         with database.write() as tx:
             tx.execute(sa.text("UPDATE alembic_version SET version_num = :version"), {"version": version})
+            tx.execute(sa.update(installation).values(readable_by=readable_by))
 
     with database.read() as tx:
         assert migrate.is_current(tx)
@@ -261,8 +262,15 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
             tx.execute(sa.text("ALTER TABLE away RENAME TO alembic_version"))
         assert (refused.status, refused.err) == (
             1, "heliograph: The database does not have the schema that this version needs; run `heliograph migrate`.\n")
-    set_version("9999")
+    set_version("9999", readable_by="9998")
     assert "Use the newer version" in run("tier", "list").err
-    set_version(newest_version())
+    assert "a database with schema 9999, which this version" in run("migrate").err
+    with database.read() as tx:
+        assert not migrate.is_current(tx)
+    set_version("9999", readable_by=newest_version())  # a newer version's, which leaves all as it was for this one
+    assert run("tier", "list").status == run("migrate").status == 0
+    with database.read() as tx:
+        assert migrate.is_current(tx)
+    set_version(newest_version(), readable_by="0010")
     assert run("migrate", "--json").json == {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()}
     database.close()

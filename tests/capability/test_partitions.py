@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from heliograph.base import ids
 from heliograph.base.db import Database
-from heliograph.base.migrate import make_partitions
+from heliograph.base.partitions import make_partitions
 from heliograph.messages.tables import messages
 
 A_YEAR_AHEAD_MS = 366 * 86_400_000

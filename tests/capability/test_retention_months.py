@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from heliograph import wallet
 from heliograph.base import clock, ids
 from heliograph.base.db import Database
-from heliograph.base.migrate import make_partitions
 from heliograph.base.paging import first_id_of
+from heliograph.base.partitions import make_partitions
 from heliograph.entry import retention
 from heliograph.messages import months
 from heliograph.messages.audit import audit

@@ -65,6 +65,8 @@ ROWS: Final = (
     Row(38, "synchronous_commit=off on the server, which is killed", "accepted means stored all the same", WINDOW, _SEVERAL),
     Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
     Row(39, "synchronous standby lost", "503 within 2 s, /readyz too; no commit cancelled, one event a change", "0", _SEVERAL),
+    Row(42, "upgrade to the next version, its migration behind a long reader", "0 failed requests; nobody waits longer than a lock", "0", _SEVERAL),
+    Row(43, "restored from a backup", "nothing of the copy goes out before an operator says so; events keep their ids", "0"),
 )
 
 

@@ -73,3 +73,25 @@ def test_an_id_tells_when_it_was_made_and_no_two_are_the_same() -> None:
         number = ids.number_of_text("con", text)
         assert number is not None
         assert before_ms <= ids.made_at_ms(number) <= after_ms
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 3), st.integers(0, ids.LATER_MS - 1))
+def test_an_id_that_belongs_to_a_record_is_the_same_whenever_it_is_asked_for(made_ms: int, place: int, late_ms: int) -> None:
+    record = ids.new_number(made_ms)
+    derived = ids.derived_number(record, place, made_ms)
+    assert derived == ids.derived_number(record, place, made_ms + late_ms)
+    assert (ids.made_at_ms(derived), derived >> 76 & 0xF, derived >> 62 & 0b11) == (made_ms, 0x7, 0b10)  # a UUIDv7 (RFC 9562)
+    assert len({ids.derived_number(record, each, made_ms) for each in range(4)} | {record}) == 5
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 3))
+def test_no_new_id_is_one_that_belongs_to_a_record(made_ms: int, place: int) -> None:
+    first = ids.new_number(made_ms)
+    assert not any((first + place) >> 61 & 1 for place in (0, ids.RUN_MAX))
+    assert ids.derived_number(first, place, made_ms) >> 61 & 1
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 3), st.integers(-1_000, 100 * ids.LATER_MS))
+def test_the_time_of_such_an_id_is_near_its_moment(made_ms: int, place: int, late_ms: int) -> None:
+    derived = ids.derived_number(ids.new_number(made_ms), place, made_ms + late_ms)
+    assert -1_000 <= made_ms + late_ms - ids.made_at_ms(derived) < ids.LATER_MS

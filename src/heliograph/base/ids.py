@@ -23,6 +23,11 @@ _LENGTH: Final = 26
 
 RUN_MAX: Final = 1 << 20  # ids in one run; the low bits left free below a new base, so that a run never overflows into the version bits
 
+LATER_MS: Final = 5 * 86_400_000  # a message is valid for 48 h at most, and its carrier's id is known for 72 h more
+_PLACE_SHIFT: Final = 59  # the three highest random bits: the first is 0 in all new ids, a place takes the other two
+_PLACE_BITS: Final = 0b111 << _PLACE_SHIFT
+_UNDER_THE_TIME: Final = (1 << 80) - 1
+
 _last_ms = -1
 _count = 0
 
@@ -62,6 +67,20 @@ def _forget_randomness() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_randomness)  # two processes must not draw the same
+
+
+def derived_number(number: int, place: int, at_ms: int) -> int:
+    """Returns the number of the id that belongs to one thing, at `place` (0 to 3), in the life of the record with
+    this number: the same each time it is asked for, by whichever process, and also after a restore. No two places
+    share one, and it is never a new id: those leave the highest random bit 0.
+
+    Its time is the record's own. Something that happens to the record later than LATER_MS after it was made (at
+    `at_ms`) gets the beginning of that span of LATER_MS, so that what is ordered or pruned by such ids is never
+    further from its moment."""
+    made_ms = number >> 80
+    late_ms = at_ms - made_ms
+    moment_ms = made_ms if late_ms < LATER_MS else at_ms - late_ms % LATER_MS
+    return (moment_ms << 80) | (number & _UNDER_THE_TIME & ~_PLACE_BITS) | (0b100 | place) << _PLACE_SHIFT
 
 
 def new(prefix: str) -> str:

@@ -1,28 +1,54 @@
-"""Bringing a database to the current schema (Alembic), and keeping PostgreSQL's partitions of `messages` ahead of the clock."""
+"""Bringing a database to the current schema (Alembic), also beside processes that use it.
 
-from datetime import UTC, datetime
-from functools import cache
+On PostgreSQL each migration is a transaction of its own. It waits for a lock for LOCK_MS at most, because whoever waits
+for one has all who come later wait behind it; then it is rolled back, and tried again. What a migration may do is in
+docs/recipes.md: the version before must survive it.
+"""
+
+import time
+from collections.abc import Callable
 from importlib import resources
 from typing import Final
 
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.script import Script, ScriptDirectory
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
 from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.base.outage import is_conflict
+from heliograph.base.partitions import make_months
+from heliograph.base.processes import others
+from heliograph.base.schema import found_version, installation, is_usable, newest_version
 from heliograph.base.sessions import wait_for_it
+from heliograph.base.settings import SettingError
 
 MIGRATIONS: Final = "heliograph.migrations"
-PARTITION_MONTHS_AHEAD: Final = 3
+LOCK_MS: Final = 100  # as long as requests may have to wait behind a migration that waits for a lock
+TRIES: Final = 120  # of one migration: about two minutes, in which most backups and reports come to their end
+AGAIN_S: Final = 1.0
+LONG_S: Final = 0.1  # transactions that have lasted for so long are told when a lock was not to be had
 _MIGRATION_LOCK: Final = 0x48454C49  # two processes that start at once migrate one after the other
 
+_LONG: Final = sa.text("""
+    SELECT coalesce(nullif(application_name, ''), backend_type) AS name, pid,
+           extract(epoch FROM clock_timestamp() - xact_start)::int AS seconds
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND xact_start < clock_timestamp() - make_interval(secs => :long_s)
+    ORDER BY xact_start LIMIT 3""")
 
-def upgrade(url: str) -> None:
-    """Runs the migrations that are missing, and makes the coming months' partitions. Safe to call at every start."""
+Tell = Callable[[str], None]
+
+
+def upgrade(url: str, tell: Tell = lambda line: None) -> None:
+    """Runs the migrations that are missing, and makes the coming months' partitions. Safe to call at every start, and
+    beside processes that run: they are named to `tell`, as is what is waited for.
+
+    Raises SettingError for a database that only a newer version can use, Unavailable when a lock was not to be had."""
     database = Database(url)
     try:
         with database.engine.connect() as connection:
@@ -31,60 +57,122 @@ def upgrade(url: str) -> None:
                 connection.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
                 connection.commit()
+                _upgrade_in_steps(connection, tell)
             else:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # likewise; and a migration that breaks off leaves nothing behind
-            config = _config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-            connection.commit()
-            if database.postgresql:
-                make_partitions(connection, clock.now_ms())
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # likewise; and what breaks off leaves nothing behind
+                for step in _missing(connection):
+                    _run(connection, step)
                 connection.commit()
+        if database.postgresql:
+            _make_months(database, tell)
     finally:
         database.close()
 
 
 def is_current(tx: Connection) -> bool:
-    """Whether the database has the schema this version needs."""
-    return MigrationContext.configure(tx).get_current_revision() == newest()
+    """Says whether this version can work with the database: its schema is this version's, or a newer one that leaves
+    all that this version needs."""
+    return is_usable(tx, found_version(tx))
 
 
-@cache
-def newest() -> str | None:
-    """Returns the newest revision that this version knows. It reads and runs the files of all migrations, so each process does that once."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+def _missing(tx: Connection) -> list[Script]:
+    """Returns the migrations that the database has not had, the first first. Raises SettingError when it has had some
+    that this version does not know, and is not made for."""
+    found = found_version(tx)
+    if found is not None and found > newest_version():
+        if is_usable(tx, found):
+            return []
+        raise SettingError(
+            "DATABASE_URL",
+            f"a database with schema {found}, which this version ({newest_version()}) cannot use",
+            "one that no newer version has migrated; or use the newer version",
+        )
+    scripts = ScriptDirectory.from_config(_config())
+    return list(scripts.iterate_revisions("head", found or "base"))[::-1]
 
 
-def make_partitions(tx: Connection, now_ms: int) -> None:
-    """One partition of `messages` a month, this month's and the next ones'. What a wrong clock, or a month nobody prepared for, has left
-    in the default partition moves into its month."""
-    moment = datetime.fromtimestamp(now_ms / 1_000, UTC)
-    for ahead in range(PARTITION_MONTHS_AHEAD + 1):
-        months = moment.year * 12 + moment.month - 1 + ahead
-        name = f"messages_{months // 12}_{months % 12 + 1:02d}"
-        if tx.execute(sa.text("SELECT to_regclass(:name)"), {"name": name}).scalar() is None:
-            _make_partition(tx, name, _uuid(months), _uuid(months + 1))
+def _run(tx: Connection, step: Script) -> None:
+    """Runs one migration, and stores what it says of the versions that survive it, in the caller's transaction."""
+    config = _config()
+    config.attributes["connection"] = tx
+    command.upgrade(config, step.revision)
+    if readable_by := getattr(step.module, "readable_by", None):
+        tx.execute(sa.update(installation).values(readable_by=readable_by))
 
 
-def _make_partition(tx: Connection, name: str, first_id: str, next_id: str) -> None:
-    for statement in (
-        f"CREATE TABLE {name} (LIKE messages INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING COMMENTS) WITH (fillfactor = 70)",
-        "LOCK TABLE messages IN ACCESS EXCLUSIVE MODE",  # for milliseconds: nobody may add to the default partition meanwhile
-        f"WITH moved AS (DELETE FROM messages_default WHERE id >= '{first_id}' AND id < '{next_id}' RETURNING *)"  # noqa: S608  names of ours
-        f" INSERT INTO {name} SELECT * FROM moved",
-        f"ALTER TABLE messages ATTACH PARTITION {name} FOR VALUES FROM ('{first_id}') TO ('{next_id}')",
-    ):
-        tx.execute(sa.text(statement))
+def _upgrade_in_steps(connection: Connection, tell: Tell) -> None:
+    steps = _missing(connection)
+    beside = others(connection) if steps else []
+    connection.rollback()
+    for process in beside:
+        tell(f"beside it runs {process}")
+    for step in steps:
+        needs = getattr(step.module, "readable_by", None)
+        if too_old := [process for process in beside if needs and process.schema and process.schema < needs]:
+            raise Unavailable(
+                f"Migration {step.revision} is for versions that know schema {needs}, and {too_old[0]} would not survive"
+                " it. Bring those processes to the version before this one first, or stop them."
+            )
+        _try(connection, step, tell)
 
 
-def first_id_of_month(months: int) -> str:
-    """The lowest id (raw) of a month, counted from January of the year 0."""
-    return f"{int(datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC).timestamp() * 1_000) << 80:032x}"
+def _try(connection: Connection, step: Script, tell: Tell) -> None:
+    """Tries it again and again, until its locks are to be had. Raises Unavailable after TRIES."""
+    for number in range(1, TRIES + 1):
+        try:
+            _step(connection, step)
+            return
+        except sa.exc.DBAPIError as error:
+            connection.rollback()
+            if not is_conflict(error):
+                raise
+        if number == 1:
+            tell(f"migration {step.revision} waits for a lock: {_who_keeps_it(connection)}")
+        time.sleep(AGAIN_S)
+    raise Unavailable(
+        f"Migration {step.revision} did not get a lock in {TRIES} tries of {LOCK_MS} ms: {_who_keeps_it(connection)}."
+        " It has changed nothing; the same command goes on from here."
+    )
 
 
-def _uuid(months: int) -> str:
-    digits = first_id_of_month(months)
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+def _step(connection: Connection, step: Script) -> None:
+    """Tries it once. What is not `transactional` (CREATE INDEX CONCURRENTLY) waits for others' transactions, but nobody
+    waits for it."""
+    if getattr(step.module, "transactional", True):
+        connection.execute(sa.text(f"SET LOCAL lock_timeout = {LOCK_MS}"))
+        _run(connection, step)
+        connection.commit()
+        return
+    with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
+        wait_for_it(alone)
+        alone.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
+        _run(alone, step)
+        alone.invalidate()  # with its settings
+
+
+def _who_keeps_it(connection: Connection) -> str:
+    found = connection.execute(_LONG, {"long_s": LONG_S}).all()
+    connection.rollback()
+    return (
+        ", ".join(
+            f"{row.name} (PostgreSQL's process {row.pid}) has been in a transaction for {row.seconds} s"
+            for row in found
+        )
+        or "it is free now"
+    )
+
+
+def _make_months(database: Database, tell: Tell) -> None:
+    """Makes the months' partitions. Those that are not made even so are made by the processes that run."""
+    for _ in range(TRIES):
+        left = make_months(database, clock.now_ms())
+        if not left:
+            return
+        time.sleep(AGAIN_S)
+    tell(
+        f"partitions not made, because somebody reads messages all the while: {', '.join(left)}. A worker tries again"
+        " every hour"
+    )
 
 
 def _config() -> Config:

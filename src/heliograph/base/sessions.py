@@ -29,7 +29,20 @@ DURABLE: Final = "on"  # PostgreSQL answers a COMMIT when it is on its disk, and
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
 SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
 
+_name = "heliograph"  # of all sessions of this process in PostgreSQL
+
 T = TypeVar("T")
+
+
+def call_them(name: str) -> None:
+    """Names the sessions that are opened from now on, for whoever looks at `pg_stat_activity`."""
+    global _name
+    _name = name
+
+
+def name() -> str:
+    """Returns the name that sessions are given now."""
+    return _name
 
 
 class FairLock:
@@ -104,7 +117,9 @@ class _Impatient(psycopg.Connection[Any]):
             self._is_committing = False
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        within_s = POSTGRES_PING_S if self.autocommit else self.answer_within_s  # SQLAlchemy's ping is all that runs in no transaction
+        within_s = self.answer_within_s
+        if self.autocommit and within_s is not None:
+            within_s = POSTGRES_PING_S  # SQLAlchemy's ping is all that runs in no transaction
         if self._is_committing:
             within_s = self.commits.within_s
         try:
@@ -137,7 +152,7 @@ def postgres_engine(url: str, commits: Commits, synchronous_commit: str = DURABL
     engine = sa.create_engine(
         "postgresql+psycopg://" + url.split("://", 1)[1], pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0, pool_timeout=2, pool_pre_ping=True,
         hide_parameters=True,
-        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": "heliograph"})
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "options": options, "tcp_user_timeout": 2_000, "application_name": _name})
     sa.event.listen(engine, "do_connect", lambda dialect, record, args, values: _Impatient.connect(*args, **values))
     sa.event.listen(engine, "connect", partial(_know_backend, commits))
     sa.event.listen(engine, "checkin", _be_impatient)
@@ -190,7 +205,7 @@ async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
 def _session_settings(synchronous_commit: str) -> dict[str, str]:
     return {
         "synchronous_commit": synchronous_commit,  # whatever the server, the database or the role has: accepted means stored
-        "application_name": "heliograph",
+        "application_name": _name,
         "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
         "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
         "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),

@@ -18,7 +18,7 @@ FAILED: Final = "failed"
 
 # state → the states it may be reached from
 REACHED_FROM: Final[dict[str, tuple[str, ...]]] = {
-    DRAFT: (),
+    DRAFT: (SCHEDULED,),  # in a restored copy, when its time is over: whether it was started then, the copy does not know
     SCHEDULED: (DRAFT, SCHEDULED),  # a time may be moved
     SENDING: (DRAFT, SCHEDULED, PAUSED),
     PAUSED: (SENDING,),

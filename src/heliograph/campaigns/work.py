@@ -6,19 +6,20 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from heliograph.campaigns import states
 from heliograph.campaigns.campaign import by_id, change, move
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import campaigns
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages import HELD_FROM_US, tally_of
+from heliograph.messages import HELD_FROM_US, RESTORED_FROM_US, tally_of
 from heliograph.messages.tables import groups, queue, sends, tallies
 from heliograph.wallet.tables import wallets
 from heliograph.webhooks import Event, emit_now, listeners_now
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
 DAY_MS: Final = 86_400_000
+_ITS_END: Final = 0  # the place of `campaign.completed` in the ids that belong to a campaign
 
 
 # What is asked every second is put together once: that costs more than asking.
@@ -105,7 +106,7 @@ def all_held(tx: Connection, group_id: int) -> None:
 
 def all_let_go(tx: Connection, group_id: int) -> None:
     """Marks it, unless something of it is still held."""
-    _mark(tx, group_id, held=False, but_for=queue.c.rank_us >= HELD_FROM_US)
+    _mark(tx, group_id, held=False, but_for=(queue.c.rank_us >= HELD_FROM_US) & (queue.c.rank_us < RESTORED_FROM_US))
 
 
 def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
@@ -123,7 +124,9 @@ def complete(tx: Connection, campaign_id: str) -> bool:
     now_ms = clock.now_ms()
     completed = move(tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms)
     if heard_by := listeners_now(tx, found.account_id):
-        emit_now(tx, heard_by, [Event(found.account_id, bool(found.sandbox), "campaign.completed", now_ms, as_record(completed, tally))])
+        number = ids.derived_number(int(found.id, 16), _ITS_END, now_ms)
+        record = as_record(completed, tally)
+        emit_now(tx, heard_by, [Event(found.account_id, bool(found.sandbox), "campaign.completed", now_ms, record, number)])
     return True
 
 

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, files, timekeeping
+from heliograph.base import cancelling, files, processes, timekeeping
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
@@ -40,6 +40,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"nothing, with {workers} API processes")
     files.raise_limit()
+    processes.be_known_as(API)
     _reach(settings)
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
@@ -62,6 +63,7 @@ def _reach(settings: Settings) -> None:
 def _process(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that starts this one, which passes it on
     logs.set_up(settings)
+    processes.be_known_as(API)
     try:
         uvloop.run(_answer(settings, listener, signals))
     except SettingError as error:

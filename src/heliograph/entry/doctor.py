@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from redis import Redis
 from redis.exceptions import RedisError
 
-from heliograph.base import clock, migrate, timekeeping
+from heliograph.base import clock, home, migrate, timekeeping
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
@@ -32,6 +32,7 @@ from heliograph.carriers import (
     unbound_links,
 )
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.messages import restored
 from heliograph.otp.guards import count_blocked
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
@@ -107,6 +108,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
+        yield from _restored(db, tx)
         if db.postgresql:
             yield _clock(db)
             yield from _durability(tx, settings.synchronous_commit)
@@ -152,6 +154,16 @@ def _durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
         else:
             yield Finding(name, "failure", f"{setting}: what was accepted is lost when the server's machine stops",
                           f"ALTER SYSTEM SET {name} = on; SELECT pg_reload_conf()")
+
+
+def _restored(db: Database, tx: sa.Connection) -> Iterator[Finding]:
+    """Whether it is a copy, and what was kept of one."""
+    if home.is_elsewhere(db):
+        yield Finding("restored copy", "failure", "the database was last served elsewhere; nothing that sends starts with it",
+                      "heliograph restore-check --since T, T being when the copy was taken")
+    if waiting := sum(kept.messages for kept in restored.kept(tx)):
+        yield Finding("restored copy", "warning", f"{waiting} of its messages are kept until somebody decides",
+                      "heliograph restore-check, then heliograph restore-check send, or cancel")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, clock, files
+from heliograph.base import cancelling, clock, files, processes
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
@@ -35,6 +35,7 @@ def run(settings: Settings, account_id: str, url: str, kinds: list[str], *, sand
         on_attempt: OnAttempt) -> None:
     """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are signed with. Raises InvalidRequest, NotFound."""
     files.raise_limit()
+    processes.be_known_as(KIND)
     uvloop.run(_listen(settings, account_id, url, kinds, sandbox, on_ready, on_attempt))
 
 

@@ -17,7 +17,7 @@ from typing import Final
 import sqlalchemy as sa
 import structlog
 
-from heliograph.base import migrate, private
+from heliograph.base import home, migrate, private
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -129,6 +129,15 @@ def require_schema(db: Database) -> None:
     with db.read() as tx:
         if not migrate.is_current(tx):
             raise SettingError("DATABASE_URL", "a database without this version's schema", "one that `heliograph migrate` has brought up to date")
+
+
+def settle_at_home(db: Database) -> None:
+    """Makes sure that a copy which was restored sends nothing that has left already. Raises SettingError, Unavailable."""
+    if home.is_elsewhere(db):
+        raise SettingError(
+            "DATABASE_URL", "a database that was last served elsewhere: a copy, which knows nothing of what was sent since",
+            "one that `heliograph restore-check --since T` has looked at, T being when the copy was taken")
+    home.settle(db)
 
 
 def tune_collector() -> None:

@@ -16,7 +16,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune
 from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.webhooks import forget
-from heliograph.webhooks.tables import KEPT_MS as EVENTS_KEPT_MS
+from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
 EVERY_S: Final = 60.0
 FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first

@@ -18,7 +18,7 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.entry.campaigning import keep_campaigning
 from heliograph.entry.dispatch import Dispatch
 from heliograph.entry.ending import ended_or_gone
-from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema
+from heliograph.entry.only_server import AlreadyServed, DatabaseHeld, require_schema, settle_at_home
 from heliograph.entry.pruning import keep_pruning
 from heliograph.entry.retention import keep_retaining
 from heliograph.entry.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
@@ -117,6 +117,7 @@ class Sending:
         try:
             await asyncio.to_thread(require_schema, self._db)
             await asyncio.to_thread(timekeeping.begin, self._db)
+            await asyncio.to_thread(settle_at_home, self._db)
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
         finally:
             if alone:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import structlog
 import uvloop
 
-from heliograph.base import files, migrate
+from heliograph.base import files, migrate, processes
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
@@ -30,6 +30,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 
     Raises AlreadyServed, AddressInUse, SettingError."""
     files.raise_limit()
+    processes.be_known_as(SERVE)
     with only_server_in(settings.data_dir), listening(host, port) as listener:
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)

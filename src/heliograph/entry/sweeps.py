@@ -11,10 +11,11 @@ from typing import Final
 import structlog
 
 from heliograph import messages
-from heliograph.base import cancelling, clock, config, metrics, migrate
+from heliograph.base import cancelling, clock, config, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.leases import Lease
+from heliograph.base.partitions import make_months
 from heliograph.carriers import (
     Carrier,
     Routes,
@@ -34,6 +35,7 @@ from heliograph.messages.tables import RECEIPTS_KEPT_MS
 SWEEP_S: Final = 1.0
 KNOWN_EVERY_LOOKS: Final = 10  # whether a carrier still prints its ids as it is known to
 PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
+PARTITION_TRIES: Final = 10  # one a sweep, while somebody's transaction keeps the lock; then in an hour again
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
 
@@ -53,6 +55,7 @@ class Sweeps:
         self._down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
         self._sweeps = 0
         self._looks = 0
+        self._month_tries = 0  # that are left to make months which are missing
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -75,8 +78,11 @@ class Sweeps:
         if self._sweeps == 0:
             log.info("scheduling", worker=self._lease.epoch)
         carriers = await asyncio.to_thread(self._carriers)
-        if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0 and self._db.postgresql:
-            await _alone("partitions", asyncio.to_thread(self._make_partitions))
+        if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0:
+            self._month_tries = PARTITION_TRIES
+        if self._month_tries and self._db.postgresql:
+            self._month_tries -= 1
+            await _alone("partitions", asyncio.to_thread(self._make_months))
         if self._sweeps % SCAN_EVERY_SWEEPS == 0:
             await _alone("measure", self._measure(carriers))
             await _alone("take_over", self._take_over())
@@ -106,9 +112,13 @@ class Sweeps:
         while await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s:
             pass
 
-    def _make_partitions(self) -> None:
-        with self._db.write() as tx:
-            migrate.make_partitions(tx, clock.now_ms())
+    def _make_months(self) -> None:
+        """One try: sends wait for it no longer than its lock may take."""
+        left = make_months(self._db, clock.now_ms())
+        if not left:
+            self._month_tries = 0
+        elif not self._month_tries:
+            log.warning("month_not_made", months=left, tries=PARTITION_TRIES)
 
     async def _measure(self, carriers: list[Carrier]) -> None:
         depths = await messages.queue_depths(self._db, clock.now_ms())

@@ -6,7 +6,7 @@ import signal
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, files
+from heliograph.base import cancelling, files, processes
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
@@ -31,6 +31,7 @@ def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, m
     if not settings.database_url.startswith("postgresql"):
         raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
     files.raise_limit()
+    processes.be_known_as(kind)
     with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
         uvloop.run(_work(settings, kind, carrier))
 

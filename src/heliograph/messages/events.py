@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
+from heliograph.base import ids
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.settle import Changes, MessageRow
 from heliograph.messages.states import DELIVERED, FAILED, SENT
 from heliograph.webhooks import Event, Listeners, listeners_of
 
 KIND_OF: Final = {SENT: "message.sent", DELIVERED: "message.delivered", FAILED: "message.failed"}
+# In the event's id, by which it is known again when a change is made twice: after a restore, or when nobody heard of its
+# commit.
+_PLACE_OF: Final = {SENT: 1, DELIVERED: 2, FAILED: 3}
 
 
 def listeners_to(changes: Changes) -> Listeners:
@@ -34,7 +38,8 @@ def _event(row: MessageRow, status: str, at_ms: int) -> Event:
     message = _message(row)
     if status == SENT and message.status != SENT:
         message = message._replace(status=SENT, error_code=None, error_message=None, refunded=0, delivered_at_ms=None, failed_at_ms=None)
-    return Event(row.account_id, bool(row.sandbox), KIND_OF[status], at_ms, as_record(message))
+    return Event(row.account_id, bool(row.sandbox), KIND_OF[status], at_ms, as_record(message),
+                 ids.derived_number(int(row.id, 16), _PLACE_OF[status], at_ms))
 
 
 def _message(row: MessageRow) -> Message:

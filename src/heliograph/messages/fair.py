@@ -17,6 +17,7 @@ from heliograph.base import clock
 FAIR_SPACING_US: Final = 1_000  # virtual time that a segment takes up: what a carrier's rate counts is segments
 BULK_FROM_US: Final = 10**14  # ranks below are ahead of all bulk: OTPs, and what comes back to the queue, by the millisecond they were made in
 HELD_FROM_US: Final = 10**17  # this and above: kept from every carrier, by a rank of its own and so much more
+RESTORED_FROM_US: Final = 10 * HELD_FROM_US  # … of a restored copy, until an operator decides
 HEADS_KEPT_S: Final = 0.1  # who comes next is read this often; meanwhile a newcomer is placed a little too well, never too badly
 
 

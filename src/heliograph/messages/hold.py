@@ -8,7 +8,7 @@ from typing import Final
 
 from heliograph.base.db import Database
 from heliograph.messages import turn_sql
-from heliograph.messages.fair import HELD_FROM_US
+from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.sweep import BATCH_MAX, fail_runs
 
 RUNS_AT_ONCE: Final = 2_000  # moved in one transaction: about 50 ms
@@ -17,7 +17,8 @@ _RUN: Final = "carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments
 # The queue first: to SQLite, CROSS JOIN says so. It would look at all of it for each send of the group.
 _QUEUED: Final = "SELECT q.{columns} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.group_id = $1"
 _TO_HOLD: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us < {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
-_TO_RELEASE: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us >= {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
+_TO_RELEASE: Final = (f"{_QUEUED.format(columns=_RUN)} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}"
+                      f" LIMIT {RUNS_AT_ONCE}")
 _TO_FAIL: Final = _QUEUED.format(columns=_RUN) + " LIMIT $2"
 _LOCK: Final = " FOR UPDATE OF q SKIP LOCKED"
 

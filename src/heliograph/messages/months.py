@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from heliograph.base.hot import HotTx
-from heliograph.base.migrate import first_id_of_month
+from heliograph.base.partitions import first_id_of_month
 from heliograph.messages.retention import MESSAGES, from_id, keep_from
 
 LOCK_MS: Final = 50  # whoever wants a lock that others hold has all who come later wait behind it

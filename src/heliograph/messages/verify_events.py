@@ -76,8 +76,9 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
     ears = _ears(tx)
     if not ears and not events_size(tx):
         return []
-    since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_kept(tx, EVENTS), 16)))
-    return list(islice(chain(_of_messages(tx, ears, since_ms), _of_endpoints(tx, ears, since_ms)), DISCREPANCIES_MAX))
+    first_event = first_kept(tx, EVENTS)
+    since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_event, 16)))
+    return list(islice(chain(_of_messages(tx, ears, since_ms, first_event), _of_endpoints(tx, ears, since_ms)), DISCREPANCIES_MAX))
 
 
 def events_size(tx: Connection) -> int:
@@ -106,7 +107,8 @@ def _hear(ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, si
 # --- messages and their events
 
 
-def _of_messages(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrepancy]:
+def _of_messages(tx: Connection, ears: _Ears, since_ms: int, first_event: str) -> Iterator[Discrepancy]:
+    """`first_event`: the id (raw) from which on events are there; those of a message have the message's own time."""
     first = first_kept(tx, MESSAGES)
     told = groupby((event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH)
     about, events = next(told, (None, iter(())))
@@ -123,7 +125,7 @@ def _of_messages(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrep
             of_message = list(events)
             about, events = next(told, (None, iter(())))
         for (status, kind), at_ms in zip(KIND_OF.items(), reached, strict=True):
-            due = at_ms is not None and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
+            due = at_ms is not None and message_id >= first_event and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
             change = _Change(account_id, sandbox, recipient, error_code if status == FAILED else None, status, at_ms)
             for what in _of_change(message, change, [event for event in of_message if event.kind == kind], due=due):
                 yield Discrepancy(account_id, what)

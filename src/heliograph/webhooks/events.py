@@ -24,13 +24,16 @@ NEWS: Final = "webhooks"  # something waits for an endpoint
 
 
 class Event(NamedTuple):
-    """A change as it is told: `data` is the record, as the API shows it. `account_id` is raw."""
+    """A change as it is told: `data` is the record, as the API shows it. `account_id` is raw.
+
+    `number`: of the event's id, where the change decides it (`ids.derived_number`); None: the id is a new one."""
 
     account_id: str
     sandbox: bool
     kind: str
     at_ms: int
     data: dict[str, Any]
+    number: int | None = None
 
 
 class Listener(NamedTuple):
@@ -131,8 +134,10 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
         told = heard_by.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
         if not told:
             continue
-        number = next_of[event.at_ms] if event.at_ms in next_of else ids.new_number(event.at_ms)
-        next_of[event.at_ms] = number + 1
+        number = event.number
+        if number is None:
+            number = next_of[event.at_ms] if event.at_ms in next_of else ids.new_number(event.at_ms)
+            next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
         rows.events.append((raw, event.account_id, event.sandbox, event.kind, body_of(ids.text_of_number(EVENT_PREFIX, number), event,
                                                                                       heard_by.shown(event.account_id)), event.at_ms))

@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.base.ids import LATER_MS
 from heliograph.base.lines import refused
 from heliograph.base.paging import first_id_of
 from heliograph.webhooks.endpoints import Endpoint
@@ -42,9 +43,11 @@ def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: i
         raise refused("since", "must be within the last 30 days: events are kept no longer")
     if since_ms > now_ms:
         raise refused("since", "must not be in the future")
-    delivery = webhook_deliveries.c
+    delivery, event = webhook_deliveries.c, webhook_events.c
+    is_since = sa.exists().where(event.id == delivery.event_id, event.created_at_ms >= since_ms)
     oldest = (sa.select(delivery.event_id)
-              .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED, delivery.event_id >= first_id_of(since_ms))
+              .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED,
+                     delivery.event_id >= first_id_of(since_ms - LATER_MS), is_since)
               .order_by(delivery.event_id).limit(REPLAYED_AT_ONCE).with_for_update())
     # what is taken away is what goes back: an outcome that is recorded meanwhile stays, wherever it stands among these
     missing = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id.in_(oldest))

@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base.db import RawId, metadata
+from heliograph.base.ids import LATER_MS
 from heliograph.base.pruning import Kept
 
 MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = "message.sent", "message.delivered", "message.failed"
@@ -102,4 +103,6 @@ webhook_holders = sa.Table(
 
 _DAY_MS: Final = 86_400_000
 KEPT_MS: Final = 30 * _DAY_MS  # replayable for so long (contract section 7)
-KEPT: Final = (Kept("webhook_deliveries", "at_ms", KEPT_MS), Kept("webhook_attempts", "id", KEPT_MS), Kept("webhook_events", "id", KEPT_MS))
+EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS  # an event's id has the time of what it tells of, which may be so much older
+KEPT: Final = (Kept("webhook_deliveries", "at_ms", KEPT_MS), Kept("webhook_attempts", "id", KEPT_MS),
+               Kept("webhook_events", "id", EVENTS_KEPT_MS))

@@ -1,7 +1,7 @@
 """The command `heliograph`: one file of this folder for each noun or thing to start, loaded when it is asked for.
 
 `heliograph --help` and every command's help import click and nothing else of weight; so each file imports what it works with
-inside its functions. A file is named like its command and holds it as `command`.
+inside its functions. A file is named like its command, with _ for -, and holds it as `command`.
 """
 
 from importlib import import_module
@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
+    "restore-check": "After a restore: keep what was queued, then send or cancel it.",
     "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
@@ -51,7 +52,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name}").command
+        command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

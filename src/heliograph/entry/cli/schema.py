@@ -1,21 +1,16 @@
-"""Before a command touches the database: does it have this version's schema?"""
-
-from importlib import resources
-from typing import Final
-
-import sqlalchemy as sa
+"""Before a command touches the database: can it work with its schema?"""
 
 from heliograph.base.db import Database
+from heliograph.base.schema import found_version, is_usable, newest_version
 from heliograph.entry.cli.command import Failure
-
-_VERSIONS: Final = "heliograph.migrations.versions"
 
 
 def require_schema(database: Database) -> None:
     """Makes or migrates a database of SQLite, as `serve` does; on PostgreSQL that is the operator's decision. Raises Failure."""
-    found = _found_version(database)
-    if found == newest_version():
-        return
+    with database.read() as tx:
+        found = found_version(tx)
+        if is_usable(tx, found):
+            return
     if found is not None and found > newest_version():
         raise Failure(f"The database has schema {found}; this version of Heliograph knows it up to {newest_version()}. Use the newer version.")
     if database.postgresql:
@@ -23,16 +18,3 @@ def require_schema(database: Database) -> None:
     from heliograph.base import migrate  # only now: Alembic takes a third of a second to load
 
     migrate.upgrade(database.url)
-
-
-def newest_version() -> str:
-    """The number of the last migration: what its file's name begins with."""
-    names = (entry.name for entry in resources.files(_VERSIONS).iterdir())
-    return max(name.split("_")[0] for name in names if name[0].isdigit())
-
-
-def _found_version(database: Database) -> str | None:
-    with database.read() as tx:
-        if not sa.inspect(tx).has_table("alembic_version"):
-            return None
-        return tx.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()

@@ -1,0 +1,131 @@
+"""`heliograph migrate` on PostgreSQL beside others: whose transactions keep it from its locks, and who would not survive it."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+import heliograph.migrations
+from heliograph.base import clock, migrate, schema
+from heliograph.base.db import Database
+from heliograph.base.errors import Unavailable
+from heliograph.base.partitions import make_months, missing_months
+
+LATER = "later_migrations"
+CONTRACT = '''
+"""Takes the column away that nobody needs since {needs}."""
+
+from alembic import op
+
+revision = "9999"
+down_revision = "{before}"
+contracts = "nobody reads it since {needs}"
+readable_by = "{needs}"
+
+
+def upgrade() -> None:
+    op.drop_column("accounts", "time_zone")
+'''
+
+
+@pytest.fixture
+def database(new_database: Callable[[str], str]) -> Iterator[Database]:
+    db = Database(new_database("postgresql"))
+    yield db
+    db.close()
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes this version one that has a contracting migration more, which needs the schema that it is called with."""
+    package = tmp_path / LATER
+    shutil.copytree(Path(heliograph.migrations.__path__[0]), package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def begin(needs: str) -> None:
+        (package / "versions" / "9999_less.py").write_text(CONTRACT.format(needs=needs, before=schema.newest_version()))
+        monkeypatch.setattr(migrate, "MIGRATIONS", LATER)
+        monkeypatch.setattr(schema, "_VERSIONS", f"{LATER}.versions")
+        schema.newest_version.cache_clear()
+
+    yield begin
+    schema.newest_version.cache_clear()
+    for name in [name for name in sys.modules if name.startswith(LATER)]:
+        del sys.modules[name]
+
+
+def test_a_migration_that_does_not_get_its_lock_gives_up_in_time_and_says_who_keeps_it(
+    database: Database, later: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema.newest_version()
+    later(before)
+    monkeypatch.setattr(migrate, "TRIES", 2)
+    monkeypatch.setattr(migrate, "AGAIN_S", 0.2)
+    said: list[str] = []
+    with psycopg.connect(database.url, application_name="a report") as reader:
+        reader.execute("SELECT count(*) FROM accounts")
+        with pytest.raises(
+            Unavailable, match=r"9999 did not get a lock in 2 tries of 100 ms: a report \(PostgreSQL's process \d+\)"
+        ):
+            migrate.upgrade(database.url, said.append)
+    assert any("9999 waits for a lock: a report" in line for line in said)
+    with database.read() as tx:
+        assert schema.found_version(tx) == before
+    migrate.upgrade(database.url, said.append)
+    with database.read() as tx:
+        assert (schema.found_version(tx), tx.execute(sa.select(schema.installation.c.readable_by)).scalar_one()) == (
+            "9999",
+            before,
+        )
+
+
+def test_a_migration_that_a_running_process_would_not_survive_is_refused(
+    database: Database, later: Callable[[str], None]
+) -> None:
+    before = schema.newest_version()
+    later(before)
+    with (
+        psycopg.connect(database.url, application_name="heliograph worker 0012 77@elsewhere"),
+        pytest.raises(
+            Unavailable, match=r"heliograph worker \(process 77 on elsewhere, schema 0012\) would not survive"
+        ),
+    ):
+        migrate.upgrade(database.url)
+    with psycopg.connect(database.url, application_name=f"heliograph worker {before} 77@elsewhere"):
+        migrate.upgrade(database.url)
+
+
+def test_a_month_is_made_beside_a_reader_without_holding_anybody_up(database: Database) -> None:
+    now_ms = clock.now_ms() + 366 * 86_400_000
+    slowest_s = 0.0
+    over = threading.Event()
+
+    def look() -> None:
+        nonlocal slowest_s
+        with psycopg.connect(database.url, autocommit=True) as sql:
+            while not over.wait(0.005):
+                began_s = time.monotonic()
+                sql.execute("SELECT count(*) FROM messages")
+                slowest_s = max(slowest_s, time.monotonic() - began_s)
+
+    thread = threading.Thread(target=look)
+    with psycopg.connect(database.url) as reader:
+        reader.execute("SELECT count(*) FROM messages")
+        thread.start()
+        wanted = len(make_months(database, now_ms))
+        assert wanted == 4
+        time.sleep(0.1)
+        over.set()
+        thread.join()
+    assert (
+        slowest_s < 1.0
+    )  # four tries of 50 ms, on a machine that others use too; the reader would have kept it for ever
+    assert make_months(database, now_ms) == []
+    with database.read() as tx:
+        assert missing_months(tx, now_ms) == []

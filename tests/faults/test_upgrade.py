@@ -1,0 +1,113 @@
+"""From this version to the next, under load: the schema first, then one process after the other."""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from heliograph.base import clock
+from heliograph.base.migrate import LOCK_MS
+from heliograph.base.partitions import missing_months
+from tests.crash.processes import HELIOGRAPH
+from tests.crash.test_rolling_restart import handbook_haproxy
+from tests.factories import SECRET_KEY
+from tests.faults.house import House
+from tests.faults.matrix import LONG, quick_or_long
+from tests.services import free_port
+from tests.services.haproxy import HAProxy
+from tests.services.next_version import SCHEMA, next_version
+
+READER_S = quick_or_long(1.5, 17.3)  # as long as somebody's transaction keeps `messages` from the migration
+SLOWEST_S = 1.0  # a request may take, on a machine that others use too; without a limit it takes as long as the reader
+PER_SECOND = quick_or_long(40, 150)
+NOTICES = "inter 1s" if LONG else "inter 200ms"  # how often the balancer asks /readyz; the handbook's, or sooner
+DRAIN_S = quick_or_long(1.2, 5)
+_FARTHEST = """
+    SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'messages'::regclass
+    AND inhrelid <> 'messages_default'::regclass ORDER BY 1 DESC LIMIT 1"""
+
+
+def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) -> str:
+    """Runs `heliograph migrate` of the next version while somebody reads all messages, and is long about it: a backup, or
+    a report. Returns what it said on standard error."""
+    with psycopg.connect(house.db.url) as reader:
+        reader.execute("SELECT count(*) FROM messages")
+        migrating = subprocess.Popen(
+            [HELIOGRAPH, "migrate", "--data-dir", directory],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **env, "DATABASE_URL": house.db.url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY},
+        )
+        assert migrating.stderr is not None
+        said = ""
+        while "waits for a lock" not in said:
+            said += migrating.stderr.readline() or f"it ended with {migrating.wait()}, waits for a lock"
+        time.sleep(READER_S)
+        assert migrating.poll() is None, f"it did not wait for the reader: {said}"
+        reader.rollback()
+        said += migrating.communicate(timeout=120)[1]
+    assert migrating.returncode == 0, said
+    return said
+
+
+def schema_of(house: House) -> str:
+    with psycopg.connect(house.db.url) as sql:
+        return str(sql.execute("SELECT version_num FROM alembic_version").fetchall()[0][0])
+
+
+@pytest.mark.fault(42)
+def test_a_rolling_upgrade_under_load_fails_no_request(new_house: Callable[[str], House], tmp_path: Path) -> None:
+    """Beside a reader whose transaction lasts, who keeps both the migration and the partition of a month from their locks."""
+    house = new_house("postgresql")
+    house.env["HELIOGRAPH_DRAIN_S"] = str(DRAIN_S)
+    newer: dict[str, Any] = {**next_version(tmp_path / "next")}
+    carrier = house.carrier(window=50)
+    ports = [free_port(), free_port()]
+    apis = {port: house.run("api", port=port) for port in ports}
+    worker = house.run("worker")
+    for api in apis.values():
+        api.wait_until_ready()
+    with psycopg.connect(house.db.url) as sql:  # a month to make
+        [(month,)] = sql.execute(_FARTHEST).fetchall()
+        sql.execute(f"DROP TABLE {month}")
+    with HAProxy(handbook_haproxy(*ports).replace("inter 1s", NOTICES)) as balancer:
+        house.balancer = balancer.address
+        with house.clients.sending(per_second=PER_SECOND):
+            house.clients.wait_for(20)
+            began = len(house.clients.replies)
+            said = migrate_behind_a_reader(house, tmp_path, newer)
+            assert re.findall(r"beside it runs heliograph (\w+) \(process", said) == ["api", "api", "worker"], said
+            assert schema_of(house) == SCHEMA
+            slowest_s = max(reply.took_s for reply in house.clients.replies[began:])
+            with house.db.read() as tx:
+                assert missing_months(tx, clock.now_ms()) == []
+            for api in apis.values():  # this version's, on the next one's schema
+                assert httpx.get(f"{api.address}/readyz", timeout=10).status_code == 200
+            if LONG:
+                house.run("worker", **newer)
+                assert worker.end() == 0
+            for port in ports[: 2 if LONG else 1]:  # meanwhile both versions are side by side
+                assert apis[port].end() == 0
+                house.run("api", port=port, **newer).wait_until_ready()
+                time.sleep(DRAIN_S / 2)  # the balancer must have taken it back before the other goes
+            submitted = len(carrier.submits())
+            house.until(lambda: len(carrier.submits()) > submitted + 20, "what they accept is sent")
+        house.balancer = ""
+        failed = [reply for reply in house.clients.replies if reply.status != 200]
+    assert failed == []
+    assert slowest_s < SLOWEST_S
+    replaced = "a worker and two API processes" if LONG else "one of two API processes"
+    house.holds(
+        how=f"the next version's `migrate` (a column of messages, an index, a month's partition) behind a"
+        f" transaction of {READER_S} s, then {replaced} behind HAProxy replaced one by one: 0 of"
+        f" {len(house.clients.replies)} requests failed; the slowest beside the migration took"
+        f" {slowest_s * 1_000:.0f} ms, for a lock is waited for {LOCK_MS} ms"
+    )

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
     "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
+    "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
     "wallet": "Money of an account: topup, adjust.",

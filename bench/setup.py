@@ -29,7 +29,8 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
             set_route(tx, "", [CARRIER])
             made = []
             for number in range(count):
-                account = accounts.create(tx, f"bench {number}", "GH", now_ms=now_ms)
+                account = accounts.create(tx, f"bench {number}", "GH", daily_credits=None, now_ms=now_ms)
+                accounts.change(tx, account.id, otp_unverified=CREDITS)
                 wallet.open_wallet(tx, account.id, "GHS")
                 wallet.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
                 sender = senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms)

@@ -38,7 +38,7 @@ def open_account(db: Database, name: str = "amina", *, credits: int = 0, sender:
     """An account in Ghana with this many credits and an approved live sender; its raw id."""
     now_ms = clock.now_ms()
     with db.write() as tx:
-        account = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=now_ms)
+        account = accounts.create(tx, name, "GH", parent_id=parent_id, daily_credits=None, now_ms=now_ms)
         wallet.open_wallet(tx, account.id, "GHS")
         if credits:
             wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)

@@ -11,6 +11,7 @@ from alembic import command
 
 from heliograph.base import migrate
 from heliograph.base.db import Database
+from heliograph.otp.unverified import DAYS, HOURS, Tally, read
 from heliograph.senders import skeleton
 
 SENDERS = {"PAYPA1": "1" * 32, "M-TN": "2" * 32, "2335550": "3" * 32, "Modern & Co": "4" * 32}
@@ -52,4 +53,28 @@ def test_senders_of_before_look_alike_too(bare_url: str) -> None:
         assert migrate.is_current(tx)
         found = {row[0]: row[1] for row in tx.execute(sa.text("SELECT sender, skeleton FROM senders"))}
     assert found == {sender: skeleton(sender) for sender in SENDERS}
+    database.close()
+
+
+def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_past(bare_url: str) -> None:
+    database = Database(bare_url)
+    bring_to(database, "0010")
+    hour_ms = 3_600_000
+    now_ms = 500_000 * hour_ms + 1_000
+    with database.write() as tx:
+        for number in range(60):  # 50 to Ghana and 10 to Kenya, half of them an hour ago; two of three are verified
+            phone = 233_201_000_000 + number if number < 50 else 254_712_000_000 + number
+            verified_at_ms = now_ms if number % 3 else None
+            tx.execute(sa.text("INSERT INTO otps (id, account_id, sandbox, phone, code_hmac, failures, verified_at_ms, verified_by, created_at_ms)"
+                               " VALUES (:id, :account, :no, :phone, :hmac, 0, :verified, :by, :at)"),
+                       {"id": f"{number:032x}", "account": "a" * 32, "no": False, "phone": phone, "hmac": b"h", "verified": verified_at_ms,
+                        "by": None if verified_at_ms is None else "b" * 32, "at": now_ms - hour_ms * (number % 2)})
+    migrate.upgrade(bare_url)
+    with database.read() as tx:
+        found = {(row[0].replace("-", ""), row[1]): Tally("", "", 1, row[2], read(row[3]), read(row[4]), read(row[5])) for row in tx.execute(
+            sa.text("SELECT CAST(account_id AS VARCHAR(36)), country_code, hour, sent, verified, best FROM otp_tallies"))}
+    assert found.keys() == {("a" * 32, "GH"), ("a" * 32, "KE"), ("a" * 32, "*")}
+    everywhere, ghana = found["a" * 32, "*"], found["a" * 32, "GH"]
+    assert (everywhere.hour, everywhere.sent[-2:], everywhere.verified[-2:], max(everywhere.best)) == (500_000, [30, 30], [20, 20], 20)
+    assert (sum(ghana.sent), ghana.unverified, len(ghana.sent), len(ghana.best)) == (50, 17, HOURS, DAYS)
     database.close()

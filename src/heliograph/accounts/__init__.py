@@ -1,10 +1,25 @@
 """Tenants: who they are, what the operator lets them do, and who is whose customer."""
 
 from heliograph.accounts.account import CUSTOMER_PREFIX, Account, by_id, find, locked, named, page, text_id, text_of_id
+from heliograph.accounts.key_count import NO_BOUND, KeyCount, key_octets, keys_quotas, quota_told
 from heliograph.accounts.lifecycle import NAME_MAX, AccountSettings, account_name, change, create, resume, suspend
 from heliograph.accounts.notices import Notice, notices_of, notify
+from heliograph.accounts.quotas import (
+    KEPT,
+    MEASURES,
+    StorageQuotaReached,
+    Stored,
+    charge,
+    octets_of,
+    quotas_of,
+    reset_quotas,
+    set_quotas,
+    used_today,
+)
 
 __all__ = [
-    "CUSTOMER_PREFIX", "NAME_MAX", "Account", "AccountSettings", "Notice", "account_name", "by_id", "change", "create", "find", "locked", "named",
-    "notices_of", "notify", "page", "resume", "suspend", "text_id", "text_of_id",
+    "CUSTOMER_PREFIX", "KEPT", "MEASURES", "NAME_MAX", "NO_BOUND", "Account", "AccountSettings", "KeyCount", "Notice",
+    "StorageQuotaReached", "Stored", "account_name", "by_id", "change", "charge", "create", "find", "key_octets",
+    "keys_quotas", "locked", "named", "notices_of", "notify", "octets_of", "page", "quota_told", "quotas_of",
+    "reset_quotas", "resume", "set_quotas", "suspend", "text_id", "text_of_id", "used_today",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ class Account(NamedTuple):
     time_zone: str
     created_at_ms: int
     sandbox: bool
+    otp_unverified: int | None  # one-time passwords that may stay unverified in any hour; None: as otp/unverified.py has it
 
 
 def of_row(row: Sequence[Any]) -> Account:

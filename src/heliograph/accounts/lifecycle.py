@@ -15,7 +15,9 @@ from heliograph.base.lines import one_line, refused
 from heliograph.text.countries import country
 
 NAME_MAX: Final = 128
+DAILY_CREDITS: Final = 10_000  # of a new account: a stolen key spends no more in a day, and a shop's day of texts fits into it
 DAILY_CREDITS_MAX: Final = 10**12  # far above any day's traffic, far below what a 64-bit column holds
+OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
@@ -25,22 +27,27 @@ class AccountSettings(TypedDict, total=False):
     countries: Iterable[str] | None  # it may send to; None: all with a route
     daily_credits: int | None  # cap a UTC day; None: none
     time_zone: str  # IANA, such as Africa/Accra
+    otp_unverified: int | None  # one-time passwords that may stay unverified in any hour; None: as of every account
 
 
-def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, sandbox: bool = False, now_ms: int) -> Account:
+def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, sandbox: bool = False,
+           daily_credits: int | None = DAILY_CREDITS, now_ms: int) -> Account:
     """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw id of the partner whose customer it is.
+    `daily_credits`: its cap a UTC day, None for none.
 
     It bumps no epoch: nothing is remembered of an account that was not there, and provisioning customers makes no process read everything anew.
 
-    Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, and for a country that is none."""
+    Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, for a country that is none, and for a cap
+    that is out of bounds."""
     account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
-                      _country("country_code", country_code), "active", "standard", None, None, "UTC", now_ms, sandbox)
+                      _country("country_code", country_code), "active", "standard", None, _daily_credits(daily_credits), "UTC",
+                      now_ms, sandbox, None)
     tx.execute(accounts.insert().values(account._asdict()))
     return account
 
 
 def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings]) -> Account:
-    """Sets what is given. Raises NotFound, or InvalidRequest for a country, cap or time zone that is none."""
+    """Sets what is given. Raises NotFound, or InvalidRequest for a country, cap, count or time zone that is none."""
     values: dict[str, object] = {}
     if "max_tier" in settings:
         values["max_tier"] = settings["max_tier"]
@@ -48,6 +55,8 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
         values["countries"] = _countries(settings["countries"])
     if "daily_credits" in settings:
         values["daily_credits"] = _daily_credits(settings["daily_credits"])
+    if "otp_unverified" in settings:
+        values["otp_unverified"] = _otp_unverified(settings["otp_unverified"])
     if "time_zone" in settings:
         values["time_zone"] = _time_zone(settings["time_zone"])
     return _update(tx, account_id, values)
@@ -98,6 +107,12 @@ def _daily_credits(cap: int | None) -> int | None:
     if cap is not None and not 0 <= cap <= DAILY_CREDITS_MAX:
         raise refused("daily_credits", f"must be from 0 to {DAILY_CREDITS_MAX}, not {cap}")
     return cap
+
+
+def _otp_unverified(count: int | None) -> int | None:
+    if count is not None and not 1 <= count <= OTP_UNVERIFIED_MAX:
+        raise refused("otp_unverified", f"must be from 1 to {OTP_UNVERIFIED_MAX}, not {count}")
+    return count
 
 
 def _time_zone(name: str) -> str:

@@ -18,10 +18,34 @@ accounts = sa.Table(
     sa.Column("time_zone", sa.String(64), nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False, comment="a customer that was provisioned with a sandbox key"),
+    sa.Column("otp_unverified", sa.BigInteger, nullable=True,
+              comment="one-time passwords that may stay unverified in any hour; null: as many as in the code"),
     sa.CheckConstraint("status IN ('active', 'suspended')", name="accounts_status"),
     sa.CheckConstraint("daily_credits >= 0", name="accounts_daily_credits"),
     sa.Index("accounts_by_parent", "parent_id"),
     sa.Index("accounts_by_name", "name"),
+)
+
+# What the operator lets an account have stored in a UTC day, of a kind and in each mode, where it is not what every account may (quotas.py).
+storage_quotas = sa.Table(
+    "storage_quotas",
+    metadata,
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("kind", sa.String(10), primary_key=True),
+    sa.Column("octets", sa.BigInteger, nullable=True, comment="a UTC day and mode; null: no bound"),
+    sa.CheckConstraint("octets >= 0", name="storage_quotas_octets"),
+)
+
+# What was stored of a kind on the last day on which anything was: counted in the transaction that stores it.
+storage_used = sa.Table(
+    "storage_used",
+    metadata,
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column("kind", sa.String(10), primary_key=True),
+    sa.Column("day_ms", sa.BigInteger, nullable=False, comment="when the UTC day began that octets counts"),
+    sa.Column("octets", sa.BigInteger, nullable=False),
+    sa.Index("storage_used_by_day", "day_ms"),  # for pruning
 )
 
 notices = sa.Table(

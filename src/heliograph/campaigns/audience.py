@@ -27,7 +27,7 @@ def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
     """Writes contacts down, without who opted out, after what an earlier one wrote was taken away. A file's numbers stand there already: who of them
     opted out is marked, anew each time.
 
-    Transactions of `hold.size` people. Raises Taken."""
+    Transactions of `hold.size` people. Raises Taken, and StorageQuotaReached; what was written until then stays until it is cleared."""
     if campaign.audience.kind != "numbers":
         clear(hold, campaign)
     if _is_filled_in(campaign):
@@ -151,5 +151,5 @@ def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behin
     opted_out = sum(person.standing == OPTED_OUT for person in people)
     chunk = Chunk(people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits))
     if behind is not None:
-        behind.store(lambda tx: store(tx, campaign.group_id, recipients))
+        behind.store(lambda tx: store(tx, campaign, recipients))
     return chunk, filling

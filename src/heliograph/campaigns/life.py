@@ -11,11 +11,12 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.campaigns import states
-from heliograph.campaigns.audience import Tell, freeze, look
+from heliograph.campaigns.audience import Tell, clear, freeze, look
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
 from heliograph.campaigns.hold import Hold, Taken, is_held
@@ -69,7 +70,8 @@ def launch(db: Database, campaign_id: str, *, as_far_as_credits_reach: bool | No
     """Freezes the audience, prices it, and lets it be sent. `as_far_as_credits_reach` None: as it was scheduled; else only if they reach for all.
     `tell`: of each so many people that were looked at.
 
-    Refused, it is what it was: WrongState, AccountSuspended, InvalidRequest for the sender, NoRecipients, InsufficientCredits with both figures.
+    Refused, it is what it was: WrongState, AccountSuspended, InvalidRequest for the sender, NoRecipients, InsufficientCredits with both figures,
+    StorageQuotaReached.
     Taken: somebody else launched it, too, and this one gave way."""
     hold = Hold(db, campaign_id)
 
@@ -109,7 +111,7 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
             _start(hold, campaign, tell, refused=_failed)
     except Taken:
         return False
-    except (NoRecipients, InsufficientCredits):
+    except (NoRecipients, InsufficientCredits, StorageQuotaReached):
         return False
     return campaign.status == SCHEDULED
 
@@ -125,7 +127,11 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
     `refused`: what becomes of a campaign that cannot be sent, in the transaction that finds it out; with how many of its audience opted out."""
     with hold.db.read() as tx:
         pricing = pricing_of(tx, campaign)
-    freeze(hold, campaign, pricing, tell)
+    try:
+        freeze(hold, campaign, pricing, tell)
+    except StorageQuotaReached as error:
+        _give_up(hold, campaign, error, refused)
+        raise
 
     def begin_to_send(tx: Connection) -> Launched | ServiceError:
         found = by_id(tx, campaign.id)
@@ -146,6 +152,14 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
     if isinstance(launched, ServiceError):
         raise launched
     return launched
+
+
+def _give_up(hold: Hold, campaign: Campaign, error: StorageQuotaReached,
+             refused: Callable[[Connection, Campaign, ServiceError, int], object] | None) -> None:
+    """Takes away what was written down of contacts; a file's numbers stay. It is what it was, or what `refused` makes of it."""
+    if campaign.audience.kind != "numbers":
+        clear(hold, campaign)
+    hold.finish(lambda tx: refused(tx, by_id(tx, campaign.id), error, 0) if refused is not None else None)
 
 
 def _refusal(campaign: Campaign, quote: Quote, *, as_far: bool) -> ServiceError | None:

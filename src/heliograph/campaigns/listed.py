@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest
@@ -74,7 +75,7 @@ def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *
     """A draft to the numbers of a file. Bad lines are left out, and told. A file that cannot be read to its end, or in which
     nobody is left, makes no campaign; one whose reading was killed cannot be launched.
 
-    Raises InvalidRequest, as `create` does."""
+    Raises InvalidRequest, as `create` does, and StorageQuotaReached."""
     campaign = db.transact(lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()))
     hold = Hold(db, campaign.id)
     hold.take(lambda tx: None)
@@ -82,13 +83,13 @@ def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *
     try:
         while batch := list(islice(left, hold.size)):
             recipients = reading.recipients(batch)
-            stored += hold.step(lambda tx: store(tx, campaign.group_id, recipients))  # noqa: B023  it is called at once
+            stored += hold.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023  it is called at once
             tell(len(batch))
             if reading.rows > NUMBERS_MAX:
                 raise InvalidRequest(f"The file has more than {NUMBERS_MAX} numbers.")
         if not stored:
             raise InvalidRequest(_nobody(reading))
-    except InvalidRequest:
+    except (InvalidRequest, StorageQuotaReached):
         clear(hold, campaign)
         hold.finish(lambda tx: _remove(tx, campaign))
         raise

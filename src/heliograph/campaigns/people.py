@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import MEASURES, Stored, charge, octets_of
+from heliograph.base import clock
 from heliograph.base.arrays import literal
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.tables import campaign_recipients
@@ -81,17 +83,20 @@ class Contacts:
 
     def look(self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool) -> Chunk | None:
         """The next `size` of them, when everybody's text has `segments`: grouped by their first so many `digits`, and by `write` written down, on the
-        server. None: there is nobody behind `after`."""
+        server. None: there is nobody behind `after`. Raises StorageQuotaReached."""
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
         reached = part.c.standing == _REACHED
         found = sa.select(part.c.standing, *_grouped(part.c.phone, part.c.country_code, digits, segments)).group_by(sa.text("1, 2, 3"))
         writing = sa.insert(campaign_recipients).from_select(["group_id", "recipient", "country_code"], sa.select(
             sa.literal(self._campaign.group_id), part.c.phone, part.c.country_code).where(reached))
         if write and tx.dialect.name == "postgresql":  # one look at the contacts does for both
-            return _chunk(tx.execute(found.add_cte(writing.cte("written"))).all())
-        chunk = _chunk(tx.execute(found).all())
+            chunk = _chunk(tx.execute(found.add_cte(writing.cte("written"))).all())
+        else:
+            chunk = _chunk(tx.execute(found).all())
+            if write and chunk is not None:
+                tx.execute(writing)
         if write and chunk is not None:
-            tx.execute(writing)
+            charge_recipients(tx, self._campaign, sum(group.recipients for group in chunk.groups))
         return chunk
 
     def people(self, tx: Connection, after: int, size: int) -> list[Person]:
@@ -190,14 +195,22 @@ class Written:
         return [self._group, recipient > after, recipient <= upto]
 
 
-def store(tx: Connection, group_id: int, rows: Sequence[Recipient]) -> int:
-    """Writes recipients down, in their order; how many were not there yet."""
+def store(tx: Connection, campaign: Campaign, rows: Sequence[Recipient]) -> int:
+    """Writes recipients of a campaign down, in their order; how many were not there yet. Raises StorageQuotaReached."""
     if not rows:
         return 0
+    group_id = campaign.group_id
+    charge_recipients(tx, campaign, len(rows), octets_of(*(row.text for row in rows)))
     if tx.dialect.name == "postgresql":
         names = ("recipients", "countries", "texts", "encodings", "segments")
         return tx.execute(_STORE, {"group_id": group_id, **dict(zip(names, map(literal, zip(*rows, strict=True)), strict=True))}).rowcount
     return tx.exec_driver_sql(_STORE_SQLITE, [(group_id, *row) for row in rows]).rowcount
+
+
+def charge_recipients(tx: Connection, campaign: Campaign, recipients: int, text_octets: int = 0) -> None:
+    """Counts so many that are written down. Raises StorageQuotaReached."""
+    charge(tx, campaign.account_id, Stored.RECIPIENTS, recipients * MEASURES[Stored.RECIPIENTS].row_octets + text_octets,
+           sandbox=campaign.sandbox, now_ms=clock.now_ms())
 
 
 def _of_account(campaign: Campaign) -> sa.ColumnElement[bool]:

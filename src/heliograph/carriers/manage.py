@@ -26,16 +26,30 @@ _CARRIER_ID_MAX: Final = 32_767  # of a smallint
 _PURPOSE: Final = "SMPP password"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)  # no comma: routes list names
 
+
+class Count(NamedTuple):
+    """A number among a carrier's settings."""
+
+    default: int
+    least: int
+    most: int
+
+
 # What an SMPP carrier's settings hold beside what its connection needs (contract section 8), and their defaults.
 _CHOICES: Final = {
     "id_format": ("auto", "hex", "dec"),  # how its receipts print the ids of its answers
     "in_doubt": ("resend", "never"),  # bulk messages whose answer never came
 }
+_COUNTS: Final = {
+    # Receipts that found no message, of which the oldest beyond are dropped (messages/crowded.py): 0.3 kB each, up to 1.5 kB; a thousand times what
+    # waits for late answers.
+    "unmatched_max": Count(200_000, 1_000, 100_000_000),
+}
 _OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {"name", "password"}
 
 
 class Carrier(NamedTuple):
-    """A carrier without its password. `settings`: what differs from the defaults of SmppSettings, and `id_format`, `in_doubt`."""
+    """A carrier without its password. `settings`: what differs from the defaults of SmppSettings, and `id_format`, `in_doubt`, `unmatched_max`."""
 
     id: int
     name: str
@@ -59,8 +73,9 @@ def _of_row(row: Sequence[Any]) -> Carrier:
 
 
 def setting(carrier: Carrier, name: str) -> Any:
-    """What holds for an SMPP carrier: as set, else the default."""
-    defaults = {key: allowed[0] for key, allowed in _CHOICES.items()} | {field.name: field.default for field in fields(SmppSettings)}
+    """What holds for a carrier: as set, else the default."""
+    defaults: dict[str, Any] = {key: allowed[0] for key, allowed in _CHOICES.items()}
+    defaults |= {key: count.default for key, count in _COUNTS.items()} | {field.name: field.default for field in fields(SmppSettings)}
     return carrier.settings.get(name, defaults[name])
 
 
@@ -160,11 +175,14 @@ def _password(tx: Connection, carrier: Carrier, secret_key: str) -> str:
 
 
 def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
-    if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES)):
+    if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES) - set(_COUNTS)):
         raise refused(unknown[0], "is no setting of a carrier")
     for key, allowed in _CHOICES.items():
         if key in settings and settings[key] not in allowed:
             raise refused(key, f"must be one of {', '.join(allowed)}, not {shown(settings[key])}")
+    for key, count in _COUNTS.items():
+        if key in settings and not count.least <= settings[key] <= count.most:
+            raise refused(key, f"must be from {count.least} to {count.most}, not {shown(settings[key])}")
     try:
         SmppSettings(name=name, password=password, **_of_link(settings))
     except ValueError as error:

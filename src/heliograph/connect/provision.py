@@ -37,7 +37,8 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
         if there is not None:
             return Provisioned(there, created=False)
     currency, given = _given(wish, wallet.wallet_of(tx, partner_id).currency)
-    account = accounts.create(tx, wish.full_name, wish.country_code, parent_id=partner_id, sandbox=sandbox, now_ms=now_ms)
+    account = accounts.create(tx, wish.full_name, wish.country_code, parent_id=partner_id, sandbox=sandbox,
+                              daily_credits=accounts.by_id(tx, partner_id).daily_credits, now_ms=now_ms)
     wallet.open_wallet(tx, account.id, currency, sandbox=given if sandbox else None)
     tx.execute(customers.insert().values(account_id=account.id, partner_id=partner_id, sandbox=sandbox, external_ref=wish.external_ref,
                                          label=wish.label, phone=wish.phone, email=wish.email))

@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import MEASURES, charge, octets_of
+from heliograph.accounts import Stored as Kind
 from heliograph.base import ids
 from heliograph.base.arrays import literal
 from heliograph.base.errors import FieldError, InvalidRequest
@@ -47,7 +49,7 @@ class Stored(NamedTuple):
 
 def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: int) -> list[Stored]:
     """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th change's. Of two changes of one phone the second
-    finds what the first left. At most AT_ONCE_MAX."""
+    finds what the first left. At most AT_ONCE_MAX. Raises StorageQuotaReached."""
     hold(tx, world)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, world, set(phones))
@@ -68,22 +70,25 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
         elif after is not before and phone not in new:
             touched[phone] = None
         outcomes.append(Stored(Outcome.UPDATED if before is not None else Outcome.CREATED, after, before_ms=before and before.updated_at_ms))
+    grown = [(found.get(phone), there[phone]) for phone in (*new, *touched)]
+    charge(tx, world.account_id, Kind.CONTACTS, sum(growth(*pair) for pair in grown), sandbox=world.sandbox, now_ms=now_ms)
     if new:
         _insert(tx, world, [there[phone] for phone in new])
     if touched:
         _update(tx, world, [there[phone] for phone in touched])
-    note(tx, world, [(found.get(phone), there[phone]) for phone in (*new, *touched)])
+    note(tx, world, grown)
     return outcomes
 
 
 def update(tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int) -> Contact:
-    """`contact_id` in text form. Raises NotFound, PhoneTaken."""
+    """`contact_id` in text form. Raises NotFound, PhoneTaken, StorageQuotaReached."""
     hold(tx, world)
     before = by_id(tx, world, contact_id)
     after = changed(before, change, now_ms)
     if after.phone != before.phone and by_phone(tx, world, after.phone) is not None:
         raise PhoneTaken(f"phone {after.phone} is another contact's.", fields=[FieldError("phone", "is another contact's")])
     if after is not before:
+        charge(tx, world.account_id, Kind.CONTACTS, growth(before, after), sandbox=world.sandbox, now_ms=now_ms)
         _update(tx, world, [after])
         note(tx, world, [(before, after)])
     return after
@@ -94,6 +99,19 @@ def delete(tx: Connection, world: World, contact_id: str) -> None:
     hold(tx, world)
     found = by_id(tx, world, contact_id)
     tx.execute(contacts.delete().where(world.here, contacts.c.id == found.id))
+
+
+def growth(before: Contact | None, after: Contact) -> int:
+    """Octets that a change makes of a contact more. None for who is a contact only in order to have opted out: nobody is refused that."""
+    if before is None:
+        is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)
+        return 0 if is_bare else MEASURES[Kind.CONTACTS].row_octets + _octets(after)
+    return max(0, _octets(after) - _octets(before))
+
+
+def _octets(contact: Contact) -> int:
+    """Of its texts: those that a search looks through stand in its row twice."""
+    return 2 * octets_of(contact.name, contact.email, contact.phone, *contact.tags) + octets_of(*contact.custom, *contact.custom.values())
 
 
 def _phone(change: Change) -> str:

@@ -34,6 +34,7 @@ from heliograph.carriers import (
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.messages import restored
 from heliograph.otp.guards import count_blocked
+from heliograph.otp.tallies import capped
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.tables import GONE
@@ -44,6 +45,7 @@ BIND_TIMEOUT_S: Final = 15.0
 FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
 DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
 ENDPOINTS_SHOWN_MAX: Final = 10
+OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
 
 Verdict = Literal["ok", "warning", "failure"]
@@ -125,6 +127,10 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         yield from _endpoints(endpoints.troubled(tx, failing_before_ms=now_ms - FAILING_MS, disabled_after_ms=now_ms - DISABLED_MS,
                                                  limit=ENDPOINTS_SHOWN_MAX))
         blocked = count_blocked(tx, now_ms)
+        held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+        if held_back:
+            yield Finding("otp unverified", "warning", f"{len(held_back)} accounts or countries of one are held back: too many codes are unverified",
+                          "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
         if blocked:
             yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
                           "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")

@@ -1,5 +1,6 @@
 """What has served its time is deleted: the texts of one-time passwords after ten minutes and all else of them after a day, Idempotency-Keys,
-carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90; and endpoints that were removed.
+carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90; counts of past days after two;
+and endpoints that were removed.
 Once a minute, in small batches."""
 
 import asyncio
@@ -8,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from heliograph import messages, otp, plugin, requests, webhooks
+from heliograph import accounts, messages, otp, plugin, requests, webhooks
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.db import Database
 from heliograph.base.faults import told
@@ -22,7 +23,7 @@ EVERY_S: Final = 60.0
 FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first
 PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
 FORGETS_MAX: Final = 100  # batches of rows of endpoints that have gone, each minute: what else has served its time waits for them
-KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT)
+KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT, *accounts.KEPT)
 
 log = structlog.get_logger(__name__)
 

@@ -26,6 +26,7 @@ from heliograph.carriers import (
     outdated_states,
     remember_id_format,
     remember_parked_read_as,
+    setting,
 )
 from heliograph.entry.roles import is_active_scheduler
 from heliograph.entry.running import Running, facts_of
@@ -92,6 +93,8 @@ class Sweeps:
         await _alone("routing", self._fail_over())
         for carrier in carriers:
             await _alone(carrier.name, self._settle(carrier))
+            if self._sweeps % SCAN_EVERY_SWEEPS == 0:
+                await _alone(carrier.name, self._drop_too_many(carrier))
         metrics.SWEEPS.inc()
 
     def _carriers(self) -> list[Carrier]:
@@ -152,6 +155,13 @@ class Sweeps:
         await messages.match_doubts(self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms)
         resend = carrier.settings.get("in_doubt", "resend") == "resend"
         await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
+
+    async def _drop_too_many(self, carrier: Carrier) -> None:
+        """Receipts that found no message, of a carrier that floods us with them."""
+        dropped = await messages.drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
+        if dropped:
+            metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
+            log.warning("unmatched_receipts_dropped", carrier=carrier.name, receipts=dropped)
 
     # of the carriers of this process
 

@@ -7,6 +7,7 @@ from heliograph.messages.batch import Outcome
 from heliograph.messages.block import Person, fail_blocked
 from heliograph.messages.chunk import DAILY_CAP_REACHED, INSUFFICIENT_CREDITS, SENDER_NOT_APPROVED, Chunk, Chunker, Recipient, Wanted
 from heliograph.messages.companion import Aboard, Companion
+from heliograph.messages.crowded import drop_too_many
 from heliograph.messages.doubts import match_doubts
 from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US, FairQueue, Places
 from heliograph.messages.groups import Tally, cancel_group, mark_held, open_group, tally_of
@@ -22,10 +23,13 @@ from heliograph.messages.tables import KEPT
 from heliograph.messages.turn import Turn
 from heliograph.messages.waiting import account_ends
 
-__all__ = ["DAILY_CAP_REACHED", "FACTS", "HELD_FROM_US", "INSUFFICIENT_CREDITS", "KEPT", "RESTORED_FROM_US", "SENDER_NOT_APPROVED",
-           "VALIDITY_DEFAULT_S", "VALIDITY_S",
-           "Aboard", "Acceptor", "AccountFacts", "CarrierFacts", "Chunk", "Chunker", "Companion", "FairQueue", "Outcome", "Person", "Places", "Plan",
-           "Recipient", "SendRequest", "Tally", "Tariff", "Turn", "Wanted", "account_ends", "approved_sender", "cancel_group", "endpoints",
-           "fail_blocked", "fail_canceled", "fail_expired", "fail_over", "hold", "learn_id_format", "load_tariff", "mark_held", "match_doubts",
-           "one_time_passwords", "open_group", "queue_depths", "read_send", "release", "rematch", "send_answer", "settle_doubts", "take_over",
-           "tally_of", "text_sealer", "unreceipted"]
+__all__ = [
+    "DAILY_CAP_REACHED", "FACTS", "HELD_FROM_US", "INSUFFICIENT_CREDITS", "KEPT", "RESTORED_FROM_US",
+    "SENDER_NOT_APPROVED",
+    "VALIDITY_DEFAULT_S", "VALIDITY_S", "Aboard", "Acceptor", "AccountFacts", "CarrierFacts", "Chunk", "Chunker",
+    "Companion", "FairQueue", "Outcome", "Person", "Places", "Plan", "Recipient", "SendRequest", "Tally", "Tariff",
+    "Turn", "Wanted", "account_ends", "approved_sender", "cancel_group", "drop_too_many", "endpoints", "fail_blocked",
+    "fail_canceled", "fail_expired", "fail_over", "hold", "learn_id_format", "load_tariff", "mark_held",
+    "match_doubts", "one_time_passwords", "open_group", "queue_depths", "read_send", "release", "rematch",
+    "send_answer", "settle_doubts", "take_over", "tally_of", "text_sealer", "unreceipted",
+]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import keys_quotas
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.apart import Apart
@@ -70,6 +71,16 @@ class Acceptor:
         assert facts is not None  # accounts are never deleted
         return facts
 
+    async def _keys_quota(self, request: SendRequest, facts: AccountFacts) -> int | None:
+        """Of the account whose Idempotency-Key it is: the one that pays (`facts`), or its partner."""
+        if request.idempotency_key is None or request.key_account_id == request.account_id:
+            return facts.keys_quota
+        partner = self._cache.peek(FACTS, (request.key_account_id, request.sandbox))
+        if partner is None:
+            partner = await self._cache.get(FACTS, (request.key_account_id, request.sandbox))
+        assert partner is not None
+        return partner.keys_quota
+
     async def _tariff(self) -> Tariff:
         tariff = self._cache.peek(TARIFF, 0)
         if tariff is None:
@@ -91,7 +102,8 @@ class Acceptor:
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
                 batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {}, await self._aboard(tx, requests))
-                outcomes = await self._decided(batch, requests, facts, tariff)
+                quotas = [await self._keys_quota(request, facts[i]) for i, request in enumerate(requests)]
+                outcomes = await self._decided(batch, requests, facts, quotas, tariff)
                 if not may_be_known:  # seen when the locks were asked for: the same request may have been accepted while this one waited for them
                     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
                     used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
@@ -111,9 +123,9 @@ class Acceptor:
         return outcomes
 
     async def _decided(self, batch: Batch, requests: Sequence[SendRequest], facts: Sequence[AccountFacts],
-                       tariff: Tariff) -> list[Outcome | ServiceError]:
+                       quotas: Sequence[int | None], tariff: Tariff) -> list[Outcome | ServiceError]:
         def decide() -> list[Outcome | ServiceError]:
-            return [batch.decide(request, facts[i], tariff) for i, request in enumerate(requests)]
+            return [batch.decide(request, facts[i], tariff, quotas[i]) for i, request in enumerate(requests)]
 
         is_heavy = sum(len(request.recipients) for request in requests) > JUDGED_HERE_MAX
         return await self._judges.run(decide) if is_heavy else decide()
@@ -145,7 +157,9 @@ async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[st
 
 def _load_facts(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], AccountFacts]:
     rows = tx.execute(sa.select(accounts.c.id, accounts.c.countries, accounts.c.daily_credits).where(accounts.c.id.in_({key[0] for key in keys})))
-    limits = {account_id: (frozenset(countries.split(",")) if countries is not None else None, daily) for account_id, countries, daily in rows}
+    quotas = keys_quotas(tx, {key[0] for key in keys})
+    limits = {account_id: (frozenset(countries.split(",")) if countries is not None else None, daily, quotas[account_id])
+              for account_id, countries, daily in rows}
     senders = approved_senders(tx, {key[0] for key in keys})
     return {key: AccountFacts(senders.get(key, {}), *limits[key[0]]) for key in keys if key[0] in limits}
 

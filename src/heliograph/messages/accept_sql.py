@@ -15,17 +15,17 @@ from heliograph.requests import KEPT_MS
 _LOCK_WALLETS: Final = """
     SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
            credits_alarm_armed,
-           (SELECT epoch FROM config)
+           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets
     FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used: as good as never, and then there is
 # nothing to look up. What a transaction that held the locks a moment ago has used is not seen here: _STORE finds out, and who is refused looks again.
-_LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("FROM config)", """FROM config),
+_LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("sandbox_keys_octets", """sandbox_keys_octets,
            EXISTS (SELECT FROM unnest($2::uuid[], $3::bool[], $4::text[], $5::text[]) AS asked (account_id, sandbox, path, key)
                    JOIN idempotency_keys k USING (account_id, sandbox, path, key))""")
 _LOCK_WALLETS_SQLITE: Final = """
     SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
            credits_alarm_armed,
-           (SELECT epoch FROM config)
+           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets
     FROM wallets WHERE account_id = ?"""
 
 _HEADS: Final = f"""
@@ -88,9 +88,11 @@ _STORE: Final = """
         FROM unnest($36::uuid[], $37::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::bigint[], $42::text[], $43::text[], $45::bigint[])
              AS l (id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms)
     ), debited AS (
-        UPDATE wallets SET sms_credits = w.sms_credits, spent_day = w.spent_day, spent_credits = w.spent_credits, credits_alarm_armed = w.armed
-        FROM unnest($46::uuid[], $47::bigint[], $48::int[], $49::bigint[], $50::bool[])
-             AS w (account_id, sms_credits, spent_day, spent_credits, armed)
+        UPDATE wallets SET sms_credits = coalesce(w.sms_credits, wallets.sms_credits), spent_day = w.spent_day, spent_credits = w.spent_credits,
+                           credits_alarm_armed = w.armed, keys_day = w.keys_day, keys_octets = w.keys_octets,
+                           sandbox_keys_octets = w.sandbox_keys_octets
+        FROM unnest($46::uuid[], $47::bigint[], $48::int[], $49::bigint[], $50::bool[], $53::int[], $54::bigint[], $55::bigint[])
+             AS w (account_id, sms_credits, spent_day, spent_credits, armed, keys_day, keys_octets, sandbox_keys_octets)
         WHERE wallets.account_id = w.account_id
     )
     SELECT count(*) FROM stored_keys"""
@@ -115,7 +117,9 @@ _STORE_SQLITE: Final = {
                                     description, reference, created_at_ms)
         VALUES (?, ?, ?, 'sms_charge', ?, 0, ?, ?, ?, ?, ?, ?)""",
     "wallets": """
-        UPDATE wallets SET sms_credits = ?, spent_day = ?, spent_credits = ?, credits_alarm_armed = ? WHERE account_id = ?""",
+        UPDATE wallets SET sms_credits = coalesce(?, sms_credits), spent_day = ?, spent_credits = ?, credits_alarm_armed = ?, keys_day = ?,
+               keys_octets = ?, sandbox_keys_octets = ?
+        WHERE account_id = ?""",
 }
 
 
@@ -130,7 +134,7 @@ class Columns(NamedTuple):
     runs: tuple[list[Any], ...]  # carrier_id, rank_us, first_id, count, send, prefix
     keys: tuple[list[Any], ...]  # account_id, sandbox, path, key, body_sha256, send_id, created_at_ms
     entries: tuple[list[Any], ...]  # id, account_id, currency, credits, balance_minor, credits_after, description, reference, created_at_ms
-    wallets: tuple[list[Any], ...]  # account_id, sms_credits, spent_day, spent_credits, armed
+    wallets: tuple[list[Any], ...]  # account_id, sms_credits (None: as they are), spent_day, spent_credits, armed, keys_day, keys_octets, sandbox…
 
 
 async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
@@ -143,7 +147,7 @@ async def lock_and_look(tx: HotTx, account_ids: list[str], asked: Sequence[Asked
     if not tx.postgresql or not asked:
         return await lock_wallets(tx, account_ids), bool(asked)
     rows = await tx.fetch(_LOCK_AND_LOOK, account_ids, *map(list, list(zip(*asked, strict=True))[:4]))
-    return rows, rows[0][9]
+    return rows, rows[0][12]
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:
@@ -170,7 +174,7 @@ async def store(tx: HotTx, columns: Columns, sales_account: str) -> None:
         entries = columns.entries
         *sends, group_ids = columns.sends
         rows = await tx.fetch(_STORE, *sends, *columns.messages, *columns.runs, *columns.keys, *entries[:8], sales_account, entries[8],
-                              *columns.wallets, KEPT_MS, group_ids)
+                              *columns.wallets[:5], KEPT_MS, group_ids, *columns.wallets[5:])
         if rows[0][0] < len(columns.keys[0]):
             raise Overtaken
         return

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from heliograph.accounts import KeyCount, key_octets
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.hot import HotTx
@@ -38,18 +39,24 @@ class Batch:
         self._known = known
         self._stored = stored
         self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
+        self._key_counts = {row[0]: KeyCount(row[9], row[10], row[11]) for row in locked}
         self._rows = {row[0]: row for row in locked}
         self._sends: list[Send] = []
         self._entries: list[tuple[Any, ...]] = []
 
-    def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff) -> Outcome | ServiceError:
-        """Replays a known key, finds what was stored already, or judges."""
+    def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff, keys_quota: int | None = None) -> Outcome | ServiceError:
+        """Replays a known key, finds what was stored already, or judges. `keys_quota`: of whose Idempotency-Key it is, as in AccountFacts."""
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:
             return Outcome(self._stored[send_id])
         key = key_of(request)
         if key is not None and key in self._known:
             return repeated(request, *self._known[key])
+        octets = key_octets(request.path, request.idempotency_key) if key is not None else 0
+        full = (self._key_counts[request.key_account_id].refusal(octets, keys_quota, self.now_ms, sandbox=request.sandbox)
+                if key is not None and keys_quota is not None else None)
+        if full is not None:
+            return full
         wallet = self._wallets[request.account_id]
         companion = self.aboard.get(request.type)
         verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
@@ -66,6 +73,7 @@ class Batch:
             companion.accepted(request, self.now_ms)
         if key is not None:
             self._known[key] = (request.body_sha256, send)
+            self._key_counts[request.key_account_id].add(octets, self.now_ms, sandbox=request.sandbox)
         return Outcome(send)
 
     def take(self, accepted: Accepted, send: Send) -> None:
@@ -113,7 +121,8 @@ class Batch:
             keys=_columns([(a.request.key_account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
                            for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
             entries=_columns(self._entries, 9),
-            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets) if self._wallets[account_id].charged], 5))
+            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets)
+                              if self._wallets[account_id].charged or self._key_counts[account_id].changed], 8))
 
     def lay_out(self) -> accept_sql.Columns:
         """The columns of what was accepted since the last time."""
@@ -139,8 +148,10 @@ class Batch:
         return columns
 
     def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
-        wallet = self._wallets[account_id]
-        return account_id, wallet.sms_credits, wallet.spent_day, wallet.spent_credits, self._stays_armed(account_id)
+        """Of one that nothing was taken from (in sandbox, or a partner's whose key acts for a customer) credits and alarm stay as they are."""
+        wallet, keys = self._wallets[account_id], self._key_counts[account_id]
+        credits, armed = (wallet.sms_credits, self._stays_armed(account_id)) if wallet.charged else (None, bool(self._rows[account_id][7]))
+        return account_id, credits, wallet.spent_day, wallet.spent_credits, armed, keys.day, keys.live, keys.sandbox
 
 
 def key_of(request: SendRequest) -> Key | None:

@@ -26,6 +26,7 @@ class AccountFacts(NamedTuple):
     senders: dict[str, str]  # folded → as approved, of this mode
     countries: frozenset[str] | None  # it may send to; None: all with a route
     daily_credits: int | None
+    keys_quota: int | None = None  # octets of Idempotency-Keys a day; None: no bound
 
 
 class Plan(NamedTuple):

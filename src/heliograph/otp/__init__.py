@@ -4,6 +4,9 @@ from heliograph.otp.api import endpoints
 from heliograph.otp.erase import Eraser
 from heliograph.otp.guards import Blocked, blocked, unblock
 from heliograph.otp.issue import Issuing
-from heliograph.otp.tables import KEPT
+from heliograph.otp.tables import ALL_COUNTRIES, KEPT
+from heliograph.otp.tallies import Capped, capped, forgive
 
-__all__ = ["KEPT", "Blocked", "Eraser", "Issuing", "blocked", "endpoints", "unblock"]
+__all__ = [
+    "ALL_COUNTRIES", "KEPT", "Blocked", "Capped", "Eraser", "Issuing", "blocked", "capped", "endpoints", "forgive", "unblock",
+]  # fmt: skip

@@ -16,7 +16,9 @@ from heliograph.messages import SendRequest
 from heliograph.otp import issue_sql
 from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
-from heliograph.otp.tables import KEPT_MS
+from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
+from heliograph.otp.tallies import Place, store_tallies, tallies_at
+from heliograph.otp.unverified import Tally, country_of
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +33,16 @@ class OtpRequest(SendRequest):
     def phone(self) -> int:
         assert self.phones[0] is not None  # what is no number was refused with the form
         return int(self.phones[0].digits)
+
+    @property
+    def tallied_at(self) -> tuple[Place, Place]:
+        """Where it counts while it is not verified: in its country first, then in all."""
+        return places_of(self.account_id, self.phone)
+
+
+def places_of(account_id: str, phone: int) -> tuple[Place, Place]:
+    """The tallies of an account (raw id) that a code to this phone belongs to."""
+    return Place(account_id, country_of(phone)), Place(account_id, ALL_COUNTRIES)
 
 
 class Issuing:
@@ -47,24 +59,30 @@ class Issuing:
             otp = Otp(*row)
             sent[otp.account_id, otp.phone].append(otp)
         known = {(row[0], row[1]): Range(row[0], row[1], read(row[2]), row[3]) for row in await issue_sql.RANGES.rows(tx, ranges)}
-        return Batch(sent, known)
+        return Batch(sent, known, await tallies_at(tx, [place for request in live for place in request.tallied_at]))
 
 
 class Batch:
     """One transaction's: judged one after the other, then laid out as rows."""
 
-    def __init__(self, sent: dict[tuple[str, int], list[Otp]], ranges: dict[tuple[str, str], Range]) -> None:
+    def __init__(self, sent: dict[tuple[str, int], list[Otp]], ranges: dict[tuple[str, str], Range],
+                 tallies: dict[Place, Tally]) -> None:
         self._sent = sent
         self._ranges = ranges
         self._new: list[Otp] = []
         self._changed: dict[tuple[str, str], Range] = {}
+        self._tallies = tallies
+        self._counted: dict[Place, Tally] = {}
+        self._capped: list[Tally] = []  # that have just become full
         self._now_ms = 0
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
         if request.sandbox or not isinstance(request, OtpRequest):
             return None
         known = self._ranges.get((request.account_id, digits_of(request.phone)))
-        return refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms) or (known.refusal(now_ms) if known else None)
+        return (refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms)
+                or (known.refusal(now_ms) if known else None)
+                or next(filter(None, (self._tallies[place].refusal(now_ms) for place in request.tallied_at)), None))
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:
         assert isinstance(request, OtpRequest)
@@ -79,6 +97,13 @@ class Batch:
         place = (request.account_id, digits_of(request.phone))
         self._changed[place] = self._ranges.setdefault(place, Range(*place, []))
         self._changed[place].sent(now_ms)
+        for tallied in request.tallied_at:
+            tally = self._counted[tallied] = self._tallies[tallied]
+            tally.add_sent(now_ms)
+            if tally.refusal(now_ms) is not None:
+                if tally.capped_at_ms is None or tally.capped_at_ms <= now_ms - HOUR_MS:  # told once an hour, however often it is full and freed
+                    self._capped.append(tally)
+                tally.capped_at_ms = now_ms
 
     async def store(self, tx: HotTx) -> None:
         await issue_sql.STORE_OTPS.rows(tx, [
@@ -88,10 +113,16 @@ class Batch:
         await issue_sql.STORE_RANGES.rows(tx, rows)
         for known in self._blocked():
             await accounts.notify(tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms)
+        await store_tallies(tx, self._counted.values(), self._now_ms)
+        for tally in self._capped:
+            await accounts.notify(tx, tally.account_id, "otp_too_many_unverified", _told_of(tally, self._now_ms), self._now_ms)
 
     def stored(self) -> None:
         for known in self._blocked():
             log.warning("otp_range_blocked", account=ids.text_of_raw("acc", known.account_id), range=known.digits)
+        for tally in self._capped:
+            log.warning("otp_too_many_unverified", account=ids.text_of_raw("acc", tally.account_id), country=tally.country_code,
+                        unverified=tally.unverified)
 
     def _blocked(self) -> list[Range]:
         return [known for known in self._changed.values() if known.blocked_at_ms is not None]
@@ -100,3 +131,9 @@ class Batch:
 def _told(known: Range) -> str:
     return (f"{len(known.sent_at_ms)} one-time passwords went to numbers that begin with {known.digits} within an hour, and no code was verified: the"
             f" range is refused until {clock.rfc3339((known.blocked_at_ms or 0) + BLOCKED_MS)}, or until a code of it is verified.")
+
+
+def _told_of(tally: Tally, now_ms: int) -> str:
+    where = "" if tally.country_code == ALL_COUNTRIES else f" to {tally.country_code}"
+    return (f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and {tally.unverified} in 24 hours, were not verified: further"
+            f" ones are refused until {clock.rfc3339(tally.free_at_ms(now_ms))}, or until codes are verified.")

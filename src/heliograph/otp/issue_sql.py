@@ -31,3 +31,19 @@ STORE_RANGES: Final = Statement(
     f"""INSERT INTO otp_ranges (account_id, digits, sent_at_ms, blocked_at_ms, changed_at_ms)
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) {_CHANGED}""",
     f"INSERT INTO otp_ranges (account_id, digits, sent_at_ms, blocked_at_ms, changed_at_ms) VALUES (?, ?, ?, ?, ?) {_CHANGED}")
+
+# Of each country (and of all, `*`) of an account: what the operator allows, and the tally, whose columns are null where there is none yet.
+TALLIES: Final = Statement(
+    """SELECT a.id, asked.country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
+       FROM unnest($1::uuid[], $2::text[]) AS asked (account_id, country_code) JOIN accounts a ON a.id = asked.account_id
+       LEFT JOIN otp_tallies t ON t.account_id = asked.account_id AND t.country_code = asked.country_code""",
+    """SELECT a.id, ?2, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
+       FROM accounts a LEFT JOIN otp_tallies t ON t.account_id = a.id AND t.country_code = ?2 WHERE a.id = ?1""")
+
+_COUNTED: Final = """ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour, sent = excluded.sent, verified = excluded.verified,
+    best = excluded.best, capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
+STORE_TALLIES: Final = Statement(
+    f"""INSERT INTO otp_tallies (account_id, country_code, hour, sent, verified, best, capped_at_ms, changed_at_ms)
+        SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) {_COUNTED}""",
+    f"""INSERT INTO otp_tallies (account_id, country_code, hour, sent, verified, best, capped_at_ms, changed_at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) {_COUNTED}""")

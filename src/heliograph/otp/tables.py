@@ -1,4 +1,4 @@
-"""One-time passwords: one row for each that was sent, and what is known of ranges of numbers. Both live a day: nothing older counts."""
+"""One-time passwords: one row for each that was sent, and what is known of ranges of numbers; both live a day. And counts, which live nine."""
 
 import sqlalchemy as sa
 
@@ -39,6 +39,26 @@ otp_ranges = sa.Table(
              sqlite_where=sa.text("blocked_at_ms IS NOT NULL")),
 )
 
+# What was sent and verified in the last 24 hours, in one country and in all (otp/unverified.py); and how good the last week's hours were.
+otp_tallies = sa.Table(
+    "otp_tallies",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("country_code", sa.String(2), primary_key=True, comment="of its numbers; *: all of the account; ZZ: of no country"),
+    sa.Column("hour", sa.BigInteger, nullable=False, comment="hours since 1970: the last one that is counted"),
+    sa.Column("sent", sa.Text, nullable=False, comment="in each of 24 hours, the last one last, comma-separated"),
+    sa.Column("verified", sa.Text, nullable=False, comment="of those, the same way"),
+    sa.Column("best", sa.Text, nullable=False, comment="the most verified of one hour, of each of 8 days (UTC), today last"),
+    sa.Column("capped_at_ms", sa.BigInteger, nullable=True, comment="when as many were unverified as may be, last"),
+    sa.Column("changed_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("otp_tallies_by_age", "changed_at_ms"),  # for pruning
+    sa.Index("otp_tallies_capped", "capped_at_ms", postgresql_where=sa.text("capped_at_ms IS NOT NULL"),
+             sqlite_where=sa.text("capped_at_ms IS NOT NULL")),
+)
+
+ALL_COUNTRIES = "*"
+HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 KEPT_MS = DAY_MS + 3_600_000  # an hour longer than anything of it counts: clocks of several machines differ
-KEPT = (Kept(otps.name, "id", KEPT_MS), Kept(otp_ranges.name, "changed_at_ms", KEPT_MS))
+TALLIES_KEPT_MS = 9 * DAY_MS  # a day longer than the best hour of a week counts
+KEPT = (Kept(otps.name, "id", KEPT_MS), Kept(otp_ranges.name, "changed_at_ms", KEPT_MS), Kept(otp_tallies.name, "changed_at_ms", TALLIES_KEPT_MS))

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from heliograph.accounts import KeyCount, key_octets, quota_told
 from heliograph.base import clock, ids, metrics
 from heliograph.base.batching import Batcher
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import Conflict, ServiceError
+from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
 from heliograph.otp import verify_sql
 from heliograph.otp.code import SANDBOX_CODE, Codes, equal
 from heliograph.otp.guards import digits_of
+from heliograph.otp.issue import places_of
 from heliograph.otp.limits import TRIES_MAX, Incorrect, Otp, judge_try
+from heliograph.otp.tallies import store_tallies, tallies_at
 from heliograph.requests import KEPT_MS
 
 VERIFY_PATH: Final = "POST /otp/verify"
@@ -63,33 +67,47 @@ class Verifier:
     async def _run(self, tries: Sequence[Try], again: bool) -> Sequence[Verified | ServiceError]:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
-            accounts = {given.account_id for given in tries} | {given.key_account_id for given in tries if given.idempotency_key is not None}
-            locked = await verify_sql.lock_accounts(tx, sorted(accounts))
+            account_ids = {given.account_id for given in tries} | {given.key_account_id for given in tries if given.idempotency_key is not None}
+            locked = await verify_sql.lock_accounts(tx, sorted(account_ids))
             self._cache.confirm(locked[0][1], started_s)
             since_ms = clock.now_ms() - KEPT_MS
             keys = await verify_sql.KEYS.rows(tx, [
                 (given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, since_ms) for given in tries if given.idempotency_key])
             latest = await verify_sql.LATEST.rows(tx, sorted({(given.account_id, given.sandbox, given.phone) for given in tries}))
-            batch = Batch(self._codes, keys, latest)
+            batch = Batch(self._codes, locked, keys, latest)
             outcomes = [batch.decide(given, again=again) for given in tries]
             await verify_sql.STORE.rows(tx, [
                 (otp.id, otp.failures, otp.locked_until_ms, otp.verified_at_ms, otp.verified_by) for _, otp in sorted(batch.changed.items())])
             await verify_sql.FORGET_RANGES.rows(tx, sorted(batch.proven))
+            await _count(tx, batch)
+            await verify_sql.COUNT_KEYS.rows(tx, batch.key_counts())
             await verify_sql.STORE_KEYS.rows(tx, batch.answered)
         metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes
 
 
+async def _count(tx: HotTx, batch: "Batch") -> None:
+    """What was verified counts against what was not, in its country and in all of its account."""
+    tallies = await tallies_at(tx, [place for otp in batch.verified for place in places_of(otp.account_id, otp.phone)])
+    for otp in batch.verified:
+        for place in places_of(otp.account_id, otp.phone):
+            tallies[place].add_verified(otp.created_at_ms, batch.now_ms)
+    await store_tallies(tx, tallies.values(), batch.now_ms)
+
+
 class Batch:
     """One transaction's tries: each is judged by what those before it have changed."""
 
-    def __init__(self, codes: Codes, keys: Sequence[Any], latest: Sequence[Any]) -> None:
+    def __init__(self, codes: Codes, locked: Sequence[Any], keys: Sequence[Any], latest: Sequence[Any]) -> None:
         self._codes = codes
-        self._now_ms = clock.now_ms()
+        self.now_ms = clock.now_ms()
+        self._key_counts = {row[0]: KeyCount(*row[2:5]) for row in locked}
+        self._quotas = {row[0]: quota_told(row[5]) for row in locked}
         self._known = {(row[0], bool(row[1]), row[2]): (bytes(row[3]), str(row[4]).encode()) for row in keys}
         self._latest = {(row[1], bool(row[2]), row[3]): Otp(*row) for row in latest}
         self.changed: dict[str, Otp] = {}
         self.proven: set[tuple[str, str]] = set()  # ranges of numbers in which a code was verified
+        self.verified: list[Otp] = []  # live ones that were verified now
         self.answered: list[tuple[Any, ...]] = []  # rows of Idempotency-Keys
 
     def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
@@ -99,29 +117,46 @@ class Batch:
             body_sha256, raw = self._known[key]
             # the key may be this very try's, of the commit whose reply was lost
             return Verified(raw, replayed=not again) if body_sha256 == given.body_sha256 else Conflict()
+        full = self._key_refusal(given)
+        if full is not None:
+            return full
         latest = self._latest.get((given.account_id, given.sandbox, given.phone))
         refusal = self._judge_in_sandbox(given, latest) if given.sandbox else self._judge(given, latest, again=again)
         if refusal is not None:
             return refusal
         otp_id = latest.id if latest is not None else ids.raw_of_number(given.number)
-        verified_at_ms = latest.verified_at_ms if latest is not None and latest.verified_at_ms is not None else self._now_ms
+        verified_at_ms = latest.verified_at_ms if latest is not None and latest.verified_at_ms is not None else self.now_ms
         raw = _answer(given, otp_id, verified_at_ms)
         if given.idempotency_key is not None:
             self._known[key] = (given.body_sha256, raw)
+            self._key_counts[given.key_account_id].add(_key_octets(given, raw), self.now_ms, sandbox=given.sandbox)
             self.answered.append((given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, given.body_sha256, raw.decode(),
-                                  self._now_ms))
+                                  self.now_ms))
         return Verified(raw)
+
+    def key_counts(self) -> list[tuple[Any, ...]]:
+        """Rows of COUNT_KEYS."""
+        return [(account_id, count.day, count.live, count.sandbox) for account_id, count in sorted(self._key_counts.items()) if count.changed]
+
+    def _key_refusal(self, given: Try) -> ServiceError | None:
+        """Judged before the code, so that no try is spent. The answer is as long as any."""
+        if given.idempotency_key is None:
+            return None
+        octets = _key_octets(given, _answer(given, ids.raw_of_number(given.number), self.now_ms))
+        return self._key_counts[given.key_account_id].refusal(octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox)
 
     def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> ServiceError | None:
         tried_by = ids.raw_of_number(given.number)
         if again and latest is not None and latest.verified_by == tried_by:
             return None
         before = (latest.failures, latest.verified_at_ms) if latest is not None else None
-        refusal = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self._now_ms)
+        refusal = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms)
         if latest is not None and before != (latest.failures, latest.verified_at_ms):
             self.changed[latest.id] = latest
         if refusal is None:
+            assert latest is not None  # there is none to be right otherwise
             self.proven.add((given.account_id, digits_of(given.phone)))
+            self.verified.append(latest)
         return refusal
 
     def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> ServiceError | None:
@@ -129,12 +164,16 @@ class Batch:
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
             return Incorrect(attempts_remaining=TRIES_MAX - 1)
         if latest is not None and latest.verified_at_ms is None:
-            latest.verified_at_ms, latest.verified_by = self._now_ms, ids.raw_of_number(given.number)
+            latest.verified_at_ms, latest.verified_by = self.now_ms, ids.raw_of_number(given.number)
             self.changed[latest.id] = latest
         return None
 
     def _is_right(self, given: Try, latest: Otp) -> bool:
         return equal(latest.code_hmac, self._codes.keyed(latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox))
+
+
+def _key_octets(given: Try, raw: bytes) -> int:
+    return key_octets(VERIFY_PATH, given.idempotency_key) + len(raw)
 
 
 def _answer(given: Try, otp_id: str, verified_at_ms: int) -> bytes:

@@ -2,12 +2,17 @@
 
 from typing import Any, Final
 
+from heliograph.accounts import NO_BOUND, Stored
 from heliograph.base.hot import HotTx, Statement
 from heliograph.otp.issue_sql import COLUMNS
 
 # As sends lock them: what is sent to a phone and what is given back wait for each other, in whatever process. On SQLite there is one writer.
-_LOCK: Final = "SELECT account_id, (SELECT epoch FROM config) FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR NO KEY UPDATE"
-_LOCK_SQLITE: Final = "SELECT account_id, (SELECT epoch FROM config) FROM wallets WHERE account_id = ?"
+_LOCKED: Final = f"""
+    SELECT account_id, (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets,
+           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}')
+    FROM wallets WHERE account_id """
+_LOCK: Final = f"{_LOCKED} = ANY($1::uuid[]) ORDER BY account_id FOR NO KEY UPDATE OF wallets"
+_LOCK_SQLITE: Final = f"{_LOCKED} = ?"
 
 LATEST: Final = Statement(
     f"""SELECT {COLUMNS} FROM unnest($1::uuid[], $2::bool[], $3::bigint[]) AS asked (account_id, sandbox, phone)
@@ -33,6 +38,12 @@ FORGET_RANGES: Final = Statement(
        WHERE r.account_id = v.account_id AND r.digits = v.digits""",
     "DELETE FROM otp_ranges WHERE account_id = ? AND digits = ?")
 
+COUNT_KEYS: Final = Statement(
+    """UPDATE wallets SET keys_day = k.day, keys_octets = k.live, sandbox_keys_octets = k.sandbox
+       FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::bigint[]) AS k (account_id, day, live, sandbox)
+       WHERE wallets.account_id = k.account_id""",
+    "UPDATE wallets SET keys_day = ?2, keys_octets = ?3, sandbox_keys_octets = ?4 WHERE account_id = ?1")
+
 _ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
     body_sha256 = excluded.body_sha256, answer = excluded.answer, created_at_ms = excluded.created_at_ms"""
 STORE_KEYS: Final = Statement(
@@ -42,5 +53,6 @@ STORE_KEYS: Final = Statement(
 
 
 async def lock_accounts(tx: HotTx, account_ids: list[str]) -> list[Any]:
-    """Locks the wallets of these accounts (raw ids, in order); of each its id and the configuration's epoch."""
+    """Locks the wallets of these accounts (raw ids, in order); of each its id, the configuration's epoch, its KeyCount and the quota of it,
+    as `quota_told` reads it."""
     return await tx.over(_LOCK if tx.postgresql else _LOCK_SQLITE, account_ids)

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import MEASURES, Stored, charge, octets_of
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.messages import one_time_passwords
@@ -52,7 +53,8 @@ class LogEntry(NamedTuple):
 def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], *, now_ms: int) -> list[str]:
     """Stores what is new, and answers the id of each in text form: of one that its site told before, by `external_ref`, the id of then.
 
-    `sites`, by URL, are locked. The text of a one-time password is not stored (contract section 6, OTP)."""
+    `sites`, by URL and all of one account and mode, are locked. The text of a one-time password is not stored (contract section 6, OTP).
+    Raises StorageQuotaReached."""
     known = _known(tx, sites, said)
     one_time = one_time_passwords(tx, {entry.message_id.lower() for entry in said if entry.message_id is not None})
     answered: list[str] = []
@@ -69,8 +71,15 @@ def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], 
                 known[place] = raw
         answered.append(ids.text_of_raw(ID_PREFIX, raw))
     if fresh:
+        owner = sites[said[0].site_url]
+        charge(tx, owner.account_id, Stored.LOGS, sum(map(_octets, fresh)), sandbox=owner.sandbox, now_ms=now_ms)
         tx.execute(site_logs.insert(), fresh)
     return answered
+
+
+def _octets(row: Mapping[str, Any]) -> int:
+    texts = [value for name, value in row.items() if isinstance(value, str) and name not in ("id", "site_id")]
+    return MEASURES[Stored.LOGS].row_octets + octets_of(*texts)
 
 
 def _is_otp(entry: Said, one_time: set[str]) -> bool:
@@ -93,9 +102,12 @@ def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> d
 
 
 def store_event(tx: Connection, site: Site, event: str, payload: str, *, now_ms: int) -> str:
-    """Stores an event; `payload` is a JSON object, and not stored of one that names a one-time password. Answers its id in text form."""
+    """Stores an event; `payload` is a JSON object, and not stored of one that names a one-time password. Answers its id in text form.
+
+    Raises StorageQuotaReached."""
     raw = ids.raw_of_number(ids.new_number(now_ms))
     payload = "{}" if _names_otp(event) else payload
+    charge(tx, site.account_id, Stored.EVENTS, MEASURES[Stored.EVENTS].row_octets + octets_of(event, payload), sandbox=site.sandbox, now_ms=now_ms)
     tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, created_at_ms=now_ms))
     return ids.text_of_raw(EVENT_PREFIX, raw)
 

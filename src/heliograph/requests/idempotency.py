@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import MEASURES, Stored, charge, octets_of
 from heliograph.base import clock
 from heliograph.base.commits import refuse_if_held_up
 from heliograph.base.errors import Conflict
@@ -44,7 +45,7 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
     """The effect's answer, stored under the request's key; or the stored one, when the key has been used with the same body.
 
     `path` is method and path, such as `POST /sender-ids`. Raises Conflict when the key was used with another body, InProgress when an
-    equal request takes longer than 10 s, and whatever `effect` raises."""
+    equal request takes longer than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect` raises."""
     if call.idempotency_key is None:
         return effect(tx)
     now_ms = clock.now_ms()
@@ -60,6 +61,8 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
     tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
+    charge(tx, place["account_id"], Stored.ANSWERS,
+           MEASURES[Stored.ANSWERS].row_octets + octets_of(path, call.idempotency_key) + len(answer.raw), sandbox=place["sandbox"], now_ms=now_ms)
     return answer
 
 

@@ -15,6 +15,7 @@ from heliograph.wallet.wallet import (
     Thresholds,
     Wallet,
     alarms,
+    keys_counted,
     locked,
     open_wallet,
     set_low_balance,
@@ -23,8 +24,10 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed", "Discrepancy", "Entry", "Figures", "Posted",
-    "Price", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits",
-    "currency", "endpoints", "exponent", "grant", "history", "hold_still", "locked", "low_balance", "open_wallet", "post", "raw_id", "remove_price",
-    "set_low_balance", "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer", "verify", "wallet_of", "wallets_of",
+    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed", "Discrepancy",
+    "Entry", "Figures", "Posted", "Price", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms",
+    "all_prices", "as_record", "buy_credits", "change_sandbox_credits", "currency", "endpoints", "exponent", "grant",
+    "history", "hold_still", "keys_counted", "locked", "low_balance", "open_wallet", "post", "raw_id", "remove_price",
+    "set_low_balance", "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer",
+    "verify", "wallet_of", "wallets_of",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import KeyCount
 from heliograph.base.errors import NotFound
 from heliograph.base.lines import refused
 from heliograph.wallet.money import MINOR_MAX, currency
@@ -72,6 +73,15 @@ class Wallet(NamedTuple):
     def is_low(self) -> bool:
         """Whether a figure lies below its threshold now."""
         return _below(self.shown.sms_credits, self.low_balance_credits) or _below(self.shown.balance_minor, self.low_balance_amount_minor)
+
+
+def keys_counted(tx: Connection, account_id: str) -> KeyCount:
+    """The Idempotency-Keys that were stored for an account's sends (raw id). Raises NotFound."""
+    columns = wallets.c.keys_day, wallets.c.keys_octets, wallets.c.sandbox_keys_octets
+    row = tx.execute(sa.select(*columns).where(wallets.c.account_id == account_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such account.")
+    return KeyCount(*row)
 
 
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "migrate": "Bring the database to the current schema.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
     "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
+    "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
     "wallet": "Money of an account: topup, adjust.",

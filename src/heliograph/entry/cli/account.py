@@ -30,7 +30,8 @@ def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
         "wallet": {"balance": to_number(wallet.shown.balance_minor, wallet.currency), "currency": wallet.currency},
         "sms_credits": wallet.shown.sms_credits, "sandbox": account.sandbox,
         "low_balance_credits": wallet.low_balance_credits, "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
-        "max_tier": account.max_tier, "countries": account.countries, "daily_credits": account.daily_credits, "time_zone": account.time_zone,
+        "max_tier": account.max_tier, "countries": account.countries, "daily_credits": account.daily_credits,
+        "otp_unverified": account.otp_unverified, "time_zone": account.time_zone,
         "created_at": rfc3339(account.created_at_ms),
     }  # fmt: skip
 
@@ -48,14 +49,15 @@ def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
 @click.option("--currency", required=True, metavar="GHS", help="Of its wallet, in three letters; for good.")
 @click.option("--credits", "opening_credits", type=Whole(0), default=0, metavar="N", help="SMS credits to begin with.")
 @click.option("--balance", "opening_balance", type=Money(0), default=Decimal(0), metavar="X", help="Money to begin with.")
-def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal) -> None:
+@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC). Default: 10000.")
+def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal, daily_credits: Any) -> None:
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
     with session.write() as tx:
-        account = accounts.create(tx, name, country, now_ms=now_ms)
+        account = accounts.create(tx, name, country, now_ms=now_ms, **given(daily_credits=daily_credits))
         wallet.open_wallet(tx, account.id, currency)
         if opening_credits:
             wallet.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
@@ -123,6 +125,8 @@ def resume(session: Session, acc: str) -> None:
 @click.option("--max-tier", metavar="TIER", help="The highest tier that its users may give a key.")
 @click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="It may send to these only.")
 @click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC).")
+@click.option("--otp-unverified", type=OrWord(Whole(1), "default"), metavar="N|default",
+              help="So many one-time passwords may stay unverified in any hour, whatever it has sent before. Default: 100.")
 @click.option("--low-balance", type=OrWord(Whole(0), "none"), metavar="N|none", help="wallet.low_balance fires below so many credits.")
 @click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none", help="wallet.low_balance fires below so much money.")
 @click.option("--time-zone", metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")

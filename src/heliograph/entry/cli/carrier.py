@@ -18,7 +18,7 @@ command = Noun("carrier", help="Carriers: connections to mobile networks over SM
 
 # The settings that the options below set, with their defaults shown in JSON and help; what they mean and may be, carriers/ checks.
 _SHOWN: Final = ("host", "port", "system_id", "tls", "binds", "window", "tps", "bind", "system_type", "source_ton_npi", "dest_ton_npi", "alphabet",
-                 "long", "receipts", "id_format", "in_doubt")
+                 "long", "receipts", "id_format", "in_doubt", "unmatched_max")
 
 
 class TonNpi(click.ParamType[list[int]]):
@@ -68,6 +68,8 @@ _OPTIONS: Final = (
     click.option("--id-format", type=click.Choice(["auto", "hex", "dec"]),
                  help="Receipts print ids in this base, and answers in the other. Default: auto, learnt from evidence."),
     click.option("--in-doubt", type=click.Choice(["resend", "never"]), help="Bulk messages whose answer never came. Default: resend."),
+    click.option("--unmatched-max", type=Whole(), metavar="N",
+                 help="Receipts that found no message: so many at most are kept, the newest. Default: 200000."),
     click.option("--status", "status_overrides", type=StatusMeaning(), multiple=True, callback=_together, metavar="0xNN=MEANING",
                  help="What a command_status in answer to submit_sm means: throttled (again, slower), retry (3 tries), refused (failed), or "
                       "default. Once for each."),

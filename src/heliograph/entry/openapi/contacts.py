@@ -106,7 +106,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("PUT", "/contacts/{id}"): Operation(
         TAG, "Change a contact", "Changes what is given; a phone that another contact has is refused.",
         with_warnings(one_record(ref("Contact"))), {"data": _EXAMPLE}, parameters=(_ID,), body=ref("ContactChange"),
-        body_example={"tags": ["vip"], "opted_out": True}, reasons=("phone_taken",)),
+        body_example={"tags": ["vip"], "opted_out": True}, reasons=("phone_taken", "storage_quota_reached")),
     ("DELETE", "/contacts/{id}"): Operation(
         TAG, "Delete a contact", "Deletes a contact for good, with whether it had opted out; what was sent to it stays.",
         one_record(ref("ContactDeleted")), {"data": {"id": example_id("con"), "deleted": True}}, parameters=(_ID, CUSTOMER_ID)),

@@ -1,5 +1,6 @@
 """POST /otp/send and POST /otp/verify, described."""
 
+from math import ceil
 from typing import Final
 
 from heliograph.base.clock import rfc3339
@@ -29,6 +30,7 @@ from heliograph.otp.code import DIGITS, SANDBOX_CODE
 from heliograph.otp.guards import RANGE_DIGITS, SENDS_MAX
 from heliograph.otp.limits import RESEND_AFTER_S, TRIES_MAX, UNVERIFIED_MAX, VALID_MS
 from heliograph.otp.request import CODE_MAX, PLACE
+from heliograph.otp.unverified import ACCOUNT_FLOOR, COUNTRY_SHARE, FACTOR
 
 TAG: Final = "One-time passwords"
 
@@ -69,14 +71,17 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         TAG, "Send a one-time password",
         f"Sends a code of {DIGITS} digits, valid for five minutes, ahead of all bulk, and priced like any message. A new one replaces the one "
         f"before.\n\nA phone is sent one in {RESEND_AFTER_S} s, three in ten minutes, and {UNVERIFIED_MAX} in 24 hours that are not verified. After "
-        f"{SENDS_MAX} to one range of numbers (the first {RANGE_DIGITS} digits) in an hour without one verification the range is blocked. None of "
-        f"these is charged. Sandbox has no such limits, and nothing is sent there: the code is `{SANDBOX_CODE}`.",
+        f"{SENDS_MAX} to one range of numbers (the first {RANGE_DIGITS} digits) in an hour without one verification the range is "
+        f"blocked. Of the codes of an account, and of those to one country, at most {FACTOR} times as many may stay unverified in an hour as were "
+        f"verified in its best hour of a week, and in 24 hours as were verified in them; {ACCOUNT_FLOOR} an hour always may, "
+        f"{ceil(ACCOUNT_FLOOR * COUNTRY_SHARE)} to one country. "
+        f"None of these is charged. Sandbox has no such limits, and nothing is sent there: the code is `{SANDBOX_CODE}`.",
         with_warnings(one_record(ref("Otp"))),
         {"data": {"id": example_id("otp"), "message_id": example_id("msg", 1), "phone": EXAMPLE_PHONE, "status": "pending",
                   "expires_at": rfc3339(EXAMPLE_MS + VALID_MS), "resend_after_s": RESEND_AFTER_S, "credits_used": 1, "sandbox": False}},
         body=ref("OtpForm"), body_example={"phone": EXAMPLE_PHONE},
         reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "otp_too_soon", "otp_too_often",
-                 "otp_attempts_exceeded", "otp_range_blocked", "insufficient_credits", "daily_cap_reached"),
+                 "otp_attempts_exceeded", "otp_range_blocked", "otp_too_many_unverified", "insufficient_credits", "daily_cap_reached"),
         links=(Link("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),)),
     ("POST", "/otp/verify"): Operation(
         TAG, "Verify a one-time password",

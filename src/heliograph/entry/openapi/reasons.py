@@ -62,6 +62,8 @@ REASONS: Final[dict[str, Reason]] = {
         otp_too_often="The phone was sent as many one-time passwords as it may be.",
         otp_attempts_exceeded="Too many wrong codes were given for this phone: it is locked, for codes and for sends.",
         otp_range_blocked="Many one-time passwords went to this range of numbers, and none was verified.",
+        otp_too_many_unverified="More one-time passwords of the account, or to this country, are unverified than its users' verifications allow.",
+        storage_quota_reached="The account has had as much stored today (UTC) as it may, of what this request would store.",
         daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
     **_reasons(500, "INTERNAL_ERROR", internal_error="A fault of ours; the request id finds it in our log."),
     **_reasons(
@@ -73,7 +75,7 @@ REASONS: Final[dict[str, Reason]] = {
 ALWAYS: Final = ("invalid_query", "missing_key", "invalid_key", "missing_permission", "rate_limited", "internal_error", "unavailable")
 WITH_BODY: Final = ("invalid_json", "body_too_slow", "invalid_field", "payload_too_large")
 WHEN_CHANGING: Final = ("account_suspended",)
-ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress")
+ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress", "storage_quota_reached")
 WITH_PATH_ID: Final = ("no_such_path", "no_such_record")
 
 

@@ -1,0 +1,61 @@
+"""The count of Idempotency-Keys that a wallet's row holds: sends lock and write that row anyway, so counting costs them no row of its own."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.quotas import DAY_MS, MEASURES, StorageQuotaReached, Stored, octets_of, refusal_of
+from heliograph.accounts.tables import storage_quotas
+
+NO_BOUND: Final = -1  # in place of a quota where SQL tells it, for NULL says that none was set
+
+
+@dataclass(slots=True)
+class KeyCount:
+    """Octets of keys on one day, of each mode; `changed`: the row must be written."""
+
+    day: int  # since 1970
+    live: int
+    sandbox: int
+    changed: bool = False
+
+    def refusal(self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool) -> StorageQuotaReached | None:
+        """Why a key of so many octets is not stored today, if so. `quota` None: no bound."""
+        return refusal_of(Stored.KEYS, self.used(now_ms, sandbox=sandbox), octets, quota, now_ms)
+
+    def used(self, now_ms: int, *, sandbox: bool) -> int:
+        """Octets of today."""
+        return (self.sandbox if sandbox else self.live) if self.day >= now_ms // DAY_MS else 0
+
+    def add(self, octets: int, now_ms: int, *, sandbox: bool) -> None:
+        """One more is stored."""
+        if self.day < now_ms // DAY_MS:
+            self.day, self.live, self.sandbox = now_ms // DAY_MS, 0, 0
+        if sandbox:
+            self.sandbox += octets
+        else:
+            self.live += octets
+        self.changed = True
+
+
+def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
+    """The quota of each of these accounts (raw ids); None: no bound."""
+    table = storage_quotas.c
+    own = {row[0]: row[1] for row in tx.execute(sa.select(table.account_id, table.octets).where(
+        table.account_id.in_(account_ids), table.kind == Stored.KEYS.value))}
+    return {account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day) for account_id in account_ids}
+
+
+def key_octets(*texts: str | None) -> int:
+    """What the row of an Idempotency-Key takes, with these texts."""
+    return MEASURES[Stored.KEYS].row_octets + octets_of(*texts)
+
+
+def quota_told(octets: int | None) -> int | None:
+    """The quota of keys as SQL tells it: NULL where none was set, NO_BOUND for none."""
+    if octets is None:
+        return MEASURES[Stored.KEYS].octets_a_day
+    return None if octets == NO_BOUND else octets

@@ -1,0 +1,141 @@
+"""Quotas: how much an account may have stored in a day (UTC), of each kind and in each mode, in octets.
+
+What is counted is what a row takes: its texts, and for the rest of it and its places in indexes so many octets as its kind says. It is counted in
+the transaction that stores it, under a lock of its counter, so two at once do not pass together what one alone may not. What is deleted again is
+not given back on that day: the disk has had it.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.account import by_id
+from heliograph.accounts.tables import storage_quotas, storage_used
+from heliograph.base import config
+from heliograph.base.errors import RateLimited
+from heliograph.base.lines import refused
+from heliograph.base.pruning import Kept
+
+DAY_MS: Final = 86_400_000
+OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
+MB: Final = 10**6
+KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS),)  # yesterday's counters are nobody's any more
+
+
+class Stored(StrEnum):
+    """What is counted. The value is its name in commands and in the database."""
+
+    LOGS = "logs"  # entries of POST /sitebuilder/logs
+    EVENTS = "events"  # of POST /sitebuilder/events
+    CONTACTS = "contacts"  # new ones, and what others grow by
+    RECIPIENTS = "recipients"  # of campaigns: numbers of files, and contacts when an audience is frozen
+    ANSWERS = "answers"  # Idempotency-Keys with the answers that are kept for them
+    KEYS = "keys"  # Idempotency-Keys of sends and of one-time passwords, counted in their wallet's row
+
+
+class Measure(NamedTuple):
+    """What every account may have stored a day, and what a row takes beside its texts."""
+
+    octets_a_day: int
+    row_octets: int
+
+
+# A free key alone could store 15.7 GB of logs a day; all of these together are 0.05 to 2 GB, and an operator can raise each. Rows: measured on
+# PostgreSQL with their indexes, rounded up.
+MEASURES: Final[Mapping[Stored, Measure]] = {
+    Stored.LOGS: Measure(50 * MB, 300),  # 100,000 entries with a text of a segment
+    Stored.EVENTS: Measure(50 * MB, 200),  # 100,000 small ones, or 760 of the largest
+    Stored.CONTACTS: Measure(500 * MB, 300),  # a million with a name, an address and some fields
+    Stored.RECIPIENTS: Measure(2_000 * MB, 100),  # the ten million numbers of the longest file, or five million texts of their own
+    Stored.ANSWERS: Measure(200 * MB, 200),  # 250,000 POSTs
+    Stored.KEYS: Measure(500 * MB, 200),  # two million sends: more than an enterprise key can make in a day
+}
+
+
+class StorageQuotaReached(RateLimited):
+    """The account has had as much stored today (UTC) as it may."""
+
+    reason = "storage_quota_reached"
+
+
+class Usage(NamedTuple):
+    """A quota of an account, as the operator sees it. `octets_a_day` None: no bound."""
+
+    kind: Stored
+    octets_a_day: int | None
+    is_default: bool
+
+
+def charge(tx: Connection, account_id: str, kind: Stored, octets: int, *, sandbox: bool, now_ms: int) -> None:
+    """Counts what this transaction stores of an account (raw id), and keeps others who store of that kind waiting until it ends.
+
+    Raises StorageQuotaReached when that is more than the day allows; then the caller stores nothing."""
+    if octets <= 0:
+        return
+    insert = (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(storage_used).values(
+        account_id=account_id, sandbox=sandbox, kind=kind.value, day_ms=now_ms - now_ms % DAY_MS, octets=octets)
+    table, said = storage_used.c, insert.excluded
+    is_that_day = table.day_ms >= said.day_ms  # a clock that is behind counts in the day that there is
+    counted = insert.on_conflict_do_update(index_elements=[table.account_id, table.sandbox, table.kind], set_={
+        "octets": sa.case((is_that_day, table.octets), else_=0) + said.octets, "day_ms": sa.case((is_that_day, table.day_ms), else_=said.day_ms)})
+    used: int = tx.execute(counted.returning(table.octets)).scalar_one()
+    refusal = refusal_of(kind, used - octets, octets, quota_of(tx, account_id, kind), now_ms)
+    if refusal is not None:
+        raise refusal
+
+
+def refusal_of(kind: Stored, used: int, octets: int, quota: int | None, now_ms: int) -> StorageQuotaReached | None:
+    """Why so many octets more are not stored today, if so. `quota` None: no bound."""
+    if quota is None or used + octets <= quota:
+        return None
+    return StorageQuotaReached(
+        f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used}; this would be {octets} more.",
+        retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
+
+
+def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
+    """Octets a day; None: no bound."""
+    row = tx.execute(sa.select(storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id, storage_quotas.c.kind == kind.value)).first()
+    return MEASURES[kind].octets_a_day if row is None else row[0]
+
+
+def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
+    """All of an account (raw id), in the order of `Stored`."""
+    own = {row[0]: row[1] for row in tx.execute(
+        sa.select(storage_quotas.c.kind, storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id))}
+    return [Usage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own) for kind in Stored]
+
+
+def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Stored, bool], int]:
+    """Octets by kind and mode (sandbox: True); what is not there is 0. Without KEYS, which stand in the account's wallet."""
+    table = storage_used.c
+    rows = tx.execute(sa.select(table.kind, table.sandbox, table.octets).where(table.account_id == account_id,
+                                                                               table.day_ms >= now_ms - now_ms % DAY_MS))
+    return {(Stored(row[0]), bool(row[1])): row[2] for row in rows}
+
+
+def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | None]) -> None:
+    """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s. Raises NotFound, InvalidRequest."""
+    by_id(tx, account_id)
+    for kind, octets in quotas.items():
+        if octets is not None and not 0 <= octets <= OCTETS_MAX:
+            raise refused(kind.value, f"must be from 0 to {OCTETS_MAX} octets a day, not {octets}")
+    reset_quotas(tx, account_id, list(quotas))
+    rows: list[dict[str, Any]] = [{"account_id": account_id, "kind": kind.value, "octets": octets} for kind, octets in quotas.items()]
+    if rows:
+        tx.execute(storage_quotas.insert(), rows)
+
+
+def reset_quotas(tx: Connection, account_id: str, kinds: list[Stored]) -> None:
+    """Takes back what was set of these kinds: they are as every account's again."""
+    tx.execute(storage_quotas.delete().where(storage_quotas.c.account_id == account_id, storage_quotas.c.kind.in_([kind.value for kind in kinds])))
+    config.bump(tx)
+
+
+def octets_of(*texts: str | None) -> int:
+    """What texts take as they are stored, in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts if text is not None)

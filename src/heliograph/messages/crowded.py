@@ -1,0 +1,74 @@
+"""Receipts that found no message are kept for 72 h, and of each carrier only so many: one that floods us with them fills no disk.
+
+What came is stored first and acknowledged, like every receipt. What is too much is dropped afterwards, the oldest first, for what came last is the
+likeliest to find the answer that it belongs to. So a carrier has its bound and what comes within one look; the looks are a few seconds apart.
+"""
+
+from typing import Final, NamedTuple
+
+from heliograph.base.db import Database
+from heliograph.base.hot import HotTx
+
+AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
+BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
+
+# Of both tables, by indexes that hold nothing else. A count stops behind what is allowed and what one look can drop.
+_COUNT_REFS: Final = """
+    SELECT count(*) FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL LIMIT $2) counted"""
+_COUNT_ROWS: Final = "SELECT count(*) FROM (SELECT 1 FROM unmatched_receipts WHERE carrier_id = $1 LIMIT $2) counted"
+# What an answer is just taking up is locked, and stays.
+_DROP_REFS: Final = """
+    DELETE FROM carrier_refs WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED))
+    RETURNING 1"""
+_DROP_REFS_SQLITE: Final = """
+    DELETE FROM carrier_refs WHERE rowid IN (
+        SELECT rowid FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2) RETURNING 1"""
+_DROP_ROWS: Final = """
+    DELETE FROM unmatched_receipts WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM unmatched_receipts WHERE carrier_id = $1 ORDER BY received_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1"""
+_DROP_ROWS_SQLITE: Final = """
+    DELETE FROM unmatched_receipts WHERE rowid IN (
+        SELECT rowid FROM unmatched_receipts WHERE carrier_id = $1 ORDER BY received_at_ms LIMIT $2) RETURNING 1"""
+
+
+class Crowd(NamedTuple):
+    """How many receipts of a carrier have found no message: with an id of their own, and in rows of unmatched_receipts."""
+
+    refs: int
+    rows: int
+
+    @property
+    def total(self) -> int:
+        return self.refs + self.rows
+
+
+async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> int:
+    """Drops the oldest receipts of a carrier that found no message, until it has at most `kept_max` of them; how many."""
+    dropped = 0
+    for _ in range(BATCHES_MAX):
+        async with db.hot() as tx:
+            parked = await count_parked(tx, carrier_id, kept_max + AT_ONCE)
+            some = await _drop(tx, carrier_id, parked, min(parked.total - kept_max, AT_ONCE)) if parked.total > kept_max else 0
+        dropped += some
+        if some == 0:
+            break
+    return dropped
+
+
+async def count_parked(tx: HotTx, carrier_id: int, most: int) -> Crowd:
+    """At most so many of each are counted."""
+    [(refs,)] = await tx.fetch(_COUNT_REFS, carrier_id, most)
+    [(rows,)] = await tx.fetch(_COUNT_ROWS, carrier_id, most)
+    return Crowd(refs, rows)
+
+
+async def _drop(tx: HotTx, carrier_id: int, parked: Crowd, count: int) -> int:
+    """So many, of each kind by its share."""
+    of_rows = min(parked.rows, -(-count * parked.rows // parked.total))
+    dropped = 0
+    for sql, share in ((_DROP_REFS if tx.postgresql else _DROP_REFS_SQLITE, count - of_rows),
+                       (_DROP_ROWS if tx.postgresql else _DROP_ROWS_SQLITE, of_rows)):
+        if share > 0:
+            dropped += len(await tx.fetch(sql, carrier_id, share))
+    return dropped

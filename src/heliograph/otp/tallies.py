@@ -1,0 +1,87 @@
+"""Tallies of one-time passwords in the database: read and written under the lock of their account's wallet; listed and forgiven by the operator."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.hot import HotTx
+from heliograph.otp import issue_sql
+from heliograph.otp.tables import DAY_MS, otp_tallies
+from heliograph.otp.unverified import Tally, floor_of, read, written
+from heliograph.wallet.tables import wallets
+
+
+class Place(NamedTuple):
+    """Whose tally it is: an account (raw id), and a country or ALL_COUNTRIES."""
+
+    account_id: str
+    country_code: str
+
+
+class Capped(NamedTuple):
+    """A tally that refuses further sends, as the operator sees it."""
+
+    place: Place
+    unverified: int  # in 24 hours
+    capped_at_ms: int
+    until_ms: int
+
+
+async def tallies_at(tx: HotTx, places: Iterable[Place]) -> dict[Place, Tally]:
+    """The tally of each place, new where there is none; nobody else counts there while the wallets are locked."""
+    return {Place(row[0], row[1]): _of_row(row) for row in await issue_sql.TALLIES.rows(tx, sorted(set(places)))}
+
+
+async def store_tallies(tx: HotTx, tallies: Iterable[Tally], now_ms: int) -> None:
+    """Writes what was counted."""
+    await issue_sql.STORE_TALLIES.rows(tx, [
+        (tally.account_id, tally.country_code, tally.hour, written(tally.sent), written(tally.verified), written(tally.best), tally.capped_at_ms,
+         now_ms) for tally in sorted(tallies, key=lambda tally: (tally.account_id, tally.country_code))])
+
+
+def capped(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None) -> list[Capped]:
+    """Tallies that refuse sends now, the latest first; without `account_id` (raw) everybody's. Of at most `limit` that did so within a day."""
+    table = otp_tallies.c
+    query = _tallies().where(table.capped_at_ms > now_ms - DAY_MS).order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
+    if account_id is not None:
+        query = query.where(table.account_id == account_id)
+    found = [_of_row(row) for row in tx.execute(query.limit(limit))]
+    return [Capped(Place(tally.account_id, tally.country_code), tally.unverified, tally.capped_at_ms or 0, tally.free_at_ms(now_ms))
+            for tally in found if tally.refusal(now_ms) is not None]
+
+
+def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> None:
+    """Sends to this country, or with ALL_COUNTRIES of this account (raw id), go out again, and are counted anew. Waits for those that are just being
+    counted.
+
+    Raises NotFound when the tally refuses nothing."""
+    tx.execute(sa.select(wallets.c.account_id).where(wallets.c.account_id == account_id).with_for_update(key_share=True))
+    table = otp_tallies.c
+    here = (table.account_id == account_id) & (table.country_code == country_code)
+    row = tx.execute(_tallies().where(here)).one_or_none()
+    tally = _of_row(row) if row is not None else None
+    if tally is None or tally.refusal(now_ms) is None:
+        raise NotFound(f"One-time passwords of this account to {shown(country_code)} are not held back.")
+    tally.forgive(now_ms)
+    tx.execute(sa.update(otp_tallies).where(here).values(
+        hour=tally.hour, sent=written(tally.sent), verified=written(tally.verified), best=written(tally.best), capped_at_ms=None,
+        changed_at_ms=now_ms))
+
+
+def _tallies() -> sa.Select[Any]:
+    table = otp_tallies.c
+    return sa.select(table.account_id, table.country_code, accounts.c.otp_unverified, table.hour, table.sent, table.verified, table.best,
+                     table.capped_at_ms).join_from(otp_tallies, accounts, accounts.c.id == table.account_id)
+
+
+def _of_row(row: Sequence[Any]) -> Tally:
+    account_id, country_code, set_by_operator, hour, sent, verified, best, capped_at_ms = row
+    tally = Tally(account_id, country_code, floor_of(set_by_operator, country_code))
+    if hour is not None:
+        tally.hour, tally.sent, tally.verified, tally.best, tally.capped_at_ms = hour, read(sent), read(verified), read(best), capped_at_ms
+    return tally

@@ -1,0 +1,142 @@
+"""Against pumping that is spread over many ranges: how many one-time passwords may stay unverified follows what an account's users have verified.
+
+Of an account's live sends, in all and for each country. Two bounds hold together, and below their floors nothing is refused:
+
+- of what was sent in this hour, at most FACTOR times the most that was verified of one hour in the last week;
+- of what was sent in the last 24 hours, at most FACTOR times what was verified of it, or of that one hour.
+
+Whoever is given back later counts as verified from then on. Pure: no I/O, no clock of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Final, NamedTuple
+
+from heliograph.base.errors import RateLimited
+from heliograph.otp.tables import ALL_COUNTRIES, DAY_MS, HOUR_MS
+from heliograph.text import parse_phone
+
+HOURS: Final = 24  # that are counted one by one
+DAYS: Final = 8  # a week, and today
+FACTOR: Final = 2  # honest users verify 60 to 90 % of what they ask for, and pumping next to nothing: a third is far from both
+ACCOUNT_FLOOR: Final = 100  # unverified an hour of an account without a past: users who have just asked, and mistyped numbers
+COUNTRY_SHARE: Final = 0.75  # of it for each country: so a range, at 50, is blocked before its country is, and a country before all
+DAY_FLOORS: Final = 2  # the floor of 24 hours is so many hours' one
+NO_COUNTRY: Final = "ZZ"  # as ISO 3166 leaves it to its users
+
+
+class TooManyUnverified(RateLimited):
+    """Too many one-time passwords of this account, or to this country, were not verified."""
+
+    reason = "otp_too_many_unverified"
+
+
+class Allowance(NamedTuple):
+    """How many of an hour's and of a day's codes may be unverified."""
+
+    hour: int
+    day: int
+
+
+def country_of(phone: int) -> str:
+    """The country that a number (E.164 digits) is counted in."""
+    parsed = parse_phone(str(phone))
+    return (parsed.country_code if parsed is not None else None) or NO_COUNTRY
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was sent and verified of an account (raw id) in one country, or in all. `floor`: of an hour."""
+
+    account_id: str
+    country_code: str
+    floor: int
+    hour: int = 0
+    sent: list[int] = field(default_factory=lambda: [0] * HOURS)  # in each hour up to `hour`, which is last
+    verified: list[int] = field(default_factory=lambda: [0] * HOURS)  # of those
+    best: list[int] = field(default_factory=lambda: [0] * DAYS)  # the most verified of one hour, of each day
+    capped_at_ms: int | None = None
+
+    def move_to(self, now_ms: int) -> None:
+        """Makes the hour of `now_ms` the last one. A clock that is behind counts in the hour that there is."""
+        hour = now_ms // HOUR_MS
+        if hour <= self.hour:
+            return
+        days = min(hour // HOURS - self.hour // HOURS, DAYS)
+        hours = min(hour - self.hour, HOURS)
+        self.sent = [*self.sent[hours:], *[0] * hours]
+        self.verified = [*self.verified[hours:], *[0] * hours]
+        self.best = [*self.best[days:], *[0] * days]
+        self.hour = hour
+
+    def add_sent(self, now_ms: int) -> None:
+        self.move_to(now_ms)
+        self.sent[-1] += 1
+
+    def add_verified(self, sent_at_ms: int, now_ms: int) -> None:
+        """One that was sent then is verified now: it counts where it was sent."""
+        self.move_to(now_ms)
+        ago = max(0, self.hour - sent_at_ms // HOUR_MS)
+        days_ago = max(0, self.hour // HOURS - sent_at_ms // DAY_MS)
+        if ago < HOURS and self.verified[-1 - ago] < self.sent[-1 - ago]:
+            self.verified[-1 - ago] += 1
+            self.best[-1 - days_ago] = max(self.best[-1 - days_ago], self.verified[-1 - ago])
+
+    @property
+    def unverified(self) -> int:
+        """Of the last 24 hours."""
+        return sum(self.sent) - sum(self.verified)
+
+    @property
+    def unverified_this_hour(self) -> int:
+        return self.sent[-1] - self.verified[-1]
+
+    def allowance(self) -> Allowance:
+        best = max(self.best)
+        return Allowance(max(self.floor, FACTOR * best), max(DAY_FLOORS * self.floor, FACTOR * max(best, sum(self.verified))))
+
+    def refusal(self, now_ms: int) -> TooManyUnverified | None:
+        """Why no further one may be sent now, if so."""
+        self.move_to(now_ms)
+        if not self._is_full():
+            return None
+        where = "of this account" if self.country_code == ALL_COUNTRIES else f"of this account to {self.country_code}"
+        allowed = self.allowance()
+        return TooManyUnverified(
+            f"{self.unverified_this_hour} one-time passwords {where} in this hour, and {self.unverified} in 24 hours, were not verified; allowed are"
+            f" {allowed.hour} and {allowed.day}.", retry_after_s=-((now_ms - self.free_at_ms(now_ms)) // 1_000))
+
+    def free_at_ms(self, now_ms: int) -> int:
+        """When the next one may be sent at the latest, if none is verified until then."""
+        later = Tally(self.account_id, self.country_code, self.floor, self.hour, self.sent, self.verified, self.best)
+        for _ in range(HOURS + 1):
+            if not later._is_full():
+                break
+            later.move_to((later.hour + 1) * HOUR_MS)
+        return max(later.hour * HOUR_MS, now_ms)
+
+    def forgive(self, now_ms: int) -> None:
+        """What is unverified is not held against anybody any more. The past that was verified stays."""
+        self.move_to(now_ms)
+        self.sent = list(self.verified)
+        self.capped_at_ms = None
+
+    def _is_full(self) -> bool:
+        allowed = self.allowance()
+        return self.unverified_this_hour >= allowed.hour or self.unverified >= allowed.day
+
+
+def floor_of(set_by_operator: int | None, country_code: str) -> int:
+    """Of an hour, for an account's countries each, or for all."""
+    floor = ACCOUNT_FLOOR if set_by_operator is None else set_by_operator
+    return floor if country_code == ALL_COUNTRIES else ceil(floor * COUNTRY_SHARE)
+
+
+def written(counts: Sequence[int]) -> str:
+    """As a column holds them; `read` is the other way."""
+    return ",".join(map(str, counts))
+
+
+def read(text: str) -> list[int]:
+    return [int(count) for count in text.split(",")]

@@ -1,0 +1,163 @@
+"""Storage quotas over HTTP: what would be too much today is a 429 that stores nothing; a replay, the other mode and other accounts go on."""
+
+from typing import Any, Final
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts
+from heliograph.accounts import Stored
+from heliograph.accounts.quotas import DAY_MS
+from heliograph.base import clock
+from heliograph.contacts.tables import contacts
+from heliograph.messages.tables import sends
+from heliograph.otp.tables import otps
+from heliograph.plugin.tables import site_events, site_logs
+from heliograph.requests.tables import idempotency_keys
+from tests.api.cast import PHONE, Actor
+from tests.api.service import Reply, Service
+from tests.factories import code_sent
+
+URL: Final = "https://shop.example"
+TEXT: Final = "x" * 700
+LOGS: Final = {"logs": [{"site_url": URL, "event": "order_completed", "body": TEXT}] * 2}  # 2 × (300 + 15 + 700)
+EVENT: Final = {"site_url": URL, "event": "cart", "payload": {"text": TEXT}}
+
+
+def allow(api: Service, who: Actor, **quotas: int | None) -> None:
+    with api.db.write() as tx:
+        accounts.set_quotas(tx, who.account_id, {Stored(kind): octets for kind, octets in quotas.items()})
+    api.refresh()
+
+
+def rows(api: Service, table: sa.Table) -> int:
+    with api.db.read() as tx:
+        return int(tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+
+def used(api: Service, who: Actor, kind: Stored, *, sandbox: bool = False) -> int:
+    with api.db.read() as tx:
+        return accounts.used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
+
+
+def assert_full(reply: Reply) -> None:
+    assert (reply.status, reply.code, reply.reason) == (429, "RATE_LIMITED", "storage_quota_reached"), reply
+    left_s = (DAY_MS - clock.now_ms() % DAY_MS) / 1_000
+    assert 0 <= int(reply.headers["Retry-After"]) - left_s <= 2, "until the day ends"
+
+
+@pytest.fixture(autouse=True)
+def at_noon() -> None:
+    """No test begins on one day and ends on the next."""
+    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
+
+
+def link(api: Service, *whose: Any) -> None:
+    for who in whose:
+        assert api.post(who, "/sitebuilder/connect", {"site_url": URL}).status == 200
+
+
+@pytest.mark.parametrize(("kind", "path", "body", "table"), [
+    (Stored.LOGS, "/sitebuilder/logs", LOGS, site_logs), (Stored.EVENTS, "/sitebuilder/events", EVENT, site_events)], ids=["logs", "events"])
+def test_what_a_plugin_tells_is_held_by_day_account_and_mode(api: Service, amina: Actor, chidi: Actor, kind: Stored, path: str,
+                                                             body: dict[str, Any], table: sa.Table) -> None:
+    sandbox = amina.key(sandbox=True)
+    link(api, amina, chidi, sandbox)
+    allow(api, amina, **{kind.value: 2_500})
+    first = api.post(amina, path, body, key="first")
+    assert first.status == 200, first
+    size = used(api, amina, kind)
+    assert 900 < size <= 2_500
+    while size + used(api, amina, kind) <= 2_500:
+        assert api.post(amina, path, body).status == 200
+    before = rows(api, table)
+    assert_full(api.post(amina, path, body, key="second"))
+    assert rows(api, table) == before
+    assert api.post(amina, path, {**body, "nonsense": 1, "event": 5, "logs": 5}).status == 400, "form comes first"
+    elsewhere = {**EVENT, "site_url": "https://no.example"} if kind is Stored.EVENTS else {"logs": [{**LOGS["logs"][0], "site_url": "https://no.example"}]}
+    assert api.post(amina, path, elsewhere).status == 404, "and so does what is not there"
+    again = api.post(amina, path, body, key="first")
+    assert (again.status, again.data, again.headers["Idempotent-Replayed"]) == (200, first.data, "true"), "a replay stores nothing"
+    assert api.post(amina, path, {**body, "more": 1}, key="first").reason == "idempotency_key_reused"
+    assert api.post(sandbox, path, body).status == 200
+    assert api.post(chidi, path, body).status == 200
+    api.move_clock(DAY_MS // 2)
+    assert api.post(amina, path, body, key="second").status == 200, "the next day, and the key was left free"
+    allow(api, amina, **{kind.value: None})
+    assert [api.post(amina, path, body).status for _ in range(3)] == [200] * 3
+
+
+def test_a_log_that_was_told_before_takes_nothing(api: Service, amina: Actor) -> None:
+    link(api, amina)
+    entry = {"site_url": URL, "event": "sent", "body": TEXT, "external_ref": "1"}
+    assert api.post(amina, "/sitebuilder/logs", entry).status == 200
+    allow(api, amina, logs=used(api, amina, Stored.LOGS))
+    assert api.post(amina, "/sitebuilder/logs", entry).status == 200
+    assert_full(api.post(amina, "/sitebuilder/logs", {**entry, "external_ref": "2"}))
+
+
+def test_contacts_count_when_they_are_made_and_what_they_grow_by(api: Service, amina: Actor) -> None:
+    allow(api, amina, contacts=1_000)
+    made = api.post(amina, "/contacts", {"phone": PHONE, "custom": {"note": "n" * 400}})
+    assert made.status == 200, made
+    size = used(api, amina, Stored.CONTACTS)
+    assert 700 < size < 800
+    assert_full(api.post(amina, "/contacts", {"phone": "233201234568"}))
+    assert_full(api.put(amina, f"/contacts/{made.data['id']}", {"custom": {"note": "n" * 400, "more": "m" * 400}}))
+    assert api.put(amina, f"/contacts/{made.data['id']}", {"custom": {"note": "m" * 400}, "opted_out": True}).data["opted_out"] is True
+    assert api.post(amina, "/contacts", {"phone": "233201234569", "opted_out": True}).status == 200, "nobody is refused to opt out"
+    assert (used(api, amina, Stored.CONTACTS), rows(api, contacts)) == (size, 2)
+    assert api.post(amina.key(sandbox=True), "/contacts", {"phone": "233201234568"}).status == 200
+
+
+def test_answers_that_are_kept_are_held_and_those_that_are_not_go_on(api: Service, amina: Actor) -> None:
+    assert api.post(amina, "/contacts", {"phone": PHONE}, key="one").status == 200
+    allow(api, amina, answers=used(api, amina, Stored.ANSWERS) + 100)
+    assert_full(api.post(amina, "/contacts", {"phone": "233201234568"}, key="two"))
+    assert (rows(api, contacts), rows(api, idempotency_keys)) == (1, 1)
+    assert api.post(amina, "/contacts", {"phone": PHONE}, key="one").headers["Idempotent-Replayed"] == "true"
+    assert api.post(amina, "/contacts", {"phone": "233201234568"}).status == 200, "without a key nothing is kept"
+
+
+def test_keys_of_sends_are_held_in_each_mode_and_a_partners_are_its_own(api: Service, amina: Actor, bilal: Actor) -> None:
+    body = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}
+    first = api.post(amina, "/sms/send", body, key="one")
+    assert first.status == 200
+    allow(api, amina, keys=500)  # of 213 and three of each key
+    assert api.post(amina, "/sms/send", body, key="two").status == 200
+    credits = api.get(amina, "/balance").body["sms_credits"]
+    assert_full(api.post(amina, "/sms/send", body, key="three"))
+    assert_full(api.post(amina, "/sms/send", {**body, "customer_id": bilal.text_id, "sender": "nobody"}, key="four"))
+    assert (rows(api, sends), api.get(amina, "/balance").body["sms_credits"]) == (2, credits)
+    again = api.post(amina, "/sms/send", body, key="one")
+    assert (again.data, again.headers["Idempotent-Replayed"]) == (first.data, "true")
+    assert api.post(amina, "/sms/send", {**body, "message": "other"}, key="one").reason == "idempotency_key_reused"
+    assert api.post(amina, "/sms/send", body).status == 200
+    assert api.post(amina, "/sms/send", {**body, "dry_run": True}, key="five").status == 200, "which stores nothing"
+    sandbox = amina.key(sandbox=True)
+    replies = [api.post(sandbox, "/sms/send", {**body, "sender": "SANDBOX"}, key=f"{number}") for number in range(3)]
+    assert [reply.status for reply in replies] == [200, 200, 429]
+    assert_full(replies[2])
+    assert api.get(amina, "/balance").body["sms_credits"] == credits - 1, "a sandbox send writes the wallet, and takes nothing"
+    assert api.post(bilal, "/sms/send", {**body, "sender": "BILAL"}, key="one").reason == "sender_not_approved", "a quota of its own"
+    api.move_clock(DAY_MS)
+    assert api.post(amina, "/sms/send", body, key="six").status == 200
+
+
+def test_keys_of_verifications_count_with_those_of_sends_and_no_try_is_spent(api: Service, amina: Actor) -> None:
+    otp = api.post(amina, "/otp/send", {"phone": PHONE}, key="send")
+    assert otp.status == 200, otp
+    allow(api, amina, keys=300)
+    code = code_sent(api.db, otp.data["id"])
+    for _ in range(6):
+        assert_full(api.post(amina, "/otp/verify", {"phone": PHONE, "code": "wrong"}, key="verify"))
+    allow(api, amina, keys=1_000)
+    verified = api.post(amina, "/otp/verify", {"phone": PHONE, "code": code}, key="verify")
+    assert verified.status == 200
+    with api.db.read() as tx:
+        assert tx.execute(sa.text("SELECT keys_octets, sandbox_keys_octets FROM wallets w JOIN accounts a ON a.id = w.account_id"
+                                  " WHERE a.name = 'amina'")).one() == (
+            2 * 200 + len("POST /otp/send" "send" "POST /otp/verify" "verify") + len(verified.response.content), 0)
+    allow(api, amina, keys=300)
+    assert api.post(amina, "/otp/verify", {"phone": PHONE, "code": code}, key="verify").headers["Idempotent-Replayed"] == "true"
+    assert rows(api, otps) == 1

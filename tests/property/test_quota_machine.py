@@ -1,0 +1,184 @@
+"""Whatever is stored, refused, lost and told again, by whatever mode and day: what is counted is what was stored, and never more than the quota."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+import uvloop
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from heliograph import accounts, plugin, wallet
+from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, key_octets
+from heliograph.accounts.quotas import DAY_MS
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.messages.batch import Outcome
+from heliograph.plugin.logs import Said, store_event, store_logs
+from heliograph.plugin.tables import site_events, site_logs
+from heliograph.requests.tables import idempotency_keys
+from tests.capability.sending import House
+from tests.factories import phones, send_request
+
+T = TypeVar("T")
+URL = "https://shop.example"
+MODES = st.booleans()
+FIRST = 900  # octets of each quota to begin with: two or three of a kind
+SIZES = st.sampled_from([1, 50, 200, 700])
+QUOTAS = st.sampled_from([0, 300, 1_500, 1_500, None])
+FATES = st.sampled_from([[], [], [], ["lost"], ["reply lost"]])
+REACHED = {"logs", "logs refused", "events", "events refused", "keys", "keys refused", "replayed", "rolled back", "next day"}
+
+
+class Quotas(RuleBasedStateMachine):
+    """One account; the machine is its shop, its programs, the operator, clock and network."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)  # noon: what a run takes itself ends no day
+        self.loop = uvloop.new_event_loop()
+        self.house = House(url)
+        self.quotas: dict[Stored, int | None] = dict.fromkeys((Stored.LOGS, Stored.EVENTS, Stored.KEYS), FIRST)
+        self.used: dict[tuple[Stored, bool], int] = defaultdict(int)
+        self.stored: Counter[str] = Counter()  # rows
+        self.keys: dict[tuple[str, bool], str] = {}  # of sends that were accepted: to which phone
+        self.next = 0
+        self.seen: Counter[str] = Counter()
+        with self.house.db.write() as tx:
+            about = plugin.About(None, None, None, None, None)
+            self.sites = {sandbox: plugin.connect(tx, self.house.amina, URL, about, sandbox=sandbox, now_ms=clock.now_ms())
+                          for sandbox in (False, True)}
+            accounts.set_quotas(tx, self.house.amina, self.quotas)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    def teardown(self) -> None:
+        self.run(self.house.close())
+        self.loop.close()
+
+    def fits(self, kind: Stored, octets: int, *, sandbox: bool) -> bool:
+        quota = self.quotas[kind]
+        return quota is None or self.used[kind, sandbox] + octets <= quota
+
+    @rule(kind=st.sampled_from([Stored.LOGS, Stored.EVENTS, Stored.KEYS]), octets=QUOTAS)
+    def the_operator_sets(self, kind: Stored, octets: int | None) -> None:
+        self.quotas[kind] = octets
+        with self.house.db.write() as tx:
+            accounts.set_quotas(tx, self.house.amina, {kind: octets})
+
+    @rule()
+    def a_day_passes(self) -> None:
+        clock.move(DAY_MS)
+        self.used.clear()
+        self.seen["next day"] += 1
+
+    @rule(sandbox=MODES, size=SIZES, count=st.integers(1, 3), breaks_off=st.sampled_from([False, False, True]))
+    def a_shop_tells_logs(self, sandbox: bool, size: int, count: int, breaks_off: bool) -> None:
+        octets = count * (MEASURES[Stored.LOGS].row_octets + len("sale") + size)
+        said = [Said(URL, "sale", body="b" * size)] * count
+        self.tells(Stored.LOGS, octets, count, lambda tx: store_logs(tx, {URL: self.sites[sandbox]}, said, now_ms=clock.now_ms()),
+                   sandbox=sandbox, breaks_off=breaks_off)
+
+    @rule(sandbox=MODES, size=SIZES, breaks_off=st.sampled_from([False, False, True]))
+    def a_shop_tells_an_event(self, sandbox: bool, size: int, breaks_off: bool) -> None:
+        octets = MEASURES[Stored.EVENTS].row_octets + len("cart") + size
+        self.tells(Stored.EVENTS, octets, 1, lambda tx: store_event(tx, self.sites[sandbox], "cart", "p" * size, now_ms=clock.now_ms()),
+                   sandbox=sandbox, breaks_off=breaks_off)
+
+    def tells(self, kind: Stored, octets: int, rows: int, store: Callable[[Any], object], *, sandbox: bool, breaks_off: bool) -> None:
+        fits = self.fits(kind, octets, sandbox=sandbox)
+        try:
+            with self.house.db.write() as tx:
+                store(tx)
+                if breaks_off:
+                    raise KeyError
+        except StorageQuotaReached:
+            assert not fits
+            self.seen[f"{kind} refused"] += 1
+            return
+        except KeyError:
+            self.seen["rolled back"] += 1
+            return
+        assert fits
+        self.used[kind, sandbox] += octets
+        self.stored[kind.value] += rows
+        self.seen[kind.value] += 1
+
+    @rule(modes=st.lists(MODES, min_size=1, max_size=4), fates=FATES)
+    def programs_send(self, modes: list[bool], fates: list[str]) -> None:
+        """These come together, each with a key of its own."""
+        wanted = [(f"{self.next + place:04d}", sandbox) for place, sandbox in enumerate(modes)]
+        self.next += len(modes)
+        requests = [send_request(self.house.amina, phones(1)[0], key=key, sandbox=sandbox, sender="SANDBOX" if sandbox else "AMINA")
+                    for key, sandbox in wanted]
+        self.house.db.fates = fates.copy()
+        for one, outcome in zip(wanted, self.run(self.asked(*requests)), strict=True):
+            octets, sandbox = key_octets("POST /sms/send", one[0]), one[1]
+            if isinstance(outcome, StorageQuotaReached):
+                assert not self.fits(Stored.KEYS, octets, sandbox=sandbox)
+                self.seen["keys refused"] += 1
+                continue
+            assert isinstance(outcome, Outcome), outcome
+            assert self.fits(Stored.KEYS, octets, sandbox=sandbox)
+            self.used[Stored.KEYS, sandbox] += octets
+            self.keys[one] = outcome.send.id
+            self.seen["keys"] += 1
+
+    @rule(data=st.data())
+    def a_program_asks_again(self, data: st.DataObject) -> None:
+        """The replay of what was stored is never refused, however full the quota is."""
+        if not self.keys:
+            return
+        key, sandbox = data.draw(st.sampled_from(sorted(self.keys)))
+        with self.house.db.read() as tx:
+            made_ms = tx.execute(sa.select(idempotency_keys.c.created_at_ms).where(
+                idempotency_keys.c.key == key, idempotency_keys.c.sandbox.is_(sandbox))).scalar_one()
+        if made_ms < clock.now_ms() - 2 * DAY_MS:
+            return  # soon it counts no more
+        request = send_request(self.house.amina, phones(1)[0], key=key, sandbox=sandbox, sender="SANDBOX" if sandbox else "AMINA")
+        [outcome] = self.run(self.asked(request))
+        assert isinstance(outcome, Outcome), outcome
+        assert (outcome.replayed, outcome.send.id) == (True, self.keys[key, sandbox])
+        self.seen["replayed"] += 1
+
+    async def asked(self, *requests: Any) -> list[Any]:
+        await self.house.cache.refresh()
+        return list(await asyncio.gather(*map(self.accepted, requests)))
+
+    async def accepted(self, request: Any) -> Any:
+        try:
+            return await self.house.acceptor.accept(request)
+        except (StorageQuotaReached, Unavailable) as error:
+            return error
+
+    @invariant()
+    def what_is_counted_is_what_was_stored(self) -> None:
+        now_ms = clock.now_ms()
+        with self.house.db.read() as tx:
+            used = accounts.used_today(tx, self.house.amina, now_ms)
+            keys = wallet.keys_counted(tx, self.house.amina)
+        counted = used | {(Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)}
+        assert {place: octets for place, octets in counted.items() if octets} == {place: octets for place, octets in self.used.items() if octets}
+        rows = {"logs": self.house.count(site_logs), "events": self.house.count(site_events), "keys": self.house.count(idempotency_keys)}
+        assert rows == {"logs": self.stored["logs"], "events": self.stored["events"], "keys": len(self.keys)}
+
+
+def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[], str]) -> None:
+    reached: Counter[str] = Counter()
+
+    class QuotasHere(Quotas):
+        def __init__(self) -> None:
+            super().__init__(emptied())
+
+        def teardown(self) -> None:
+            super().teardown()
+            reached.update(self.seen)
+
+    # not shrunk: against a database that takes minutes, and what fails can be read as it is
+    run_state_machine_as_test(QuotasHere, settings=settings(
+        max_examples=10, stateful_step_count=25, deadline=None, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)))
+    assert set(reached) == REACHED, "what the machine must have come through"

@@ -55,6 +55,8 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
+    Row(41, "database fails over: its host silent, killed or cut off; standby lost; old primary back", "a silent host costs 3 s; none lost", WINDOW,
+        _SEVERAL),
 )
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Dialect
 from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx, News, PostgresHot, SqliteHot
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
-from heliograph.base.sessions import FairLock, postgres_engine, sqlite_engine, sqlite_path
+from heliograph.base.sessions import FairLock, postgres_engine, postgres_hosts, sqlite_engine, sqlite_path
 
 metadata: Final = sa.MetaData()
 
@@ -43,8 +43,9 @@ class Database:
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
         self.news = News()  # of hot transactions
-        self._hot = PostgresHot(url, self.news) if self.postgresql else SqliteHot(sqlite_path(url), self._lock, self.news)
-        self.engine = postgres_engine(url) if self.postgresql else sqlite_engine(sqlite_path(url))
+        self.hosts = postgres_hosts(url) if self.postgresql else None  # None on SQLite
+        self._hot = PostgresHot(self.hosts, self.news) if self.hosts else SqliteHot(sqlite_path(url), self._lock, self.news)
+        self.engine = postgres_engine(self.hosts) if self.hosts else sqlite_engine(sqlite_path(url))
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -5,9 +5,9 @@ On PostgreSQL a transaction is one of an asyncpg connection; on SQLite the same 
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -15,7 +15,8 @@ from typing import Any, Final, Protocol, TypeVar
 import asyncpg
 
 from heliograph.base.arrays import as_text, literal
-from heliograph.base.outage import reachable
+from heliograph.base.hosts import Hosts
+from heliograph.base.outage import is_lost, reachable
 from heliograph.base.sessions import FairLock, connect_sqlite, postgres_pool
 
 CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
@@ -117,23 +118,39 @@ class _SqliteTx:
 class PostgresHot:
     """A pool of connections, opened at the first use."""
 
-    def __init__(self, url: str, news: News) -> None:
-        self._url = url
+    def __init__(self, hosts: Hosts, news: News) -> None:
+        self._hosts = hosts
         self._news = news
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._turn = hosts.turn  # of the pool's connections: see Hosts
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[HotTx]:
         if self._pool is None:
             async with self._opening:  # several at once would open a pool each, and leave all but one behind
-                self._pool = self._pool or await postgres_pool(self._url)
-        with reachable():
+                self._pool = self._pool or await postgres_pool(self._hosts)
+        self._hosts.look()
+        if self._turn != self._hosts.turn:
+            self._turn = self._hosts.turn
+            await self._pool.expire_connections()
+        turn = self._turn
+        with reachable(), self._told(turn):
             async with self._pool.acquire() as connection:
                 tx = _PostgresTx(connection)
                 async with connection.transaction():
                     yield tx
         self._news.committed(tx.news)
+
+    @contextmanager
+    def _told(self, turn: int) -> Iterator[None]:
+        """Tells the hosts when a connection is lost: none of its age is tried after it, each of which would cost as long as this one did."""
+        try:
+            yield
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+            if is_lost(error):
+                self._hosts.failed(turn)
+            raise
 
     async def close(self) -> None:
         if self._pool is not None:

@@ -14,6 +14,7 @@ from heliograph.base import clock, migrate
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
+from heliograph.base.hosts import STANDBY, WRITTEN_TO
 from heliograph.base.leases import workers
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
@@ -96,6 +97,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
+        yield from _hosts(db)
         if db.postgresql:
             apart_ms = abs(int(tx.execute(sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")).scalar_one()) - clock.now_ms())
             found = f"{apart_ms} ms apart from the database's"
@@ -116,6 +118,14 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         if blocked:
             yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
                           "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
+
+
+def _hosts(db: Database) -> Iterator[Finding]:
+    """Where there are several. A standby is as it should be."""
+    if db.hosts is not None and len(db.hosts.all) > 1:
+        for host, found in db.hosts.told().items():
+            is_well = found in (WRITTEN_TO, STANDBY)
+            yield Finding(f"database host {host.shown}", "ok" if is_well else "warning", found, None if is_well else "see docs/failover.md")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

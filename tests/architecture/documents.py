@@ -66,9 +66,10 @@ class DocumentFailed(AssertionError):
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a document that are to be run or saved, and those that say why they are not."""
     for found in _BLOCK.finditer(text):
-        if found["language"] in ("sh", "bash", "python", "js"):
+        comment = (found["comment"] or "").strip()
+        if found["language"] in ("sh", "bash", "python", "js") or _FILE.fullmatch(comment):
             line = text.count("\n", 0, found.start("language")) + 1
-            yield Block(line, found["language"], (found["comment"] or "").strip(), dedent(found["code"]))
+            yield Block(line, found["language"], comment, dedent(found["code"]))
 
 
 def files(document: Path) -> dict[str, str]:

@@ -13,6 +13,7 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.leases import Lease, workers
+from heliograph.base.postgres_engine import postgres_hosts
 from heliograph.base.settings import Settings
 from heliograph.carriers import remove_carrier
 from heliograph.entry import sending as sends
@@ -118,7 +119,7 @@ async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(postgres
 async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(postgresql_url: str) -> None:
     """It has the lock to itself then; the time limit of idle transactions ends that, and the others are there."""
     db = Database(postgresql_url)
-    stopped, other = AdvisoryLock(postgresql_url, DATABASE_LOCK, shared=True), DatabaseHeld(db, shared=True)
+    stopped, other = AdvisoryLock(postgres_hosts(postgresql_url), DATABASE_LOCK, shared=True), DatabaseHeld(db, shared=True)
     assert await stopped.take()
     assert await stopped.alone()
     began_s = time.monotonic()

@@ -32,7 +32,9 @@ def lazy_url(postgresql_url: str) -> Iterator[str]:
 @pytest.mark.parametrize("wanted", ["on", "remote_apply", "local"])
 @awaited
 async def test_every_session_has_what_is_wanted_whatever_the_database_has(lazy_url: str, wanted: str) -> None:
-    db, lock = Database(lazy_url, wanted), AdvisoryLock(lazy_url, 7)
+    db = Database(lazy_url, wanted)
+    assert db.hosts is not None
+    lock = AdvisoryLock(db.hosts, 7)
     with psycopg.connect(lazy_url) as other:
         assert other.execute(SHOW).fetchone() == ("off",)
     with db.write() as tx:

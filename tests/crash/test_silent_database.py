@@ -15,11 +15,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import sessions
+from heliograph.base import postgres_engine, sessions
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.leases import LOOKED_WITHIN_S, Lease
-from heliograph.base.sessions import wait_for_it
+from heliograph.base.postgres_engine import wait_for_it
 from heliograph.entry.counting import API_LOCK
 from tests.crash.processes import ServerProcess
 from tests.factories import awaited, issue_key, open_account
@@ -62,7 +62,7 @@ def fall_silent_within(db: Database, proxy: Proxy) -> None:
 
 
 def test_no_statement_waits_for_ever_unless_it_may(proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions._Impatient, "answer_within_s", LIMIT_S)
+    monkeypatch.setattr(postgres_engine.ImpatientConnection, "answer_within_s", LIMIT_S)
     db = Database(through)
     longer = sa.select(sa.func.pg_sleep(2 * LIMIT_S))
     with db.read() as tx:

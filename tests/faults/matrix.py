@@ -69,6 +69,8 @@ ROWS: Final = (
     Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
     Row(42, "upgrade to the next version, its migration behind a long reader", "0 failed requests; nobody waits longer than a lock", "0", _SEVERAL),
     Row(43, "restored from a backup", "nothing of the copy goes out before an operator says so; events keep their ids", "0"),
+    Row(41, "database fails over: its host silent, killed or cut off; standby lost; old primary back", "a silent host costs 3 s; none lost", WINDOW,
+        _SEVERAL),
 )
 
 

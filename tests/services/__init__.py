@@ -1,4 +1,5 @@
-"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network namespaces, and curl for the documentation.
+"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network namespaces, curl for the documentation, and
+patroni, etcd and PgBouncer for fail-over.
 
 Those that already run at their default addresses are used; otherwise private ones are started on free ports and stopped at
 the end, whatever happens. `HELIOGRAPH_TEST_DATABASE_URL` and `HELIOGRAPH_TEST_REDIS_URL` name others;

@@ -4,10 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from tests.services import ServiceMissing, faketime, haproxy, kannel, netns, node, postgres, private_only, redis
+from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, postgres, private_only, redis
+
+POLICY: Final = Path("/usr/sbin/policy-rc.d")
 
 
 class Need(NamedTuple):
@@ -41,6 +45,7 @@ NEEDS = (
     Need("HAProxy", haproxy.find_haproxy, ("haproxy",), haproxy.ADVICE),
     Need("libfaketime", faketime.find_library, ("libfaketime",), faketime.ADVICE),
     Need("network namespaces", netns.find_ip, ("iproute2",), netns.ADVICE),
+    Need("patroni, etcd and PgBouncer", failover.find_programs, failover.PACKAGES, failover.ADVICE),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 
@@ -59,11 +64,26 @@ def main() -> None:
 def _install(needs: list[Need]) -> None:
     """Installs Debian packages until the needs are met. Should that fail, what is still missing is named afterwards."""
     _apt_get("update")
-    for need in needs:
-        for package in need.packages:
-            if need.where() is None:  # some packages of nodejs bring npm with them, and refuse to stand beside a second one
-                print("Installing", package, flush=True)
-                _apt_get("install", "-y", "--no-install-recommends", package)
+    with _nothing_started():
+        for need in needs:
+            for package in need.packages:
+                if need.where() is None:  # some packages of nodejs bring npm with them, and refuse to stand beside a second one
+                    print("Installing", package, flush=True)
+                    _apt_get("install", "-y", "--no-install-recommends", package)
+
+
+@contextmanager
+def _nothing_started() -> Iterator[None]:
+    """Debian's packages start their services when they are installed, unless /usr/sbin/policy-rc.d says no."""
+    if POLICY.exists():
+        yield
+        return
+    POLICY.write_text("#!/bin/sh\nexit 101\n")
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        POLICY.unlink()
 
 
 def _apt_get(*arguments: str) -> None:

@@ -26,27 +26,42 @@ ADVICE = ("PostgreSQL 14 or newer is needed: install it (Debian, Ubuntu: sudo ap
 class PrivatePostgres(PrivateService):
     """A server with the settings of a fresh installation, so with fsync: what is committed survives `kill`."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1", standby_of: str = "", **settings: str) -> None:
+        """`standby_of`: the URL of a server that this one follows until it is promoted; `settings`: more of PostgreSQL's."""
         programs = find_programs()
         if programs is None:
             raise ServiceMissing(ADVICE)
         super().__init__()
         self._programs = programs
         self._data = self.directory / "data"
-        self._addresses = ["127.0.0.1"]
-        self.url = f"postgresql://{OWNER}@127.0.0.1:{self.port}/postgres"
+        self._addresses = [address]
+        self._settings = {"port": str(self.port), "unix_socket_directories": "", **settings}
+        self.address = f"{address}:{self.port}"
+        self.url = f"postgresql://{OWNER}@{self.address}/postgres"
         if os.geteuid() == 0:
             self.user = _unprivileged_user()
             shutil.chown(self.directory, self.user)
-        made = subprocess.run(
-            [programs / "initdb", "-D", self._data, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
-            cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **as_user(self.user))
-        if made.returncode:
+        if standby_of:
+            self._run("pg_basebackup", "-D", self._data, "-d", standby_of, "-R", "-X", "stream", "--checkpoint=fast", "--no-sync")
+            return
+        self._run("initdb", "-D", self._data, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        if address != "127.0.0.1":  # in a network of the test's own
+            with (self._data / "pg_hba.conf").open("a") as file:
+                file.write("host all all samenet trust\nhost replication all samenet trust\n")
+
+    def promote(self) -> None:
+        """Makes a primary of a standby, and waits until it is one."""
+        self._run("pg_ctl", "promote", "-D", self._data, "--wait")
+
+    def _run(self, program: str, *words: str | Path) -> None:
+        done = subprocess.run([self._programs / program, *words], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, **as_user(self.user))
+        if done.returncode:
             shutil.rmtree(self.directory)
-            raise ServiceMissing(f"initdb failed:\n{made.stderr}")
+            raise ServiceMissing(f"{program} failed:\n{done.stderr}")
 
     def command(self) -> list[str]:
-        settings = {"port": str(self.port), "listen_addresses": ",".join(self._addresses), "unix_socket_directories": ""}
+        settings = {"listen_addresses": ",".join(self._addresses), **self._settings}
         return [str(self._programs / "postgres"), "-D", str(self._data), *(f"--{name}={value}" for name, value in settings.items())]
 
     def is_ready(self) -> bool:

@@ -3,34 +3,33 @@
 import asyncio
 from typing import Final
 
-import asyncpg
-
 from heliograph.base.errors import Unavailable
+from heliograph.base.hosts import Hosts
 from heliograph.base.outage import reachable
-from heliograph.base.sessions import postgres_connection
+from heliograph.base.postgres_pool import PostgresConnection, postgres_connection
 
 BEAT_S: Final = 1.0  # how often the connection is tried: one that is cut off without a word is noticed so,
 ANSWER_WITHIN_S: Final = 3.0  # and within this, long before PostgreSQL lets somebody else have the lock (sessions.KEEPALIVE)
 
 
 class AdvisoryLock:
-    """One lock of the database at `url`, by its number. Nobody else holds it while `held`, or only others who share it too; `lost` tells when
-    that has ended."""
+    """One lock of the database on these hosts, by its number. Nobody else holds it while `held`, or only others who share it too; `lost` tells
+    when that has ended. What is held on a host that another one has taken the place of is held no more: the successor knows nothing of it."""
 
-    def __init__(self, url: str, number: int, *, shared: bool = False) -> None:
-        self._url = url
+    def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
+        self._hosts = hosts
         self._number = number
         self._take = "SELECT pg_try_advisory_lock_shared($1)" if shared else "SELECT pg_try_advisory_lock($1)"
-        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._connection: PostgresConnection | None = None
         self._asking = asyncio.Lock()  # a connection answers one question at a time
 
     @property
     def held(self) -> bool:
-        return self._connection is not None and not self._connection.is_closed()
+        return self._connection is not None and self._counts(self._connection)
 
     async def take(self) -> bool:
         """False: another session holds it. Raises Unavailable."""
-        connection = await postgres_connection(self._url)
+        connection = await postgres_connection(self._hosts)
         try:
             with reachable():
                 taken = bool(await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S))
@@ -57,7 +56,7 @@ class AdvisoryLock:
         await self._ask("COMMIT")
 
     async def _ask(self, sql: str, *values: int) -> object:
-        if self._connection is None or self._connection.is_closed():
+        if self._connection is None or not self._counts(self._connection):
             raise Unavailable("The connection that holds the lock is gone.")
         async with self._asking:
             try:
@@ -72,20 +71,25 @@ class AdvisoryLock:
         connection, closed = self._connection, asyncio.Event()
         assert connection is not None
         connection.add_termination_listener(lambda _: closed.set())
-        while not connection.is_closed():
+        while self._counts(connection):
             try:
                 async with asyncio.timeout(BEAT_S):
                     await closed.wait()
             except TimeoutError:
                 await self._try(connection)
+        connection.terminate()  # if it is a host's whose place was taken
 
-    async def _try(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async def _try(self, connection: PostgresConnection) -> None:
         try:
             async with self._asking:
                 with reachable():
                     await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
         except Unavailable:
+            self._hosts.failed(connection.seat.turn)
             connection.terminate()
+
+    def _counts(self, connection: PostgresConnection) -> bool:
+        return not connection.is_closed() and connection.seat.era == self._hosts.era
 
     def release(self) -> None:
         if self._connection is not None:

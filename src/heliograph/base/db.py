@@ -9,18 +9,21 @@ Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a v
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import partial
 from typing import Any, Final, TypeVar
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.commits import Commits, confirmed, refuse_if_held_up
 from heliograph.base.errors import Unavailable
-from heliograph.base.hot import HotTx, News, PostgresHot, SqliteHot
+from heliograph.base.hot import HotTx, News
+from heliograph.base.hot_postgres import PostgresHot
+from heliograph.base.hot_sqlite import SqliteHot
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict, reachable, readable
-from heliograph.base.sessions import DURABLE, FairLock, postgres_engine, postgres_session, sqlite_engine, sqlite_path
+from heliograph.base.postgres_engine import postgres_engine, postgres_hosts, postgres_session
+from heliograph.base.sessions import DURABLE, FairLock, sqlite_engine, sqlite_path
 
 metadata: Final = sa.MetaData()
 
@@ -46,12 +49,20 @@ class Database:
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
         self.news = News()  # of hot transactions
-        self.commits = Commits(partial(postgres_session, url))  # on SQLite none is ever unconfirmed
+        self.hosts = postgres_hosts(url) if self.postgresql else None  # None on SQLite
+        self.commits = Commits(self._session)  # on SQLite none is ever unconfirmed
         self._hot = (
-            PostgresHot(url, self.news, self.commits, synchronous_commit) if self.postgresql
+            PostgresHot(self.hosts, self.news, self.commits, synchronous_commit)
+            if self.hosts
             else SqliteHot(sqlite_path(url), self._lock, self.news, self.commits)
         )
-        self.engine = postgres_engine(url, self.commits, synchronous_commit) if self.postgresql else sqlite_engine(sqlite_path(url))
+        self.engine = (
+            postgres_engine(self.hosts, self.commits, synchronous_commit) if self.hosts else sqlite_engine(sqlite_path(url))
+        )
+
+    def _session(self) -> "psycopg.Connection[Any]":
+        assert self.hosts is not None
+        return postgres_session(self.hosts)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -21,9 +21,9 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.outage import is_conflict
 from heliograph.base.partitions import make_months
+from heliograph.base.postgres_engine import wait_for_it
 from heliograph.base.processes import others
 from heliograph.base.schema import found_version, installation, is_usable, newest_version
-from heliograph.base.sessions import wait_for_it
 from heliograph.base.settings import SettingError
 
 MIGRATIONS: Final = "heliograph.migrations"

@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from typing import Final
 
 import asyncpg
+import psycopg
 from sqlalchemy import exc
 
 from heliograph.base import cancelling
 from heliograph.base.errors import Unavailable
 
 CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
+READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be written to
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
 
 
@@ -29,6 +31,15 @@ def is_refusal(error: BaseException) -> bool:
     22 and 23, and what SQLite and the drivers raise for these)."""
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     return _sqlstate(error).startswith(("22", "23")) or isinstance(cause, sqlite3.IntegrityError | sqlite3.DataError | ValueError | OverflowError)
+
+
+def is_lost(error: BaseException) -> bool:
+    """True when the host is gone, or is not the one to write to: another connection to it would not do either."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    if isinstance(cause, OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
+        return True
+    state = _sqlstate(error)
+    return state.startswith(LOST_SQLSTATES) or (isinstance(cause, psycopg.OperationalError) and not state)
 
 
 def _sqlstate(error: BaseException) -> str:
@@ -63,6 +74,7 @@ def readable() -> Iterator[None]:
 
 # Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection, read-only after a fail-over, sign-in,
 # no such database, resources (a full disk, too many connections), objects in another state, an operator, the system.
+LOST_SQLSTATES: Final = ("08", "57P", READ_ONLY_SQLSTATE)  # the connection, the end of the server, a host that cannot be written to
 OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
 
 

@@ -17,7 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+
+from heliograph.base.database_url import FORM, WrongUrl
+from heliograph.base.database_url import parse as parse_database_url
 
 CONFIG_FILE: Final = "heliograph.toml"
 SECRET_FILE: Final = "secret.key"
@@ -54,8 +56,8 @@ class Settings:
     synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
 
 
-DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
-POSTGRESQL_OPTIONS: Final = frozenset({"host", "port", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})  # both drivers know these
+DATABASE_URLS: Final = (f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
+                        "HOST1:PORT1,HOST2:PORT2")
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
 # What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
 _NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
@@ -136,15 +138,9 @@ def _database_url(found: Any, directory: Path) -> str:
 
 def _postgresql(url: str) -> str:
     try:
-        parts = urlsplit(url)
-        _ = parts.port
-        options = set(parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
-    except ValueError as error:  # its text may hold a password
-        raise SettingError("DATABASE_URL", "an address that is no URL", DATABASE_URLS) from error
-    if not parts.path.strip("/"):
-        raise SettingError("DATABASE_URL", "no name of a database", DATABASE_URLS)
-    if unknown := sorted(options - POSTGRESQL_OPTIONS):
-        raise SettingError("DATABASE_URL", f"the option {unknown[0]}", f"of options {', '.join(sorted(POSTGRESQL_OPTIONS))}")
+        parse_database_url(url)
+    except WrongUrl as error:
+        raise SettingError("DATABASE_URL", error.found, DATABASE_URLS if error.allowed == FORM else error.allowed) from error
     return url
 
 

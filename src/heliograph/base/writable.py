@@ -16,7 +16,8 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 from heliograph.base.outage import reachable
-from heliograph.base.sessions import answer_within, sqlite_path
+from heliograph.base.postgres_engine import answer_within
+from heliograph.base.sessions import sqlite_path
 
 EVERY_S: Final = 1.0  # at most one check in so long, however many ask
 WITHIN_S: Final = 1.5  # else nothing can be written, unless other transactions have been committed meanwhile

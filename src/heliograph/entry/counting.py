@@ -28,7 +28,7 @@ class CountingHeld:
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._together = settings.redis_url is not None
-        self._lock = AdvisoryLock(db.url, API_LOCK, shared=self._together) if db.postgresql else None
+        self._lock = AdvisoryLock(db.hosts, API_LOCK, shared=self._together) if db.hosts else None
 
     async def take(self) -> None:
         """Raises SettingError when another process counts otherwise, Unavailable."""

@@ -14,6 +14,7 @@ from heliograph.base import clock, home, migrate, timekeeping
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
+from heliograph.base.hosts import STANDBY, WRITTEN_TO
 from heliograph.base.leases import workers
 from heliograph.base.private import open_to_others
 from heliograph.base.secrets import SecretUnreadable
@@ -111,6 +112,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
         yield from _restored(db, tx)
+        yield from _hosts(db)
         if db.postgresql:
             yield _clock(db)
             yield from _durability(tx, settings.synchronous_commit)
@@ -170,6 +172,14 @@ def _restored(db: Database, tx: sa.Connection) -> Iterator[Finding]:
     if waiting := sum(kept.messages for kept in restored.kept(tx)):
         yield Finding("restored copy", "warning", f"{waiting} of its messages are kept until somebody decides",
                       "heliograph restore-check, then heliograph restore-check send, or cancel")
+
+
+def _hosts(db: Database) -> Iterator[Finding]:
+    """Where there are several. A standby is as it should be."""
+    if db.hosts is not None and len(db.hosts.all) > 1:
+        for host, found in db.hosts.told().items():
+            is_well = found in (WRITTEN_TO, STANDBY)
+            yield Finding(f"database host {host.shown}", "ok" if is_well else "warning", found, None if is_well else "see docs/failover.md")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

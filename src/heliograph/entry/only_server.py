@@ -62,7 +62,7 @@ class DatabaseHeld:
     def __init__(self, db: Database, *, shared: bool) -> None:
         self._db = db
         self._shared = shared
-        self._lock = AdvisoryLock(db.url, DATABASE_LOCK, shared=shared) if db.postgresql else None
+        self._lock = AdvisoryLock(db.hosts, DATABASE_LOCK, shared=shared) if db.hosts else None
         self._taking = asyncio.Lock()
 
     async def take(self) -> bool:

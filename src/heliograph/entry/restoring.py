@@ -63,14 +63,14 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 @asynccontextmanager
 async def _nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
     """As long as this lasts, no process begins that accepts or sends. Raises ProcessesRun."""
-    if not db.postgresql:
+    if db.hosts is None:
         try:
             with only_server_in(settings.data_dir):
                 yield
         except AlreadyServed as error:
             raise ProcessesRun(f"{error} Stop it first.") from error
         return
-    locks = [AdvisoryLock(db.url, number) for number in (DATABASE_LOCK, API_LOCK)]
+    locks = [AdvisoryLock(db.hosts, number) for number in (DATABASE_LOCK, API_LOCK)]
     try:
         for lock in locks:
             if not await lock.take():

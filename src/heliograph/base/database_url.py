@@ -1,0 +1,112 @@
+"""What `DATABASE_URL` says of a PostgreSQL: its hosts, and which of them is wanted.
+
+`postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`, as libpq has it (PostgreSQL manual, section 34.1.1.2).
+"""
+
+import re
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode
+
+HOSTS_MAX: Final = 8  # each is asked by a thread of its own when the one that was written to is gone
+FORM: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME"
+PORTS: Final = (1, 65_535)
+WANTED: Final = ("any", "primary", "read-write")  # the others of libpq would lead to a host that cannot be written to
+# Both drivers know these; and `target_session_attrs`, which is judged here.
+DRIVER_OPTIONS: Final = frozenset({"host", "port", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})
+OPTIONS: Final = DRIVER_OPTIONS | {"target_session_attrs"}
+DEFAULT_PORT: Final = "5432"
+
+_URL: Final = re.compile(r"(?:postgresql|postgres)://(?:(?P<who>[^/?#]*)@)?(?P<hosts>[^/?#@]*)(?:/(?P<name>[^?#]*))?(?:\?(?P<options>[^#]*))?")
+_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+
+
+class WrongUrl(ValueError):
+    """`DATABASE_URL` is wrong. Neither text holds a password."""
+
+    def __init__(self, found: str, allowed: str) -> None:
+        super().__init__(f"found {found}; allowed: {allowed}")
+        self.found = found
+        self.allowed = allowed
+
+
+class Host(NamedTuple):
+    """One host, as it is shown, and the URL that leads to it alone: both drivers read it."""
+
+    shown: str
+    url: str
+
+
+class DatabaseUrl(NamedTuple):
+    hosts: tuple[Host, ...]
+    wanted: str  # one of WANTED
+
+
+class _Place(NamedTuple):
+    name: str
+    port: str
+
+
+def parse(url: str) -> DatabaseUrl:
+    """Returns the hosts in their order. Raises WrongUrl."""
+    parts = _URL.fullmatch(url)
+    if parts is None:
+        raise WrongUrl("an address that is no URL", FORM)
+    options = _options(parts["options"] or "")
+    if not parts["name"]:
+        raise WrongUrl("no name of a database", FORM)
+    who = f"{parts['who']}@" if parts["who"] is not None else ""
+    places = _places(parts["hosts"], options.pop("host", ""), options.pop("port", ""))
+    wanted = options.pop("target_session_attrs", "any" if len(places) == 1 else "read-write")
+    if wanted not in WANTED:
+        raise WrongUrl(f"target_session_attrs={wanted}", ", ".join(WANTED))
+    if len(places) > HOSTS_MAX:
+        raise WrongUrl(f"{len(places)} hosts", f"at most {HOSTS_MAX}")
+    return DatabaseUrl(tuple(_host(who, place, parts["name"], options) for place in places), wanted)
+
+
+def _options(text: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text))
+    except ValueError as error:  # its text may hold a password
+        raise WrongUrl("options that are not NAME=VALUE", FORM) from error
+    if unknown := sorted({name for name, _ in pairs} - OPTIONS):
+        raise WrongUrl(f"the option {unknown[0]}", f"of options {', '.join(sorted(OPTIONS))}")
+    several = [name for name, _ in pairs if name in ("host", "port")]
+    together = {name: ",".join(value for each, value in pairs if each == name) for name in several}  # `host=h1&host=h2` is `host=h1,h2`
+    return dict(pairs) | together
+
+
+def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
+    """Returns the hosts and ports. The options fill in what does not stand in the authority, as in libpq."""
+    listed = (in_authority or in_options).split(",")
+    more = ports.split(",") if ports else [""]
+    if len(more) not in (1, len(listed)):
+        raise WrongUrl(f"{len(more)} ports for {len(listed)} hosts", "one port, or one for each host")
+    places = [_place(host, port) for host, port in zip(listed, more * len(listed) if len(more) == 1 else more, strict=True)]
+    if len(places) > 1 and not all(place.name for place in places):
+        raise WrongUrl("a host without a name beside others", FORM.replace("HOST:PORT", "HOST1:PORT1,HOST2:PORT2"))
+    return places
+
+
+def _place(text: str, port: str) -> _Place:
+    if text.startswith(("/", "%2F", "%2f")):  # the directory of a Unix socket
+        found_name, found_port = text, port
+    else:
+        found = _HOST.fullmatch(text)
+        if found is None:
+            raise WrongUrl("an address that is no URL", FORM)
+        found_name, found_port = found["name"], found["port"] or port
+    if found_port and not (found_port.isascii() and found_port.isdigit() and PORTS[0] <= int(found_port) <= PORTS[1]):
+        raise WrongUrl(f"the port {found_port[:12]}", f"{PORTS[0]} to {PORTS[1]}")
+    return _Place(found_name, found_port)
+
+
+def _host(who: str, place: _Place, name: str, options: dict[str, str]) -> Host:
+    if place.name.startswith("/"):
+        options = options | {"host": place.name} | ({"port": place.port} if place.port else {})
+        authority = ""
+    else:
+        authority = place.name + (f":{place.port}" if place.port else "")
+    query = f"?{urlencode(options, quote_via=quote)}" if options else ""
+    shown = f"{place.name}:{place.port or DEFAULT_PORT}" if place.name else "the default host"
+    return Host(shown, f"postgresql://{who}{authority}/{name}{query}")

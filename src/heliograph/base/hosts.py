@@ -1,0 +1,213 @@
+"""Which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
+
+One is chosen by asking all of them at once, and kept until a connection to it fails. Of several that say they can be written to, the one with
+the highest timeline is meant: PostgreSQL counts it up at every promotion, so an old primary that nobody has told of its successor has a lower one
+(PostgreSQL manual, section 26.3.5). Who has once seen the successor goes back to the old one no more.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import psycopg
+import structlog
+
+from heliograph.base.database_url import Host, parse
+
+ASKED_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
+LOOK_S: Final = 5.0  # how often the others are asked whether one of them has been promoted: the old primary may not know of it
+OTHERS_WITHIN_S: Final = 0.4  # once one host can be written to, the others have so long to name a higher timeline
+
+STANDBY: Final = "is a standby"
+WRITTEN_TO: Final = "is written to"
+
+log = structlog.get_logger(__name__)
+
+
+class Standing(NamedTuple):
+    """What a host says of itself over a connection to it."""
+
+    read_only: bool
+    is_standby: bool
+    system: int  # which cluster it is: a number that initdb made
+    timeline: int  # 0 for a standby, which has none of its own
+
+
+STANDING_SQL: Final = """
+    SELECT current_setting('transaction_read_only') = 'on', pg_is_in_recovery(), system_identifier,
+    CASE WHEN pg_is_in_recovery() THEN '00000000' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END FROM pg_control_system()"""
+
+
+def standing_of(row: Any) -> Standing:
+    """Returns what the first four columns of STANDING_SQL say."""
+    read_only, is_standby, system, timeline = tuple(row)[:4]
+    return Standing(read_only, is_standby, system, int(timeline, 16))
+
+
+class Seat(NamedTuple):
+    """Where a connection was made to, and when: it is of no use any more once `turn` has passed."""
+
+    host: Host
+    turn: int
+    era: int
+
+
+class NoHost(psycopg.OperationalError, ConnectionError):
+    """No host can be written to. The text says of each why. To either driver's users it is a connection that was not made."""
+
+
+class Hosts:
+    """The hosts that `url` names. For any thread. `ask(host)` connects to one and returns what it says of itself, or raises."""
+
+    def __init__(self, url: str, ask: Callable[[Host], Standing]) -> None:
+        self.all, self.wanted = parse(url)
+        self._ask_one = ask
+        self._guard = threading.Lock()  # of what follows
+        self._finding = threading.Lock()
+        self._finds = 0
+        self._chosen = self.all[0] if len(self.all) == 1 else None
+        self._last = self._chosen
+        self._newest: dict[int, int] = {}  # the highest timeline that was seen, by cluster
+        self._turn = 0
+        self._era = 0
+        self._why_none: NoHost | None = None
+        self._looked_s = time.monotonic()
+
+    @property
+    def turn(self) -> int:
+        """Counts up when a connection has failed: all that were made before are as old as it, and are not used again."""
+        return self._turn
+
+    @property
+    def era(self) -> int:
+        """Counts up when another host, or a newer primary, has taken the place of the one before: its locks are of no use."""
+        return self._era
+
+    @property
+    def chosen(self) -> Host | None:
+        """The host that connections are made to; None when it has to be found first."""
+        return self._chosen
+
+    def look(self) -> None:
+        """Has the others asked, when it is time, in a thread of its own. One that was promoted is chosen in place of the one that was."""
+        if len(self.all) > 1 and time.monotonic() - self._looked_s >= LOOK_S:
+            self._looked_s = time.monotonic()
+            threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        heard = self.ask([host for host in self.all if host != self._chosen])
+        with self._guard:
+            promoted = {host: said for host, said in heard.items() if isinstance(said, Standing) and self._is_promoted(said)}
+            if promoted:
+                self._choose(promoted)
+
+    def seat(self) -> Seat:
+        """Returns where to connect to; finds it first when it is not known. Raises NoHost."""
+        with self._guard:
+            seat, finds = (self._chosen and Seat(self._chosen, self._turn, self._era)), self._finds
+        return seat or self._found(finds)
+
+    def failed(self, turn: int) -> None:
+        """Tells that a connection of that turn got no answer, was lost, or can be written to no more."""
+        with self._guard:
+            if turn == self._turn:
+                self._turn += 1
+                self._leave()
+
+    def not_reached(self, seat: Seat) -> None:
+        """Tells that no connection could be made there. The connections that exist stay in use until one fails or another host is chosen."""
+        with self._guard:
+            if seat.host == self._chosen:
+                self._leave()
+
+    def taken(self, seat: Seat, standing: Standing) -> Seat:
+        """Returns the seat of a connection whose host is of this standing. Raises NoHost when it must not be used."""
+        with self._guard:
+            why = self._objection(standing)
+            if why is None:
+                self._see(standing)
+                return Seat(seat.host, self._turn, self._era)
+        log.warning("database_host_refused", host=seat.host.shown, reason=why)
+        raise NoHost(f"{seat.host.shown} {why}")
+
+    def ask(self, hosts: Sequence[Host], others_within_s: float = OTHERS_WITHIN_S) -> dict[Host, Standing | Exception]:
+        """Asks all these at once. Returns what was heard until some time after the first that can be written to; a silent one is missing."""
+        answers: queue.SimpleQueue[tuple[Host, Standing | Exception]] = queue.SimpleQueue()
+        for host in hosts:
+            threading.Thread(target=lambda asked: answers.put((asked, self._said_by(asked))), args=(host,), daemon=True).start()
+        heard: dict[Host, Standing | Exception] = {}
+        until_s = time.monotonic() + ASKED_WITHIN_S
+        while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
+            try:
+                host, said = answers.get(timeout=left_s)
+            except queue.Empty:
+                break
+            heard[host] = said
+            if isinstance(said, Standing) and self._objection(said) is None:
+                until_s = min(until_s, time.monotonic() + others_within_s)
+        return heard
+
+    def _leave(self) -> None:
+        if len(self.all) > 1:
+            self._chosen = None
+
+    def _see(self, standing: Standing) -> None:
+        """Remembers the highest timeline. When it has risen there was a promotion: what is connected to the one before is of no use."""
+        newest = self._newest.get(standing.system)
+        if newest is not None and standing.timeline > newest:
+            self._turn, self._era = self._turn + 1, self._era + 1
+        self._newest[standing.system] = max(standing.timeline, newest or 0)
+
+    def _said_by(self, host: Host) -> Standing | Exception:
+        try:
+            return self._ask_one(host)
+        except (psycopg.Error, OSError) as error:
+            return error
+
+    def _is_promoted(self, standing: Standing) -> bool:
+        return standing.timeline > self._newest.get(standing.system, standing.timeline)
+
+    def _objection(self, standing: Standing) -> str | None:
+        if standing.is_standby:
+            return None if self.wanted == "any" else STANDBY
+        if self.wanted == "read-write" and standing.read_only:
+            return "is read-only"
+        newest = self._newest.get(standing.system, 0)
+        return f"is a former primary: its timeline is {standing.timeline}, and {newest} was seen" if standing.timeline < newest else None
+
+    def _found(self, finds: int) -> Seat:
+        """Finds the host, once for all who want to know at the same time: each gets what the one before it has found out."""
+        with self._finding:
+            if finds == self._finds:
+                heard = self.ask(self.all)
+                with self._guard:
+                    self._finds += 1
+                    self._choose(heard)
+            with self._guard:
+                if self._chosen is None:
+                    raise self._why_none or NoHost("no host can be written to")
+                return Seat(self._chosen, self._turn, self._era)
+
+    def _choose(self, heard: Mapping[Host, Standing | Exception]) -> None:
+        usable = [(said.timeline, host) for host, said in heard.items() if isinstance(said, Standing) and self._objection(said) is None]
+        if not usable:
+            self._why_none = NoHost("no host can be written to: " + "; ".join(f"{host.shown} {self._why(heard.get(host))}" for host in self.all))
+            return
+        newest = max(timeline for timeline, _ in usable)
+        self._chosen = next(host for host in self.all if (newest, host) in usable)
+        if self._last != self._chosen:
+            if self._last is not None:
+                log.warning("database_host_changed", host=self._chosen.shown, former=self._last.shown, timeline=newest)
+            self._turn, self._era, self._last = self._turn + 1, self._era + 1, self._chosen
+
+    def _why(self, said: Standing | Exception | None) -> str:
+        if isinstance(said, Standing):
+            return self._objection(said) or "can be written to"
+        return "does not answer" if said is None else f"does not let us in ({str(said).strip().splitlines()[-1]})"
+
+    def told(self) -> dict[Host, str]:
+        """Returns what each host is now, for people."""
+        heard = self.ask(self.all, ASKED_WITHIN_S)
+        return {host: WRITTEN_TO if host == self._chosen else self._why(heard.get(host)) for host in self.all}

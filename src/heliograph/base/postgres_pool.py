@@ -1,0 +1,93 @@
+"""Connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of the hot paths, and single ones."""
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Any
+
+import asyncpg
+
+from heliograph.base.commits import WHO_AM_I, Backend
+from heliograph.base.hosts import Hosts, Seat, standing_of
+from heliograph.base.outage import is_lost, reachable
+from heliograph.base.sessions import (
+    ANY_HOST,
+    CONNECT_TIMEOUT_S,
+    DURABLE,
+    HOT_CONNECTIONS_MAX,
+    KEEPALIVE_COUNT,
+    KEEPALIVE_IDLE_S,
+    KEEPALIVE_INTERVAL_S,
+    POSTGRES_STATEMENT_TIMEOUT_MS,
+    UNACKNOWLEDGED_MS,
+    begin_session,
+    hot_session_settings,
+    name,
+    session_settings,
+)
+
+
+class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
+    """A connection that is closed when what was sent over it is not even acknowledged. One of the hot paths knows its
+    session (`backend`): a commit that is not confirmed is asked after by it."""
+
+    seat: Seat
+    backend: Backend
+
+    def __init__(self, protocol: Any, transport: Any, *more: Any, **named: Any) -> None:
+        super().__init__(protocol, transport, *more, **named)
+        wire = transport.get_extra_info("socket")
+        with suppress(OSError):  # a Unix socket
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_COUNT)
+
+
+async def postgres_pool(hosts: Hosts, synchronous_commit: str = DURABLE) -> "asyncpg.Pool[asyncpg.Record]":
+    """The hot paths' connections. Raises Unavailable."""
+
+    async def connect(*_: object, **__: object) -> PostgresConnection:
+        return await _connected(hosts, hot_session_settings(synchronous_commit), POSTGRES_STATEMENT_TIMEOUT_MS / 1_000)
+
+    with reachable():
+        return await asyncpg.create_pool(min_size=1, max_size=HOT_CONNECTIONS_MAX, connect=connect, connection_class=PostgresConnection,
+                                         init=_prepare_hot, reset=_as_it_is)
+
+
+async def postgres_connection(hosts: Hosts) -> PostgresConnection:
+    """One connection that is kept for its session. Raises Unavailable."""
+    with reachable():
+        return await _connected(hosts, session_settings(DURABLE))
+
+
+async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None) -> PostgresConnection:
+    """As `_connect`, in the event loop."""
+    for is_last in (len(hosts.all) == 1, True):
+        seat = hosts.seat() if hosts.chosen is not None else await asyncio.to_thread(hosts.seat)
+        connection: PostgresConnection | None = None
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                connection = await asyncpg.connect(
+                    seat.host.url, command_timeout=command_timeout_s, target_session_attrs=ANY_HOST, connection_class=PostgresConnection,
+                    server_settings={"application_name": name()})
+                connection.seat = hosts.taken(seat, standing_of(await connection.fetchrow(begin_session(settings))))
+            return connection
+        except BaseException as error:
+            if connection is not None:
+                connection.terminate()
+            if is_lost(error):
+                hosts.not_reached(seat)
+            if is_last or not is_lost(error):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _prepare_hot(connection: PostgresConnection) -> None:
+    connection.backend = Backend(*await connection.fetchrow(WHO_AM_I))
+    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary")
+
+
+async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Our transactions leave nothing behind in a session; the driver's RESET ALL after each would be a round trip more."""

@@ -1,0 +1,109 @@
+"""The database fails over to another host: one is silent, one is promoted, one comes back and does not know of it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import psycopg
+import pytest
+
+from heliograph.base import migrate
+from tests.architecture.documents import files
+from tests.architecture.sources import ROOT
+from tests.faults.house import ALONE, House
+from tests.services.failover import PgBouncer
+from tests.services.network import Network
+from tests.services.postgres import OWNER, PrivatePostgres
+
+SILENT_WITHIN_S = 3.0
+BUSY_MACHINE_S = 2.0
+WINDOW = 10
+PAGE = ROOT / "docs" / "failover.md"
+NewHouse = Callable[..., House]
+APP, FIRST, SECOND = "10.77.0.10", "10.77.0.11", "10.77.0.12"
+
+
+class Pair(NamedTuple):
+    """A primary whose commits wait for its standby, on hosts of their own; `url` names both."""
+
+    network: Network
+    first: PrivatePostgres
+    second: PrivatePostgres
+    url: str
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with ExitStack() as stack:
+        network = stack.enter_context(Network({"app": APP, "first": FIRST, "second": SECOND}))
+        with network.entered("first"):
+            first = stack.enter_context(PrivatePostgres(FIRST))
+        with network.entered("second"):
+            second = stack.enter_context(PrivatePostgres(SECOND, standby_of=first.url))
+        with network.entered("first"), psycopg.connect(first.url, autocommit=True) as sql:
+            sql.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")  # after the copy was made: the second one waits for nobody
+            sql.execute("SELECT pg_reload_conf()")
+        with network.entered("app"):
+            yield Pair(network, first, second, f"postgresql://{OWNER}@{first.address},{second.address}/postgres?target_session_attrs=read-write")
+
+
+@pytest.mark.fault(41)
+def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_changes_nothing(new_house: NewHouse, pair: Pair) -> None:
+    migrate.upgrade(pair.url)
+    house = new_house("postgresql", url=pair.url, redis_url="")
+    clients = house.clients
+    carrier = house.carrier(window=WINDOW)
+    house.start(ALONE)
+
+    def answered(since: int) -> int:
+        return sum(reply.status == 200 for reply in clients.replies[since:])
+
+    with clients.sending(per_second=50):
+        clients.wait_for(30)
+        pair.network.link_down("first")
+        with pair.network.entered("second"):
+            pair.second.promote()
+        gone, submitted = len(clients.replies), len(carrier.submits())
+        recovered_s = house.until(lambda: answered(gone) >= 10, "accepted again")
+        house.until(lambda: len(carrier.submits()) > submitted + 10, "submitted again")
+        pair.network.link_up("first")
+        clients.wait_for(30)
+    assert recovered_s < SILENT_WITHIN_S + BUSY_MACHINE_S
+    assert beside(house) == {f"database host {pair.first.address}": "is a former primary: its timeline is 1, and 2 was seen",
+                             f"database host {pair.second.address}": "is written to"}
+    house.settle_doubts()
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="two hosts in DATABASE_URL: the first falls silent under load, the second is "
+                "promoted; from then until 10 were accepted; the first one comes back, goes on as a primary, and nobody asks it")
+
+
+def beside(house: House) -> dict[str, str]:
+    """What `heliograph doctor`, a process that has just begun, finds of each host."""
+    return {finding["check"]: finding["found"] for finding in house.command("doctor", status=0) if finding["check"].startswith("database host")}
+
+
+@pytest.mark.fault(41)
+def test_everything_works_through_pgbouncer_in_session_mode(private_postgres: PrivatePostgres, new_house: NewHouse) -> None:
+    """With the files of docs/failover.md. What a session needs is said in it; locks, prepared statements and what is set stay with it."""
+    with PgBouncer(files(PAGE), private_postgres.port) as bouncer:
+        migrate.upgrade(bouncer.url)
+        house = new_house("postgresql", url=bouncer.url, redis_url="")
+        house.carrier(window=WINDOW)
+        house.start([("api",), ("worker",)])
+        with house.clients.sending(per_second=50):
+            house.clients.wait_for(30)
+            private_postgres.kill()
+            private_postgres.start()
+            gone = time.monotonic()
+            recovered_s = house.until(lambda: sum(reply.status == 200 and reply.at_s > gone for reply in house.clients.replies) >= 10, "accepted")
+        assert refusal(house, "serve").endswith("Another server or worker uses this database.")
+        house.settle_doubts()
+        house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="PgBouncer in session mode with the handbook's file; PostgreSQL behind it is "
+                    "killed and started under load; from its return until 10 were accepted")
+
+
+def refusal(house: House, command: str) -> str:
+    """What a process says that may not begin."""
+    process = house.run(command)
+    assert process.process.wait(30) == 1
+    return process.log.strip()

@@ -1,0 +1,185 @@
+"""Which host of a PostgreSQL is chosen, and when another one is."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from heliograph.base import hosts as hosts_module
+from heliograph.base.database_url import Host, WrongUrl, parse
+from heliograph.base.hosts import Hosts, NoHost, Standing
+
+CLUSTER = 7_000
+PRIMARY = Standing(read_only=False, is_standby=False, system=CLUSTER, timeline=1)
+SUCCESSOR = PRIMARY._replace(timeline=2)
+STANDBY = Standing(read_only=True, is_standby=True, system=CLUSTER, timeline=0)
+SILENT_S = 30.0
+
+
+class House:
+    """What each of three hosts says, by its number; a number is how long it says nothing. `asked` counts."""
+
+    def __init__(self, *says: Standing | Exception | float, options: str = "") -> None:
+        self.says = list(says)
+        self.asked = 0
+        self._over = threading.Event()
+        listed = ",".join(f"db{number}:5432" for number in range(len(says)))
+        self.hosts = Hosts(f"postgresql://amina:opensesame@{listed}/heliograph{options}", self._said)
+
+    def _said(self, host: Host) -> Standing:
+        self.asked += 1
+        said = self.says[int(host.shown[2])]
+        if isinstance(said, Exception):
+            raise said
+        if isinstance(said, float):
+            self._over.wait(said)
+            raise psycopg.OperationalError("no answer")
+        return said
+
+    def chosen(self) -> str:
+        return self.hosts.seat().host.shown
+
+    def connect(self) -> str:
+        """As a driver does, to the host that is chosen; NoHost when it must not be used."""
+        seat = self.hosts.seat()
+        said = self.says[int(seat.host.shown[2])]
+        assert isinstance(said, Standing)
+        return self.hosts.taken(seat, said).host.shown
+
+
+@pytest.mark.parametrize(("url", "hosts", "wanted"), [
+    ("postgresql://a:p%40w@db/x", ["postgresql://a:p%40w@db/x"], "any"),
+    ("postgres://a@db:5433/x?target_session_attrs=read-write", ["postgresql://a@db:5433/x"], "read-write"),
+    ("postgresql://a:b@h1:5432,h2:5433/x?sslmode=require", ["postgresql://a:b@h1:5432/x?sslmode=require", "postgresql://a:b@h2:5433/x?sslmode=require"],
+     "read-write"),
+    ("postgresql://h1,[::1]:5433/x?target_session_attrs=any", ["postgresql://h1/x", "postgresql://[::1]:5433/x"], "any"),
+    ("postgresql://a@/x?host=h1,h2&port=5001,5002", ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"], "read-write"),
+    ("postgresql://a@/x?host=h1&host=h2:5002&port=5001", ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"], "read-write"),
+    ("postgresql:///x?host=/run/postgresql&port=5433", ["postgresql:///x?host=%2Frun%2Fpostgresql&port=5433"], "any"),
+    ("postgresql:///x", ["postgresql:///x"], "any"),
+])  # fmt: skip
+def test_each_host_gets_a_url_of_its_own(url: str, hosts: list[str], wanted: str) -> None:
+    parsed = parse(url)
+    assert [host.url.replace("%2F", "/") for host in parsed.hosts] == [host.replace("%2F", "/") for host in hosts]
+    assert parsed.wanted == wanted
+
+
+@pytest.mark.parametrize(("url", "found", "allowed"), [
+    ("postgresql://a:opensesame@h1:5432,h2:abc/x", "an address that is no URL", "postgresql://USER"),
+    ("postgresql://a:opensesame@h1:5432,h2:70000/x", "the port 70000", "1 to 65535"),
+    ("postgresql://a:opensesame@h1,,h2/x", "a host without a name beside others", "HOST1:PORT1,HOST2:PORT2"),
+    ("postgresql://a:opensesame@/x?host=h1,h2&port=1,2,3", "3 ports for 2 hosts", "one port, or one for each host"),
+    ("postgresql://a:opensesame@h1,h2/x?target_session_attrs=standby", "target_session_attrs=standby", "any, primary, read-write"),
+    ("postgresql://a:opensesame@" + ",".join("abcdefghi") + "/x", "9 hosts", "at most 8"),
+])  # fmt: skip
+def test_a_wrong_list_of_hosts_is_named_without_the_password(url: str, found: str, allowed: str) -> None:
+    with pytest.raises(WrongUrl) as refused:
+        parse(url)
+    assert refused.value.found == found
+    assert allowed in refused.value.allowed
+    assert "opensesame" not in str(refused.value)
+
+
+def test_one_host_is_not_asked_before_it_is_connected_to() -> None:
+    house = House(PRIMARY)
+    assert (house.connect(), house.asked) == ("db0:5432", 0)
+
+
+def test_the_host_that_can_be_written_to_is_chosen_and_a_silent_one_is_not_waited_for() -> None:
+    house = House(SILENT_S, STANDBY, PRIMARY)
+    began_s = time.monotonic()
+    assert house.connect() == "db2:5432"
+    assert time.monotonic() - began_s < hosts_module.OTHERS_WITHIN_S + 0.5
+    house.hosts.seat()
+    assert house.asked == 3
+
+
+def test_of_two_that_can_be_written_to_the_one_that_was_promoted_later_is_meant() -> None:
+    assert House(PRIMARY, SUCCESSOR).connect() == "db1:5432"
+
+
+def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> None:
+    house = House(PRIMARY, STANDBY)
+    seat = house.hosts.taken(house.hosts.seat(), PRIMARY)
+    house.says = [SILENT_S, SUCCESSOR]
+    house.hosts.failed(seat.turn)
+    assert house.connect() == "db1:5432"
+    house.says = [PRIMARY, STANDBY]
+    house.hosts.failed(house.hosts.turn)
+    with pytest.raises(NoHost, match=r"db0:5432 is a former primary: its timeline is 1, and 2 was seen; db1:5432 is a standby"):
+        house.hosts.seat()
+    house.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]  # another cluster, whose timelines say nothing of this one's
+    assert house.connect() == "db0:5432"
+
+
+def test_behind_one_address_a_former_primary_is_refused_too() -> None:
+    house = House(SUCCESSOR)
+    first = house.hosts.taken(house.hosts.seat(), SUCCESSOR)
+    with pytest.raises(NoHost, match="is a former primary"):
+        house.hosts.taken(house.hosts.seat(), PRIMARY)
+    third = house.hosts.taken(house.hosts.seat(), SUCCESSOR._replace(timeline=3))
+    assert third.turn > first.turn  # nothing that leads to the one before is used again,
+    assert third.era > first.era  # nor held there
+
+
+def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts_module, "LOOK_S", 0.0)
+    house = House(PRIMARY, STANDBY)
+    former = house.hosts.taken(house.hosts.seat(), PRIMARY)
+    house.says[1] = SUCCESSOR
+    house.hosts.look()
+    until(lambda: house.chosen() == "db1:5432")
+    assert house.hosts.turn != former.turn
+    assert house.hosts.era != former.era
+
+
+def test_a_failure_that_is_known_already_changes_nothing() -> None:
+    house = House(PRIMARY, STANDBY)
+    seat = house.hosts.taken(house.hosts.seat(), PRIMARY)
+    house.hosts.failed(seat.turn)
+    house.hosts.seat()
+    turn = house.hosts.turn
+    house.hosts.failed(seat.turn)  # by a connection as old as the first
+    assert (house.hosts.turn, house.hosts.chosen is not None) == (turn, True)
+
+
+def test_those_who_want_to_know_at_once_ask_once() -> None:
+    house = House(0.3, PRIMARY, STANDBY)
+    threads = [threading.Thread(target=house.chosen) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert house.asked == 3
+
+
+def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts_module, "ASKED_WITHIN_S", 0.2)
+    house = House(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
+    with pytest.raises(NoHost) as none:
+        house.hosts.seat()
+    assert str(none.value) == ("no host can be written to: db0:5432 does not answer; db1:5432 is a standby; "
+                               "db2:5432 does not let us in (FATAL: no such role)")
+
+
+@pytest.mark.parametrize(("options", "standing", "is_used"), [
+    ("?target_session_attrs=any", STANDBY, True), ("?target_session_attrs=primary", STANDBY, False),
+    ("?target_session_attrs=primary", PRIMARY._replace(read_only=True), True), ("", PRIMARY._replace(read_only=True), False)])
+def test_what_is_wanted_of_a_host_is_what_is_taken(options: str, standing: Standing, is_used: bool) -> None:
+    assert isinstance(_outcome(House(standing, standing, options=options).connect), str) is is_used
+
+
+def _outcome(work: Callable[[], str]) -> str | NoHost:
+    try:
+        return work()
+    except NoHost as refused:
+        return refused
+
+
+def until(condition: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)

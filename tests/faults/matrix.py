@@ -55,7 +55,7 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
-    Row(34, "a key fills the disk with what it tells, a carrier with receipts of nothing", "429 at the quota; the newest receipts kept; others go on", "0"),
+    Row(34, "a key fills the disk, and so does a carrier", "429 at the quota; of receipts that match nothing the newest are kept", "0"),
     Row(35, "one-time passwords pumped into 200 ranges of eight countries", "stopped at the floors; who verifies is refused nothing", "0"),
 )
 

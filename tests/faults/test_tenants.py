@@ -1,5 +1,6 @@
 """Tenants who take what others need: the disk, or money for one-time passwords that nobody wants (faults 34 and 35)."""
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -34,12 +35,29 @@ class Tenant:
     def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
         return self._client.post(path, json=body)
 
+    def close(self) -> None:
+        self._client.close()
+
+
+@pytest.fixture
+def tenant(house: House) -> Iterator[Callable[..., Tenant]]:
+    """`tenant("chidi", credits=10)`, once the house has started."""
+    made: list[Tenant] = []
+
+    def make(name: str, credits: int = 0) -> Tenant:
+        made.append(Tenant(house, name, credits))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
 
 @pytest.mark.fault(34)
-def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house: House) -> None:
+def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house: House, tenant: Callable[..., Tenant]) -> None:
     carrier = house.carrier()
     house.start()
-    chidi = Tenant(house, "chidi")
+    chidi = tenant("chidi")
     if not LONG:
         house.command("quota", "set", "chidi", "logs=1MB")
     quota = 50_000_000 if LONG else 1_000_000
@@ -69,17 +87,17 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house
 
     house.until(lambda: unmatched() <= UNMATCHED_MAX, "the oldest receipts are dropped")
     assert {reply.status for reply in house.clients.replies} == {200}
-    house.holds(how=f"{told} requests of 0.5 MB, {stored} stored ({used / 1e6:.1f} MB), then 429; of {flooded:,} receipts that match nothing"
-                    f" the newest {UNMATCHED_MAX:,} are left; all sends beside were 200")
+    house.holds(how=f"{told} requests of 0.5 MB, {stored} stored ({used / 1e6:.1f} MB), then 429; of {flooded:,} receipts that match nothing the"
+                    f" newest {UNMATCHED_MAX:,} are left; all sends beside were 200")
 
 
 @pytest.mark.fault(35)
-def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing(house: House) -> None:
+def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing(house: House, tenant: Callable[..., Tenant]) -> None:
     house.carrier()
     house.start()
-    pumped, honest = (Tenant(house, name, credits=20_000) for name in ("chidi", "bilal"))
-    numbers = list(attack(int(quick_or_long(1, 55))))
-    signing_in = [f"23324{number:07d}" for number in range(int(quick_or_long(20, 400)))]
+    pumped, honest = (tenant(name, credits=20_000) for name in ("chidi", "bilal"))
+    numbers = list(attack(int(quick_or_long(1, 55)), first=5))  # none that the SMSC makes fail
+    signing_in = [f"23324{number:07d}" for number in range(100, 100 + int(quick_or_long(20, 400)))]
 
     def sign_in(phone: str) -> bool:
         """Whether the code was sent; two of three are given back."""

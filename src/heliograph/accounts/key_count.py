@@ -7,9 +7,10 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.quotas import DAY_MS, MEASURES, StorageQuotaReached, Stored, octets_of, refusal_of
+from heliograph.accounts.quotas import DAY_MS, MEASURES, StorageQuotaReached, Stored, refusal_of
 from heliograph.accounts.tables import storage_quotas
 
+_ROW_OCTETS: Final = MEASURES[Stored.KEYS].row_octets
 NO_BOUND: Final = -1  # in place of a quota where SQL tells it, for NULL says that none was set
 
 
@@ -24,7 +25,8 @@ class KeyCount:
 
     def refusal(self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool) -> StorageQuotaReached | None:
         """Why a key of so many octets is not stored today, if so. `quota` None: no bound."""
-        return refusal_of(Stored.KEYS, self.used(now_ms, sandbox=sandbox), octets, quota, now_ms)
+        used = self.used(now_ms, sandbox=sandbox)
+        return None if quota is None or used + octets <= quota else refusal_of(Stored.KEYS, used, octets, quota, now_ms)
 
     def used(self, now_ms: int, *, sandbox: bool) -> int:
         """Octets of today."""
@@ -49,9 +51,10 @@ def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int |
     return {account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day) for account_id in account_ids}
 
 
-def key_octets(*texts: str | None) -> int:
-    """What the row of an Idempotency-Key takes, with these texts."""
-    return MEASURES[Stored.KEYS].row_octets + octets_of(*texts)
+def key_octets(path: str, key: str | None) -> int:
+    """What the row of an Idempotency-Key takes, without an answer. Hot: once for each send."""
+    assert key is not None
+    return _ROW_OCTETS + len(path) + (len(key) if key.isascii() else len(key.encode()))
 
 
 def quota_told(octets: int | None) -> int | None:

@@ -71,10 +71,8 @@ class Acceptor:
         assert facts is not None  # accounts are never deleted
         return facts
 
-    async def _keys_quota(self, request: SendRequest, facts: AccountFacts) -> int | None:
-        """Of the account whose Idempotency-Key it is: the one that pays (`facts`), or its partner."""
-        if request.idempotency_key is None or request.key_account_id == request.account_id:
-            return facts.keys_quota
+    async def _partners_quota(self, request: SendRequest) -> int | None:
+        """Of the account whose Idempotency-Key it is, when that is not the one that pays."""
         partner = self._cache.peek(FACTS, (request.key_account_id, request.sandbox))
         if partner is None:
             partner = await self._cache.get(FACTS, (request.key_account_id, request.sandbox))
@@ -102,7 +100,10 @@ class Acceptor:
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
                 batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {}, await self._aboard(tx, requests))
-                quotas = [await self._keys_quota(request, facts[i]) for i, request in enumerate(requests)]
+                quotas = [
+                    facts[i].keys_quota if request.key_account_id == request.account_id or request.idempotency_key is None
+                    else await self._partners_quota(request) for i, request in enumerate(requests)
+                ]
                 outcomes = await self._decided(batch, requests, facts, quotas, tariff)
                 if not may_be_known:  # seen when the locks were asked for: the same request may have been accepted while this one waited for them
                     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]

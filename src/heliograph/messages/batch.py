@@ -52,11 +52,11 @@ class Batch:
         key = key_of(request)
         if key is not None and key in self._known:
             return repeated(request, *self._known[key])
-        octets = key_octets(request.path, request.idempotency_key) if key is not None else 0
-        full = (self._key_counts[request.key_account_id].refusal(octets, keys_quota, self.now_ms, sandbox=request.sandbox)
-                if key is not None and keys_quota is not None else None)
-        if full is not None:
-            return full
+        if key is not None:
+            octets = key_octets(request.path, request.idempotency_key)
+            full = self._key_counts[request.key_account_id].refusal(octets, keys_quota, self.now_ms, sandbox=request.sandbox)
+            if full is not None:
+                return full
         wallet = self._wallets[request.account_id]
         companion = self.aboard.get(request.type)
         verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)

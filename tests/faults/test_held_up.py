@@ -7,9 +7,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.factories import issue_key, open_account
+from tests.faults.askers import asking, posting
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
-from tests.faults.strangers import asking, posting
 from tests.heavy_bodies import heavy_sends
 
 CONNECTIONS: Final = 50

@@ -65,8 +65,8 @@ def test_processes_whose_clocks_differ_write_one_ledger_in_order(new_house: NewH
     house.carrier()
     ahead, behind = (house.run("api", clock=clock_of(seconds)) for seconds in (LITTLE_S, -LITTLE_S))
     house.run("worker")
-    ahead.wait_until_ready()
-    behind.wait_until_ready()
+    ahead.wait_until_ready(ENDED_WITHIN_S)
+    behind.wait_until_ready(ENDED_WITHIN_S)
     differ_s = []
     with psycopg.connect(house.db.url, autocommit=True) as sql:
         for number in range(int(quick_or_long(SENDS, 20 * SENDS))):

@@ -100,6 +100,7 @@ def test_everything_works_through_pgbouncer_in_session_mode(private_postgres: Pr
         house.settle_doubts()
         house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="PgBouncer in session mode with the handbook's file; PostgreSQL behind it is "
                     "killed and started under load; from its return until 10 were accepted")
+        house.db.close()  # PgBouncer waits for its clients before it ends
 
 
 def refusal(house: House, command: str) -> str:

@@ -5,10 +5,12 @@ Nothing of the machine's own network is touched; what was made goes with the nam
 
 import ctypes
 import os
+import re
 import secrets
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.services import ServiceMissing
@@ -59,6 +61,7 @@ class Network:
         self._made: list[str] = []
 
     def __enter__(self) -> "Network":
+        _clear_left_behind()
         try:
             self._make(_BRIDGE)
             _do("-n", self.namespace(_BRIDGE), "link", "add", _BRIDGE, "type", "bridge")
@@ -106,6 +109,21 @@ class Network:
         _do("-n", here, "link", "set", "eth0", "up")
         _do("-n", switch, "link", "set", f"port-{node}", "master", _BRIDGE)
         _do("-n", switch, "link", "set", f"port-{node}", "up")
+
+
+def pids_in(name: str) -> list[int]:
+    """Returns the processes in a namespace."""
+    return [int(pid) for pid in _ip("netns", "pids", name).stdout.split()]
+
+
+def _clear_left_behind() -> None:
+    """Ends what a run of the tests that was killed has left: its namespaces carry its process id, and so do the processes in them."""
+    for name in re.findall(rf"^{PREFIX}\d+\S*", _ip("netns", "list").stdout, re.MULTILINE):
+        if not Path(f"/proc/{name.removeprefix(PREFIX).partition('-')[0]}").exists():
+            for pid in pids_in(name):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            delete(name)
 
 
 def _enter(namespace: Path) -> None:

@@ -99,11 +99,13 @@ class House:
             self.run(*command)
         self.api.wait_until_ready()
 
-    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, **env: str) -> ServerProcess:
-        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own."""
+    def run(self, *command: str, database: Proxy | None = None, port: int | None = None, files: int | None = None,
+            **env: str) -> ServerProcess:
+        """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own;
+        `files`: how many it may have open at the very most."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
         url = self._through(database) if database else self._url_of_processes
-        self.servers.append(ServerProcess(url, directory, command, port, **(self.env | env)))
+        self.servers.append(ServerProcess(url, directory, command, port, files, **(self.env | env)))
         return self.servers[-1]
 
     @property

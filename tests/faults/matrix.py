@@ -55,6 +55,9 @@ ROWS: Final = (
     Row(25, "webhook receiver: 500, hang, drip, 1 GiB, gzip bomb, redirect, bad TLS", "15 s, 64 KiB, no redirect; others not delayed", "0"),
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
+    Row(29, "trailer fields after a chunked body, by strangers", "they are no headers: no key, no address for `/metrics`", "0"),
+    Row(30, "headers, URL, trailers or requests without end", "431 or 414, closed; memory flat, others answered", "0"),
+    Row(31, "1,300 idle connections at `ulimit -n 1024`", "closed in their time or for others; nobody is kept out", "0"),
 )
 
 

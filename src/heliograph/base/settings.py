@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from heliograph.base.addresses import ListenAddress, listen_address
+
 CONFIG_FILE: Final = "heliograph.toml"
 SECRET_FILE: Final = "secret.key"
 SECRET_BYTES_MIN: Final = 32
@@ -51,6 +53,7 @@ class Settings:
     webhooks_ca_file: str | None = None  # PEM
     erase_after_days: int | None = 90  # texts and numbers of messages, and what else tells of them; None: never
     delete_after_days: int | None = None  # messages and sends
+    metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
 
 
 DATABASE_URLS: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"
@@ -218,6 +221,13 @@ def _networks(name: str) -> Callable[[Any], tuple[str, ...]]:
     return check
 
 
+def _listen_address(value: Any) -> ListenAddress:
+    try:
+        return listen_address(str(value))
+    except ValueError as error:
+        raise SettingError("HELIOGRAPH_METRICS_ADDRESS", repr(value), "HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100") from error
+
+
 def _switch(name: str) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:
         if str(value).lower() not in ("1", "true", "0", "false"):
@@ -268,6 +278,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "base_url": _url("base_url", ("http", "https")),
     "trusted_proxies": _networks("trusted_proxies"),
     "metrics_token": str,
+    "metrics_address": _listen_address,
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
     "drain_s": _drain_s,

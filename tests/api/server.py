@@ -1,11 +1,13 @@
 """`heliograph serve` as a process of its own, and its cast."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,21 +24,24 @@ HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 class Server(NamedTuple):
     url: str
     cast: Cast
+    process_id: int
 
 
 @contextmanager
-def serving(database_url: str, data_dir: Path) -> Iterator[Server]:
+def serving(database_url: str, data_dir: Path, files: int | None = None, /, **env: str) -> Iterator[Server]:
+    """`files`: how many it may have open at the very most."""
     port = free_port()
     log = data_dir / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            env={**os.environ, "DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": "s" * 32})  # fmt: skip
+            env={**os.environ, "DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": "s" * 32, **env},
+            preexec_fn=None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)))  # fmt: skip
     db = Database(database_url)
     try:
         url = f"http://127.0.0.1:{port}"
         _wait_until_ready(url, process, log)
-        yield Server(url, make_cast(db))
+        yield Server(url, make_cast(db), process.pid)
     finally:
         db.close()
         process.terminate()

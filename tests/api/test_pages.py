@@ -17,7 +17,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
 
 def asked(api: Service, method: str, path: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
-    response = api.run(api.client.request(method, path, headers=headers))
+    response = api.run(api.client.request(method, path, headers={"Host": "localhost", **(headers or {})}))
     assert response.headers["x-request-id"].startswith("req_"), (method, path)
     return response
 
@@ -77,9 +77,23 @@ def test_metrics_are_for_the_tokens_holder_or_for_this_machine(
     api.app._settings = replace(api.app._settings, metrics_token=token)
 
     async def read() -> Any:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(api.app, client=(peer, 5)), base_url="http://heliograph.test") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(api.app, client=(peer, 5)), base_url="http://localhost:8080") as client:
             return await client.get("/metrics", headers=headers)
 
     response = api.run(read())
     assert response.status_code == status
     assert status == 200 or is_refused(api, response, "Forbidden")
+
+
+@pytest.mark.parametrize(("host", "status"), [
+    ("127.0.0.1:8080", 200), ("localhost", 200), ("LocalHost:8080", 200), ("[::1]:8080", 200), ("127.1.2.3", 200),
+    ("rebound.example:8080", 403), ("localhost.example", 403), ("127.0.0.1.example", 403), ("192.0.2.1", 403), ("", 403),
+    ("[::1", 403), ("127.0.0.1, x", 403)])
+def test_without_a_token_metrics_are_asked_for_by_a_name_of_this_machine(api: Service, host: str, status: int) -> None:
+    assert asked(api, "GET", "/metrics", {"Host": host}).status_code == status
+
+
+def test_a_page_has_one_spelling(api: Service) -> None:
+    for path in ("/%6detrics", "/metrics%20", "//metrics", "/healthz/", "/%68ealthz", "/api/v1/openapi%2ejson"):
+        assert asked(api, "GET", path, {"Host": "127.0.0.1"}).status_code in (401, 404), path
+    assert asked(api, "GET", "/metrics?x=%6d", {"Host": "127.0.0.1"}).status_code == 200

@@ -48,7 +48,7 @@ def test_the_client_is_the_last_that_is_no_proxy_of_ours(peer: str, forwarded: s
 ])  # fmt: skip
 def test_without_a_token_metrics_are_for_clients_on_this_machine(
         api: Service, proxies: tuple[str, ...], peer: str, forwarded: str | None, status: int) -> None:
-    api.app._proxies = Proxies(proxies)
+    api.app.proxies = Proxies(proxies)
     assert _get(api, peer, "/metrics", forwarded).status_code == status
 
 
@@ -63,7 +63,7 @@ def test_the_log_has_the_client(api: Service) -> None:
 def _get(api: Service, peer: str, path: str, forwarded: str | None) -> httpx.Response:
     async def get() -> httpx.Response:
         transport = httpx.ASGITransport(api.app, client=(peer, 5))
-        async with httpx.AsyncClient(transport=transport, base_url="http://heliograph.test") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
             return await client.get(path, headers={} if forwarded is None else {"X-Forwarded-For": forwarded})
 
     return api.run(get())

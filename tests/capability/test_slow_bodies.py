@@ -13,22 +13,24 @@ from typing import Any
 import pytest
 
 from heliograph.base.db import Database
-from heliograph.base.errors import InvalidRequest
 from heliograph.base.settings import load
-from heliograph.entry import bodies, draining
+from heliograph.entry import connected, draining, protocol
 from heliograph.entry.app import App
 from heliograph.entry.listening import answer, listening
 from tests.factories import SECRET_KEY, awaited, issue_key, open_account
 
 WITHIN_S = 10.0
+HEAD = ("POST /api/v1/sms/send HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+        "Content-Length: {length}\r\n\r\n")
 
 
 @asynccontextmanager
-async def served(database_url: str, directory: Path) -> AsyncIterator[tuple[draining.Server, tuple[str, int], str]]:
-    """A server, its address, and a key."""
+async def served(database_url: str, directory: Path, proxies: str = "") -> AsyncIterator[tuple[draining.Server, tuple[str, int], str]]:
+    """A server, its address, and a key. `proxies`: those that it trusts."""
     db = Database(database_url)
     key = issue_key(db, open_account(db))
-    app = App(load(directory, {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY}), db, lambda _: None)
+    app = App(load(directory, {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_TRUSTED_PROXIES": proxies}), db,
+              lambda _: None)
     await app.start()
     server = draining.Server(app, 0.0)
     with listening("127.0.0.1", 0) as listener:
@@ -46,8 +48,7 @@ async def served(database_url: str, directory: Path) -> AsyncIterator[tuple[drai
 def trickled(address: tuple[str, int], key: str) -> tuple[int, dict[str, Any], str | None, str | None]:
     """What is answered to a body that comes an octet at a time: status, body, Retry-After, Connection. Then the connection ends."""
     with socket.create_connection(address, timeout=0.05) as client:
-        client.sendall(f"POST /api/v1/sms/send HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer {key}\r\n"
-                       "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n".encode())
+        client.sendall(HEAD.format(key=key, length=100_000).encode())
         until_s = time.monotonic() + WITHIN_S
         said = b""
         while time.monotonic() < until_s and not said:
@@ -65,10 +66,10 @@ def trickled(address: tuple[str, int], key: str) -> tuple[int, dict[str, Any], s
 
 @awaited
 async def test_a_body_has_so_long_to_come_whole(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "WITHIN_S", 0.3)
-    monkeypatch.setattr(bodies, "LOOK_S", 0.1)
+    monkeypatch.setattr(protocol, "BODY_S", 0.3)
+    monkeypatch.setattr(connected, "LOOK_S", 0.1)
     async with served(database_url, tmp_path) as (_, address, key):
-        for _ in range(2):  # when none is being read the looks end, and begin anew with the next
+        for _ in range(2):
             status, body, _, connection = await asyncio.to_thread(trickled, address, key)
             assert (status, body["error"]["code"], body["error"]["reason"], connection) == (400, "INVALID_REQUEST", "body_too_slow", "close")
             assert body["error"]["message"] == "The body did not come whole within 0.3 s."
@@ -76,34 +77,26 @@ async def test_a_body_has_so_long_to_come_whole(database_url: str, tmp_path: Pat
 
 
 @awaited
-async def test_each_body_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "WITHIN_S", 0.4)
-    monkeypatch.setattr(bodies, "LOOK_S", 0.05)
-    reading, ended = bodies.Bodies(), []
+async def test_each_body_has_its_own_time(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "BODY_S", 0.8)
+    monkeypatch.setattr(connected, "LOOK_S", 0.05)
+    async with served(database_url, tmp_path) as (_, address, key):
 
-    async def read(name: str, pieces: int, every_s: float) -> None:
-        async def receive() -> dict[str, Any]:
-            nonlocal pieces
-            await asyncio.sleep(every_s)
-            pieces -= 1
-            return {"type": "http.request", "body": b"x", "more_body": pieces > 0}
+        async def send(pieces: int, every_s: float) -> tuple[int, float]:
+            """What a body of ten pieces is answered, of which so many come; and after how long."""
+            reader, writer = await asyncio.open_connection(*address)
+            began_s = time.monotonic()
+            writer.write(HEAD.format(key=key, length=10).encode())
+            for _ in range(pieces):
+                writer.write(b"{")
+                await asyncio.sleep(every_s)
+            status = int((await reader.readline()).split()[1])
+            writer.close()
+            return status, time.monotonic() - began_s
 
-        began_s = time.monotonic()
-        try:
-            ended.append((name, len(await reading.read([], receive))))
-        except InvalidRequest:
-            ended.append((name, 0))
-            assert 0.4 <= time.monotonic() - began_s < WITHIN_S
-            reader = asyncio.current_task()
-            assert reader is not None
-            assert not reader.cancelling()  # or a time limit of what follows would take it for its own
-
-    async with asyncio.TaskGroup() as all_of_them:
-        for name, pieces in (("slow", 100), ("quick", 2), ("at once", 1)):
-            all_of_them.create_task(read(name, pieces, 0.1 if pieces > 1 else 0.0))
-        await asyncio.sleep(0.25)
-        all_of_them.create_task(read("begun later", 3, 0.1))
-    assert ended == [("at once", 1), ("quick", 2), ("slow", 0), ("begun later", 3)]
+        (slow, slow_s), (quick, quick_s), (never, never_s) = await asyncio.gather(send(3, 0.1), send(10, 0.01), send(0, 0.0))
+    assert (slow, quick, never) == (400, 400, 400)
+    assert quick_s < 0.8 <= min(slow_s, never_s)
 
 
 @awaited

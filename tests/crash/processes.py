@@ -1,10 +1,12 @@
 """`heliograph serve`, or a part of it, as a process that a test stops, kills, and watches by its log."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -20,8 +22,9 @@ RUNNING: "set[subprocess.Popen[bytes]]" = set()  # that nobody has ended yet
 class ServerProcess:
     """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
 
-    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), port: int | None = None, within: Sequence[str] = (), /,
-                 **env: str) -> None:
+    def __init__(self, url: str, data_dir: Path, command: Sequence[str] = ("serve",), port: int | None = None, within: Sequence[str] = (),
+                 files: int | None = None, /, **env: str) -> None:
+        """`within`: what runs it, such as `netns.within(cable)`; `files`: how many it may have open at the very most."""
         port = port or free_port()
         self.name = command[0]
         self.address = f"http://127.0.0.1:{port}"
@@ -31,7 +34,8 @@ class ServerProcess:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*within, HELIOGRAPH, *command, *listening, "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DRAIN_S": "0", **env})  # fmt: skip
+                env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DRAIN_S": "0", **env},
+                preexec_fn=None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)))  # fmt: skip
         RUNNING.add(self.process)
 
     @property

@@ -101,12 +101,13 @@ class House:
         self.api.wait_until_ready()
 
     def run(self, *command: str, database: Proxy | str | None = None, port: int | None = None, within: Sequence[str] = (),
-            clock: Mapping[str, str] | None = None, **env: str) -> ServerProcess:
+            files: int | None = None, clock: Mapping[str, str] | None = None, **env: str) -> ServerProcess:
         """One process more: `run("worker")`. Its log has its place and number for a name. `database`: a proxy of its own, or another URL
-        of it; `within`: what runs it, such as `netns.within(cable)`; `clock`: of `fake_time`."""
+        of it; `within`: what runs it, such as `netns.within(cable)`; `files`: how many it may have open at the very most; `clock`: of
+        `fake_time`."""
         directory = self._data if self.kind == "sqlite" else self.directory / f"{command[0]}-{len(self.servers)}"
         url = self._through(database) if isinstance(database, Proxy) else database or self._url_of_processes
-        self.servers.append(ServerProcess(url, directory, command, port, within, **(self.env | env | dict(clock or {}))))
+        self.servers.append(ServerProcess(url, directory, command, port, within, files, **(self.env | env | dict(clock or {}))))
         return self.servers[-1]
 
     @property

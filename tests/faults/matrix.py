@@ -58,6 +58,9 @@ ROWS: Final = (
     Row(26, "webhook worker killed after POST", "delivered again within 45 s, with the same id", WINDOW),
     Row(27, "campaign killed half way", "goes on; each recipient once, credits and statistics exact, its end told once", WINDOW),
     Row(28, "50 connections ask /readyz without a pause", "0 × 503 for anybody else", "0"),
+    Row(29, "trailer fields after a chunked body, by strangers", "they are no headers: no key, no address for `/metrics`", "0"),
+    Row(30, "headers, URL, trailers or requests without end", "431 or 414, closed; memory flat, others answered", "0"),
+    Row(31, "1,300 idle connections at `ulimit -n 1024`", "closed in their time or for others; nobody is kept out", "0"),
     Row(32, "1 MiB of nested arrays, or of whatever costs the most", "no request holds the event loop for 20 ms", "0"),
     Row(33, "webhook receivers that mean harm: endless answers, heads, 100s, chunks, trailers, tickets …",
         "others' p99 at most twice their own, no 503, memory flat", "0"),
@@ -67,10 +70,10 @@ ROWS: Final = (
     Row(38, "synchronous_commit=off on the server, which is killed", "accepted means stored all the same", WINDOW, _SEVERAL),
     Row(39, "synchronous standby lost", "503 within 2 s, /readyz too; no commit cancelled, one event a change", "0", _SEVERAL),
     Row(40, "a machine with a wrong clock, or a database", "refused, or stops; nothing expires early, the ledger in order", "0", _SEVERAL),
-    Row(42, "upgrade to the next version, its migration behind a long reader", "0 failed requests; nobody waits longer than a lock", "0", _SEVERAL),
-    Row(43, "restored from a backup", "nothing of the copy goes out before an operator says so; events keep their ids", "0"),
     Row(41, "database fails over: its host silent, killed or cut off; standby lost; old primary back", "a silent host costs 3 s; none lost", WINDOW,
         _SEVERAL),
+    Row(42, "upgrade to the next version, its migration behind a long reader", "0 failed requests; nobody waits longer than a lock", "0", _SEVERAL),
+    Row(43, "restored from a backup", "nothing of the copy goes out before an operator says so; events keep their ids", "0"),
 )
 
 

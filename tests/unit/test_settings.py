@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.base.addresses import ListenAddress
 from heliograph.base.settings import CONFIG_FILE, SECRET_FILE, SettingError, Settings, load
 from tests.certificates import Authority
 
@@ -60,9 +61,10 @@ def test_every_setting_can_stand_in_the_environment(data_dir: Path, tmp_path: Pa
         "HELIOGRAPH_LOG_FORMAT": "json", "HELIOGRAPH_LOG_LEVEL": "debug", "HELIOGRAPH_DRAIN_S": "7.5", "UNRELATED": "x",
         "HELIOGRAPH_OTP_SENDER": "CODES",
         "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS": "10.20.0.0/16,fd00:1::/32", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1",
-        "HELIOGRAPH_WEBHOOKS_CA_FILE": authorities,
+        "HELIOGRAPH_WEBHOOKS_CA_FILE": authorities, "HELIOGRAPH_METRICS_ADDRESS": "[::1]:9100",
     }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
-                   "debug", 7.5, "CODES", ("10.20.0.0/16", "fd00:1::/32"), True, authorities)  # fmt: skip
+                   "debug", 7.5, "CODES", ("10.20.0.0/16", "fd00:1::/32"), True, authorities,
+                   metrics_address=ListenAddress("::1", 9100))  # fmt: skip
 
 
 def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:
@@ -79,6 +81,8 @@ def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(da
 
 
 @pytest.mark.parametrize(("name", "value", "found", "allowed"), [
+    *(("HELIOGRAPH_METRICS_ADDRESS", wrong, repr(wrong), "HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100")
+      for wrong in ("9100", "127.0.0.1", "::1:9100", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "[::1]", "http://127.0.0.1:9100")),
     ("DATABASE_URL", "mysql://amina:opensesame@db/x", "'mysql://…'", "postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:////ABSOLUTE/PATH"),
     ("DATABASE_URL", "host=db password=opensesame", "no URL", "postgresql://USER:PASSWORD@HOST:PORT/NAME"),
     ("DATABASE_URL", "sqlite:///relative.db", "'sqlite://…'", "sqlite:////ABSOLUTE/PATH"),

@@ -49,6 +49,18 @@ class InvalidRequest(ServiceError):
     code, status, reason = "INVALID_REQUEST", 400, "invalid_field"
 
 
+class UrlTooLong(InvalidRequest):
+    """The URL of the request is too long."""
+
+    status, reason = 414, "url_too_long"
+
+
+class HeadersTooLarge(InvalidRequest):
+    """The header fields of the request are too many, or too large."""
+
+    status, reason = 431, "headers_too_large"
+
+
 class NotFound(ServiceError):
     """There is no such record for this account and mode."""
 

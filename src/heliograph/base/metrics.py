@@ -1,9 +1,11 @@
 """Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up costs more than counting."""
 
+import os
 from functools import cache
 from typing import Final
 
-from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.multiprocess import MultiProcessCollector
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series beside each counter, which nobody asks for
 
@@ -15,6 +17,7 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "O
 REQUESTS: Final = Counter("heliograph_requests_total", "HTTP requests answered", ["method", "route", "status"])
 REQUEST_SECONDS: Final = Histogram("heliograph_request_seconds", "From the head of a request to its answer", ["route"], buckets=_SECONDS)
 LOOP_DELAY: Final = Histogram("heliograph_loop_delay_seconds", "How much later than due the event loop wakes, 20 times a second", buckets=_DELAYS)
+CONNECTIONS_CLOSED: Final = Counter("heliograph_connections_closed_total", "Clients' connections closed for what they did not do", ["why"])
 ACCEPTED: Final = Counter("heliograph_messages_accepted_total", "Messages stored and queued", ["mode"])
 BATCH_SIZE: Final = Histogram("heliograph_batch_size", "Requests, or answers and receipts, in one transaction", ["path"], buckets=_SIZES)
 TRANSACTION_SECONDS: Final = Histogram("heliograph_transaction_seconds", "Transactions of the hot paths, commit included", ["path"], buckets=_SECONDS)
@@ -35,6 +38,15 @@ WEBHOOKS: Final = Counter("heliograph_webhooks_total", "Attempts to deliver an e
 WEBHOOK_SECONDS: Final = Histogram("heliograph_webhook_seconds", "From the beginning of an attempt to its end", buckets=(*_SECONDS, 15))
 
 
+def registry() -> CollectorRegistry:
+    """Returns what `/metrics` shows: what this process has counted or, where several count together, what all of them have."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # the library has no types for it
+    return together
+
+
 @cache
 def _request(method: str, route: str, status: int) -> Counter:
     return REQUESTS.labels(method if method in _METHODS else "other", route, str(status))
@@ -49,6 +61,16 @@ def request_answered(method: str, route: str, status: int, seconds: float) -> No
     """Counts one answer. `route` is a path of the endpoint table, never what a client wrote."""
     _request(method, route, status).inc()
     _request_seconds(route).observe(seconds)
+
+
+@cache
+def _closed(why: str) -> Counter:
+    return CONNECTIONS_CLOSED.labels(why)
+
+
+def connection_closed(why: str) -> None:
+    """Counts one. `why` is one of a few words (docs/operations.md)."""
+    _closed(why).inc()
 
 
 @cache

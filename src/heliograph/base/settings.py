@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+from heliograph.base.addresses import ListenAddress, listen_address
 from heliograph.base.database_url import FORM, WrongUrl
 from heliograph.base.database_url import parse as parse_database_url
 
@@ -54,6 +55,7 @@ class Settings:
     erase_after_days: int | None = 90  # texts and numbers of messages, and what else tells of them; None: never
     delete_after_days: int | None = None  # messages and sends
     synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
+    metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
 
 
 DATABASE_URLS: Final = (f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
@@ -216,6 +218,13 @@ def _networks(name: str) -> Callable[[Any], tuple[str, ...]]:
     return check
 
 
+def _listen_address(value: Any) -> ListenAddress:
+    try:
+        return listen_address(str(value))
+    except ValueError as error:
+        raise SettingError("HELIOGRAPH_METRICS_ADDRESS", repr(value), "HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100") from error
+
+
 def _switch(name: str) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:
         if str(value).lower() not in ("1", "true", "0", "false"):
@@ -267,6 +276,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "base_url": _url("base_url", ("http", "https")),
     "trusted_proxies": _networks("trusted_proxies"),
     "metrics_token": str,
+    "metrics_address": _listen_address,
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
     "drain_s": _drain_s,

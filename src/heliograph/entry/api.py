@@ -21,6 +21,7 @@ from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
 from heliograph.entry.app import App
+from heliograph.entry.counted import showing_metrics_at
 from heliograph.entry.counting import CountingHeld, needs_redis, share_limits
 from heliograph.entry.draining import API_DRAIN_S, Server
 from heliograph.entry.ending import gone_in_time
@@ -45,7 +46,8 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
         address = address_of(host, listener.getsockname()[1])
-        return Siblings(workers, _process, (replace(settings, base_url=settings.base_url or address), listener)).run()
+        with showing_metrics_at(settings.metrics_address, settings.metrics_token):
+            return Siblings(workers, _process, (replace(settings, base_url=settings.base_url or address), listener)).run()
 
 
 def _reach(settings: Settings) -> None:

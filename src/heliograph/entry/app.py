@@ -2,16 +2,14 @@
 
 import asyncio
 import hmac
-import os
 from collections.abc import Callable
 from typing import Final
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from heliograph import senders
-from heliograph.base import cancelling
+from heliograph.base import cancelling, metrics
 from heliograph.base.apart import Apart
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
@@ -22,7 +20,7 @@ from heliograph.campaigns import endpoints as campaign_endpoints
 from heliograph.connect import endpoints as connect_endpoints
 from heliograph.contacts import endpoints as contact_endpoints
 from heliograph.entry.bodies import Headers, Receive
-from heliograph.entry.client import Proxies
+from heliograph.entry.client import Proxies, host_of, names_this_machine
 from heliograph.entry.http import Api, Scope, Send
 from heliograph.entry.loop_delay import watch_loop_delay
 from heliograph.entry.openapi import BASE_PATH
@@ -56,8 +54,8 @@ class App:
         table = endpoints(db, self.cache, on_queued, self.queue, settings)
         self.api = Api(table, self.cache, self.limiter, db.commits)
         self._writable = Writable(db)
-        self._proxies = Proxies(settings.trusted_proxies)
-        self.api.client_of = self._proxies.client_of
+        self.proxies = Proxies(settings.trusted_proxies)
+        self.api.client_of = self.proxies.client_of
         self.api.logs_requests = settings.log_level == "debug"
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
@@ -65,7 +63,9 @@ class App:
         self._readiness = Readiness(at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)])
         self._metrics_apart = Apart("metrics")
         self._pages: dict[str, Page] = {
-            "/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics, **published_pages(table, settings.base_url)}
+            "/healthz": self._health, "/readyz": self._ready, **published_pages(table, settings.base_url)}
+        if settings.metrics_address is None:
+            self._pages["/metrics"] = self._metrics
 
     async def start(self) -> None:
         await self.cache.refresh()
@@ -123,10 +123,11 @@ class App:
             raise Unavailable("The configuration could not be read for a second.")
 
     async def _metrics(self, scope: Scope) -> Shown:
-        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only."""
-        if not _may_read_metrics(self._settings.metrics_token, scope, self._proxies):
-            raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address.")
-        return Shown(await self._metrics_apart.run(_metrics_text), [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only, who ask for it by a name of this machine."""
+        if not _may_read_metrics(self._settings.metrics_token, scope, self.proxies):
+            raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address, in Host too.")
+        text = await self._metrics_apart.run(lambda: generate_latest(metrics.registry()))
+        return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
 def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
@@ -134,15 +135,6 @@ def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
     with db.read() as tx:
         hold_still(tx)  # ten million sends that wait take ten seconds
         return account_ends(tx)
-
-
-def _metrics_text() -> bytes:
-    """Of this process or, where several count together, of all of them."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return generate_latest()
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types for it
-    return generate_latest(registry)
 
 
 def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue, settings: Settings) -> list[Endpoint]:
@@ -167,4 +159,4 @@ def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool
         headers: Headers = scope["headers"]
         given = next((value for name, value in headers if name == b"authorization"), b"")
         return hmac.compare_digest(given, b"Bearer " + token.encode())
-    return proxies.is_local(scope)
+    return proxies.is_local(scope) and names_this_machine(host_of(scope))

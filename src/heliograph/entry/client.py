@@ -11,6 +11,7 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 FORWARDED: Final = (b"x-forwarded-for", b"forwarded")
 _WITH_PORT: Final = re.compile(r"\[([0-9a-fA-F:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")  # some proxies add it
+_HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 
 
 class Proxies:
@@ -39,8 +40,29 @@ class Proxies:
         passed_on = any(name in FORWARDED for name, _ in scope["headers"])
         return client is not None and client.is_loopback and (client != peer or not passed_on)
 
+    def is_ours(self, host: str) -> bool:
+        """Whether this is the address of one of them."""
+        address = _address(host)
+        return address is not None and self._ours(address)
+
     def _ours(self, address: Address) -> bool:
         return any(address in network for network in self._networks)
+
+
+def host_of(scope: Scope) -> str:
+    """Returns what the request has for Host; two of them, and none, are nobody's name."""
+    found = [value for name, value in scope["headers"] if name == b"host"]
+    return found[0].decode("latin-1") if len(found) == 1 else ""
+
+
+def names_this_machine(host: str) -> bool:
+    """Whether this Host (RFC 9110, 7.2) is a loopback address or `localhost`. A page of anybody's can make a browser here ask a loopback address
+    under the page's own name (DNS rebinding), and a proxy mostly passes on the name that it was asked for."""
+    name = (_HOST.fullmatch(host) or ("", ""))[1]
+    if name.lower() in ("localhost", "localhost."):
+        return True
+    address = _address(name.strip("[]"))
+    return address is not None and address.is_loopback
 
 
 def _address(text: str) -> Address | None:

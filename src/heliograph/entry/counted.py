@@ -10,16 +10,18 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
 import structlog
 from prometheus_client import make_wsgi_app
 
-from heliograph.base import clock
+from heliograph.base import clock, metrics
+from heliograph.base.addresses import ListenAddress
 from heliograph.base.settings import SettingError
+from heliograph.entry.client import names_this_machine
 
-REFUSED: Final = b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN.\n"
+REFUSED: Final = b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address in Host.\n"
 CONNECTIONS_MAX: Final = 16  # a few readers, every few seconds
 HEAD_OCTETS_MAX: Final = 8_192
 REQUEST_S: Final = 5.0  # from the connection to the end of the request's head
@@ -31,20 +33,27 @@ Application: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable
 log = structlog.get_logger(__name__)
 
 
+def showing_metrics_at(address: ListenAddress | None, token: str | None) -> AbstractContextManager[None]:
+    """The same at HELIOGRAPH_METRICS_ADDRESS, if it is set."""
+    host, port = address or ("", None)
+    return showing_metrics(host, port, token, "HELIOGRAPH_METRICS_ADDRESS", "HELIOGRAPH_METRICS_ADDRESS")
+
+
 @contextmanager
-def showing_metrics(host: str, port: int | None, token: str | None) -> Iterator[None]:
+def showing_metrics(host: str, port: int | None, token: str | None, host_named: str = "--metrics-host",
+                    port_named: str = "--metrics-port") -> Iterator[None]:
     """While the block lasts, in a thread of its own; with `port` None nowhere. Whoever reads has to show the token, if there is one. Raises
     SettingError for an address that cannot be listened on, and for one that other machines reach while there is no token."""
     if port is None:
         yield
         return
     if not token and not _is_loopback(host):
-        raise SettingError("--metrics-host", host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set")
+        raise SettingError(host_named, host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set")
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=CONNECTIONS_MAX)
     except OSError as error:
         why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
-        raise SettingError("--metrics-port", f"{port} on {host} ({why})", "a free port of an address of this machine") from error
+        raise SettingError(port_named, f"{port} on {host} ({why})", "a free port of an address of this machine") from error
     readers = _Readers(_guarded(token))
     thread = threading.Thread(target=asyncio.run, args=(readers.serve(listener),), name="metrics", daemon=True)
     thread.start()
@@ -135,11 +144,12 @@ def _is_loopback(host: str) -> bool:
 
 
 def _guarded(token: str | None) -> Application:
-    shown = make_wsgi_app()
+    shown = make_wsgi_app(metrics.registry())
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
-        if token and not hmac.compare_digest(given, b"Bearer " + token.encode()):
+        host = environ.get("HTTP_HOST", "")
+        if not (hmac.compare_digest(given, b"Bearer " + token.encode()) if token else names_this_machine(host)):
             start("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
             return [REFUSED]
         found: Iterable[bytes] = shown(environ, start)

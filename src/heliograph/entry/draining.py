@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 import structlog
@@ -15,10 +16,11 @@ import uvicorn
 
 from heliograph.base import clock
 from heliograph.entry.app import App
-from heliograph.entry.malformed import Protocol
+from heliograph.entry.connected import Connected
+from heliograph.entry.malformed import CLOSE
+from heliograph.entry.protocol import Protocol
 
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
-KEEP_ALIVE_S: Final = 65  # longer than the 60 s after which common proxies close an idle connection themselves
 BACKLOG: Final = 2_048
 API_DRAIN_S: Final = 5.0  # unless set: a balancer that asks every second and believes the third answer has noticed after 3 s
 HANDSHAKE_S: Final = 0.1  # for connections whose client believes them made already
@@ -26,7 +28,6 @@ ALONE_S: Final = 2.0  # by then one of several has heard whether the others stay
 QUEUE_S: Final = 1.0  # for taking those that wait in the socket's queue; a busy process takes a few thousand a second
 FIRST_REQUEST_S: Final = 2.0  # for the request of a connection that has brought none yet
 LOOK_S: Final = 0.01
-CLOSE: Final = (b"connection", b"close")
 
 SO_ATTACH_FILTER: Final = 26  # <asm-generic/socket.h>; the module socket has no name for it
 # A filter of a listening socket sees each segment from its TCP header on (RFC 9293, 3.1). As (code, jump if true, if false, operand):
@@ -45,13 +46,23 @@ class Server(uvicorn.Server):
     unbound. `ending` is set as soon as it was told to stop."""
 
     def __init__(self, app: App, drain_s: float) -> None:
+        connected = Connected(app.proxies.is_ours)
         super().__init__(uvicorn.Config(
-            app, http=Protocol, ws="none", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
-            backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=KEEP_ALIVE_S))
+            app, http=partial(Protocol, connected),  # type: ignore[arg-type]  # a class, or what makes its objects
+            ws="none", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
+            backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S))
         self.app = app
+        self._connected = connected
         self.ending = asyncio.Event()
         self._drain_s = drain_s
         self._drained: asyncio.TimerHandle | None = None
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        watching = asyncio.create_task(self._connected.watch())
+        try:
+            await super().serve(sockets)
+        finally:
+            watching.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from heliograph.base.faults import told
 from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
 from heliograph.base.lines import cut
-from heliograph.entry.bodies import Bodies, Disconnected, Headers, Receive
+from heliograph.entry.bodies import Disconnected, Headers, Receive, read_body
 from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, InThread, Limiter, Principal, Usage, authenticate, idempotency_key
 
@@ -44,7 +44,6 @@ class Api:
         self._routes = Routes(endpoints)
         self._cache = cache
         self._limiter = limiter
-        self._bodies = Bodies()
         self._threads = Threads(commits)
         self._aside = Threads(commits, ASIDE, 1, name="aside")
         self.usage = Usage()
@@ -68,7 +67,7 @@ class Api:
             endpoint, parameters = self._routes.find(scope["method"], scope["path"].removeprefix("/api/v1"))
             route = endpoint.path
             _permit(endpoint, principal)
-            taken = await self._bodies.read(scope["headers"], receive) if endpoint.takes_body else b""
+            taken = await read_body(scope, receive) if endpoint.takes_body else b""
             call = _call(endpoint, scope, taken, principal, request_id, parameters, partial(self._aside.run, principal.account_id))
             answer = await self._answer(endpoint, call)
             if answer.replayed:
@@ -171,14 +170,13 @@ def _rate_headers(allowance: Allowance) -> Headers:
             (b"x-ratelimit-reset", b"%d" % allowance.reset_s)]
 
 
-def _error_headers(error: ServiceError) -> Headers:
+def error_headers(error: ServiceError) -> Headers:
+    """Returns what a failure's answer has beside the headers of all answers."""
     headers: Headers = []
     if error.retry_after_s is not None:
         headers.append((b"retry-after", b"%d" % error.retry_after_s))
     if isinstance(error, MethodNotAllowed):
         headers.append((b"allow", ", ".join(error.allowed).encode()))
-    if error.reason == "body_too_slow":
-        headers.append((b"connection", b"close"))  # or the rest of it would go on coming
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     return headers
@@ -195,7 +193,7 @@ def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers,
         error = ServiceError("Something went wrong on our side; the request id finds it in our log.")
     elif error.status >= INTERNAL_ERROR:
         log.warning("request_not_served", request_id=request_id, route=route, status=error.status, reason=error.reason)
-    return error.status, _error_headers(error), rendered(error, request_id)
+    return error.status, error_headers(error), rendered(error, request_id)
 
 
 def rendered(error: ServiceError, request_id: str) -> bytes:

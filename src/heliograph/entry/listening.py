@@ -1,7 +1,6 @@
 """What listens for HTTP requests: the socket, and uvicorn on it."""
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,10 +8,11 @@ from typing import Final, TypeAlias
 
 import structlog
 
+from heliograph.base import files
 from heliograph.entry.draining import BACKLOG, Server
-from heliograph.entry.malformed import not_told_twice
 
 STARTING_POLL_S: Final = 0.005
+BACKLOG_SHARE: Final = 8  # of the files: the whole queue may be accepted before the first of it is counted (entry/connected.py)
 
 WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
 
@@ -26,8 +26,9 @@ class AddressInUse(Exception):
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
     """Raises AddressInUse."""
+    backlog = min(BACKLOG, files.limit() // BACKLOG_SHARE)
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=backlog)
     except OSError as error:
         why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
         raise AddressInUse(f"Cannot listen on {host} port {port}: {why}. Name another with --host or --port.") from error
@@ -43,7 +44,6 @@ def address_of(host: str, port: int) -> str:
 async def answer(server: Server, listener: socket.socket, keeping: "Iterable[asyncio.Task[None]]", when_ready: WhenReady | None = None) -> None:
     """Answers requests until the server is told to stop, or the end of one of `keeping`: then this process may not go on. `when_ready(port)` runs
     once requests are answered; when it returns False, that is the end too."""
-    logging.getLogger("uvicorn.error").addFilter(not_told_twice)
     for task in keeping:
         task.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())  # cancelled by whoever has stopped it: all is well
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -11,6 +11,7 @@ from heliograph.base import files, migrate, processes
 from heliograph.base.db import Database
 from heliograph.base.settings import Settings
 from heliograph.entry.app import App
+from heliograph.entry.counted import showing_metrics_at
 from heliograph.entry.counting import CountingHeld, share_limits
 from heliograph.entry.draining import Server
 from heliograph.entry.ending import gone_in_time
@@ -31,7 +32,8 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     Raises AlreadyServed, AddressInUse, SettingError."""
     files.raise_limit()
     processes.be_known_as(SERVE)
-    with only_server_in(settings.data_dir), listening(host, port) as listener:
+    with (only_server_in(settings.data_dir), listening(host, port) as listener,
+          showing_metrics_at(settings.metrics_address, settings.metrics_token)):
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
         address = address_of(host, listener.getsockname()[1])  # what the documentation shows unless there is a public one

@@ -12,7 +12,8 @@ Json = dict[str, Any]
 
 STATUS_NAMES: Final = {
     "400": "Bad Request", "401": "Unauthorized", "402": "Payment Required", "403": "Forbidden", "404": "Not Found", "409": "Conflict",
-    "413": "Content Too Large", "429": "Too Many Requests", "500": "Internal Server Error", "503": "Service Unavailable"}  # fmt: skip
+    "413": "Content Too Large", "414": "URI Too Long", "429": "Too Many Requests", "431": "Request Header Fields Too Large",
+    "500": "Internal Server Error", "503": "Service Unavailable"}  # fmt: skip
 
 
 class Field(NamedTuple):

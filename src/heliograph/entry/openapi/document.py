@@ -44,6 +44,8 @@ _SHARED: Final[dict[tuple[str, ...], str]] = {
     ("no_such_path",): "NoSuchPath",
     ("method_not_allowed",): "MethodNotAllowed",
     ("invalid_query",): "InvalidQuery",
+    ("url_too_long",): "UrlTooLong",
+    ("headers_too_large",): "HeadersTooLarge",
     ("missing_key", "invalid_key"): "Unauthorized",
     ("missing_permission",): "Forbidden",
     ("missing_permission", "account_suspended"): "ForbiddenOrSuspended",
@@ -163,9 +165,9 @@ def _failure(status: int, reasons: list[str]) -> Json:
 
 
 def _headers_of(status: int) -> tuple[str, ...]:
-    """The rate is counted after the key is known, and not while the database cannot be reached."""
+    """The rate is counted after the key is known, so after the headers are, and not while the database cannot be reached."""
     further = {405: ("Allow",), 429: ("Retry-After",)}
-    alone = {401: ("X-Request-Id", "WWW-Authenticate"), 500: ("X-Request-Id",), 503: ("X-Request-Id", "Retry-After")}
+    alone = {401: ("X-Request-Id", "WWW-Authenticate"), 503: ("X-Request-Id", "Retry-After")} | dict.fromkeys((414, 431, 500), ("X-Request-Id",))
     return alone.get(status) or ("X-Request-Id", *RATE_HEADERS, *further.get(status, ()))
 
 

@@ -29,6 +29,7 @@ REASONS: Final[dict[str, Reason]] = {
         400, "INVALID_REQUEST",
         invalid_http="What came is no HTTP request that can be read.",
         body_too_slow="The body did not come whole within 30 s. Nothing was stored; the connection is closed.",
+        headers_too_slow="The headers of the request did not come whole within 10 s; the connection is closed.",
         invalid_json="The body is not the JSON object that is asked for, holds more than 20,000 values, or its Content-Type is another one.",
         invalid_field="A field is missing or wrong; `fields` names every one.",
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
@@ -55,6 +56,7 @@ REASONS: Final[dict[str, Reason]] = {
         idempotency_key_reused="The Idempotency-Key was used with another body.",
         idempotency_in_progress="A request with this Idempotency-Key is being carried out; try again after `Retry-After`."),
     **_reasons(413, "PAYLOAD_TOO_LARGE", payload_too_large="The body is larger than 1 MiB."),
+    **_reasons(414, "INVALID_REQUEST", url_too_long="The URL is longer than 16 KiB; the connection is closed."),
     **_reasons(
         429, "RATE_LIMITED",
         rate_limited="The key has made all the requests it may make this minute.",
@@ -65,14 +67,20 @@ REASONS: Final[dict[str, Reason]] = {
         otp_too_many_unverified="More one-time passwords of the account, or to this country, are unverified than its users' verifications allow.",
         storage_quota_reached="The account has had as much stored today (UTC) as it may, of what this request would store.",
         daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
+    **_reasons(
+        431, "INVALID_REQUEST",
+        headers_too_large="The header fields have more than 32 KiB in all, or are more than 100, or trailer fields have more; the connection is "
+                          "closed."),
     **_reasons(500, "INTERNAL_ERROR", internal_error="A fault of ours; the request id finds it in our log."),
     **_reasons(
         503, "UNAVAILABLE",
         unavailable="The database is unreachable or a queue is full. Nothing was stored; try again.",
+        too_many_connections="As many connections are open as may be, in all or from one address; try again.",
         stopping="This server is being stopped: `/readyz` says so, and whoever distributes requests takes another one."),
 }
 
-ALWAYS: Final = ("invalid_query", "missing_key", "invalid_key", "missing_permission", "rate_limited", "internal_error", "unavailable")
+ALWAYS: Final = ("invalid_query", "url_too_long", "headers_too_large", "missing_key", "invalid_key", "missing_permission", "rate_limited",
+                 "internal_error", "unavailable")
 WITH_BODY: Final = ("invalid_json", "body_too_slow", "invalid_field", "payload_too_large")
 WHEN_CHANGING: Final = ("account_suspended",)
 ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress", "storage_quota_reached")

@@ -1,0 +1,146 @@
+"""Who is connected: how many connections there may be, in all and from one address, and one look a second at those whose time is up.
+
+A limit that is reached closes the connection that has waited longest for a request of its client, so that whoever comes to ask is let in.
+"""
+
+import asyncio
+import ipaddress
+import math
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import structlog
+
+from heliograph.base import clock, files, metrics
+from heliograph.base.faults import told
+
+MOST: Final = 10_000  # with the heads and bodies of all, some 800 MB at the very worst, and 100 MB while they wait
+SHARE: Final = 2  # half of the files that a process may open: webhooks take three eighths (webhooks/places.py), databases and carriers the rest
+ADDRESS_SHARE: Final = 4  # and one address a quarter of those at most: a single one keeps nobody else out
+LOOK_S: Final = 1.0  # how much longer anything may take: a timer for each costs more than reading a request does
+TELL_S: Final = 60.0
+NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
+
+ADDRESS_LIMIT: Final = "address_limit"
+PROCESS_LIMIT: Final = "process_limit"
+
+log = structlog.get_logger(__name__)
+
+
+class Connection(Protocol):
+    """What is counted here. `peer` is set while it is."""
+
+    peer: "Peer | None"
+    until_s: float
+    unread_until_s: float
+
+    def overdue(self) -> None:
+        """Ends what has taken too long."""
+
+    def make_room(self) -> None:
+        """Is gone at once."""
+
+
+class Peer:
+    """One address with its connections. `waiting`: those whose client is to send a request, the longest first."""
+
+    __slots__ = ("count", "is_proxy", "key", "waiting")
+
+    def __init__(self, key: str, is_proxy: bool) -> None:
+        self.key = key
+        self.is_proxy = is_proxy
+        self.count = 0
+        self.waiting: dict[Connection, None] = {}
+
+
+class Connected:
+    """The connections of one process. `is_proxy` tells of an address whether it is a proxy of the operator's own: its connections carry requests of
+    many clients, so only the limit of all holds for them, and none of them is closed for another's sake."""
+
+    def __init__(self, is_proxy: Callable[[str], bool]) -> None:
+        self.most = min(MOST, files.limit() // SHARE)
+        self.most_of_one = max(1, self.most // ADDRESS_SHARE)
+        self._is_proxy = is_proxy
+        self._peers: dict[str, Peer] = {}
+        self._all: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}
+        self._told_s = -math.inf
+        self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
+
+    def admit(self, connection: Connection, host: str) -> bool:
+        """Counts a new connection, which waits. False: there is no room, and none can be made."""
+        key = key_of(host)
+        peer = self._peers.get(key) or Peer(key, self._is_proxy(host))
+        if peer.count >= self.most_of_one and not peer.is_proxy and not self._make_room(ADDRESS_LIMIT, peer.waiting, host):
+            return False
+        if len(self._all) >= self.most and not self._make_room(PROCESS_LIMIT, self._waiting, host):
+            return False
+        self._peers[key] = peer
+        peer.count += 1
+        connection.peer = peer
+        self._all.add(connection)
+        self.waits(connection, peer)
+        return True
+
+    def waits(self, connection: Connection, peer: Peer) -> None:
+        """Its client is to send a request: it may be closed for somebody else's."""
+        if not peer.is_proxy:
+            self._waiting[connection] = peer.waiting[connection] = None
+
+    def works(self, connection: Connection, peer: Peer) -> None:
+        """Its client has sent one."""
+        self._waiting.pop(connection, None)
+        peer.waiting.pop(connection, None)
+
+    def gone(self, connection: Connection) -> None:
+        """Counts it no more."""
+        peer, connection.peer = connection.peer, None
+        if peer is None:
+            return
+        self.works(connection, peer)
+        self._all.discard(connection)
+        peer.count -= 1
+        if not peer.count:
+            del self._peers[peer.key]
+
+    async def watch(self) -> None:
+        """Looks at all of them every LOOK_S, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                self._look(asyncio.get_running_loop().time())
+            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                log.error("connections_not_looked_at", **told(error))
+
+    def _look(self, now_s: float) -> None:
+        for connection in [each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s]:
+            connection.overdue()
+        self._tell("")
+
+    def _make_room(self, why: str, waiting: dict[Connection, None], host: str) -> bool:
+        longest = next(iter(waiting), None)
+        if longest is not None:
+            self.gone(longest)
+            longest.make_room()
+        metrics.connection_closed(why)
+        self._untold[why] += 1
+        self._tell(host)
+        return longest is not None
+
+    def _tell(self, host: str) -> None:
+        """At once, and then at most once a minute."""
+        if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
+            self._told_s = clock.monotonic_s()
+            log.warning("connections_limited", **self._untold, open=len(self._all), most=self.most, most_of_one=self.most_of_one, client=host or None)
+            self._untold = dict.fromkeys(self._untold, 0)
+
+
+def key_of(host: str) -> str:
+    """What counts as one address: of IPv6 its /64, of IPv4 in IPv6's form (`::ffff:192.0.2.1`) the IPv4 one."""
+    if ":" not in host:
+        return host
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError:
+        return host
+    return str(address.ipv4_mapped or address.packed[:NETWORK_OCTETS].hex())

@@ -1,0 +1,165 @@
+"""Connections that bring nothing, or bring it slowly, or do not take what they asked for: each is closed in its time."""
+
+import asyncio
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from heliograph.base import metrics
+from heliograph.entry import connected, protocol
+from heliograph.entry.connected import key_of
+from tests.capability.test_slow_bodies import served
+from tests.factories import awaited
+
+GET = b"GET /api/v1/balance HTTP/1.1\r\nHost: heliograph\r\n"
+SOON_S = 8.0
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, seconds in (("FIRST_S", 0.4), ("HEAD_S", 0.4), ("BODY_S", 0.4), ("KEEP_ALIVE_S", 0.8), ("UNREAD_S", 0.4)):
+        monkeypatch.setattr(protocol, limit, seconds)
+    monkeypatch.setattr(connected, "LOOK_S", 0.05)
+
+
+def closed(why: str) -> float:
+    return float(metrics.CONNECTIONS_CLOSED.labels(why)._value.get())
+
+
+async def ended(address: tuple[str, int], first: bytes, again: bytes = b"") -> tuple[bytes, float]:
+    """What is answered to these octets and, every 50 ms, those; and after how many seconds the connection ended."""
+    reader, writer = await asyncio.open_connection(*address)
+    began_s = time.monotonic()
+
+    async def go_on() -> None:
+        with suppress(ConnectionError):
+            while True:
+                writer.write(again)
+                await writer.drain()
+                await asyncio.sleep(0.05)
+
+    writer.write(first)
+    going_on = asyncio.create_task(go_on())
+    answer = b""
+    async with asyncio.timeout(SOON_S):
+        with suppress(ConnectionError):
+            while part := await reader.read(65_536):
+                answer += part
+    going_on.cancel()
+    await asyncio.gather(going_on, return_exceptions=True)
+    writer.close()
+    return answer, time.monotonic() - began_s
+
+
+@awaited
+async def test_each_part_of_a_request_has_its_time(sqlite_url: str, tmp_path: Path) -> None:
+    async with served(sqlite_url, tmp_path) as (_, address, key):
+        before = {why: closed(why) for why in ("no_request", "idle", "slow_headers", "slow_body")}
+        chunked = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+        with_key = b"Authorization: Bearer %b\r\n" % key.encode()
+        nothing, lines, head, slow_head, ignored, extension, trailer, idle = await asyncio.gather(
+            ended(address, b""),
+            ended(address, b"", b"\r\n"),
+            ended(address, GET),
+            ended(address, GET, b"x: y\r\n"),
+            ended(address, chunked + b"\r\n", b"1\r\nx\r\n"),  # it has its answer long before
+            ended(address, chunked + with_key + b"\r\n1;", b"x"),
+            ended(address, chunked + with_key + b"\r\n2\r\n{}\r\n0\r\n", b"x: y\r\n"),
+            ended(address, GET + b"\r\n"))
+        for answer, after_s in (nothing, lines):
+            assert (answer, after_s >= 0.4) == (b"", True)
+        for answer, after_s in (head, slow_head):
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["reason"] == "headers_too_slow"
+            assert after_s >= 0.4
+        assert ignored[0].count(b"HTTP/1.1") == 1
+        assert b"missing_key" in ignored[0]
+        for answer, _ in (extension, trailer):
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert b"body_too_slow" in answer
+        assert (idle[0].startswith(b"HTTP/1.1 401 "), idle[1] >= 0.8) == (True, True)
+        assert {why: closed(why) - before[why] for why in before} == {"no_request": 2, "idle": 1, "slow_headers": 2, "slow_body": 3}
+
+
+class Clients:
+    """Connections to one address, from whichever of this machine's, that are closed at the end."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def open(self, octets: bytes = b"", source: str = "127.0.0.1") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(*self._address, local_addr=(source, 0), limit=1_024)
+        self._writers.append(writer)
+        writer.write(octets)
+        return reader, writer
+
+    async def __aenter__(self) -> "Clients":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.sleep(0.05)
+
+
+@awaited
+async def test_a_client_that_does_not_take_its_answers_is_left(sqlite_url: str, tmp_path: Path) -> None:
+    async with served(sqlite_url, tmp_path) as (server, address, _), Clients(address) as clients:
+        before = closed("unread")
+        await clients.open(b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: heliograph\r\n\r\n" * 60)  # it reads no more than fits its buffers
+        async with asyncio.timeout(SOON_S):
+            while closed("unread") == before or server.server_state.connections or server.server_state.tasks:
+                await asyncio.sleep(0.02)
+
+
+@awaited
+async def test_who_has_waited_longest_makes_room(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "FIRST_S", 60.0)
+    monkeypatch.setattr(connected, "MOST", 8)  # and 2 of one address
+    async with served(sqlite_url, tmp_path) as (_, address, _key), Clients(address) as clients:
+        with capture_logs() as logs:
+            longest, _ = await clients.open()
+            for _ in range(3):
+                for source in ("127.0.0.1", "127.0.0.2"):
+                    reader, _ = await clients.open(GET + b"\r\n", source)
+                    assert (await reader.readline()).startswith(b"HTTP/1.1 401 ")
+            assert await longest.read() == b""
+    told = [line for line in logs if line["event"] == "connections_limited"]
+    assert [(line["log_level"], line["address_limit"], line["most"], line["most_of_one"], line["client"]) for line in told] == [
+        ("warning", 1, 8, 2, "127.0.0.1")]
+
+
+@awaited
+async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has_no_limit_of_its_own(
+        sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connected, "MOST", 8)
+    monkeypatch.setattr(protocol, "BODY_S", 60.0)
+    async with served(sqlite_url, tmp_path, "127.0.0.3") as (_, address, key), Clients(address) as clients:
+        head = (b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+                % key.encode())
+
+        async def at_work(source: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            reader, writer = await clients.open(head, source)
+            assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+            return reader, writer
+
+        await asyncio.gather(*(at_work("127.0.0.2") for _ in range(2)))
+        reader, _ = await clients.open(source="127.0.0.2")
+        answer = await reader.read()
+        assert (answer.split()[1], b"too_many_connections" in answer, b"retry-after: 1" in answer) == (b"503", True, True)
+        by_proxy = await asyncio.gather(*(at_work("127.0.0.3") for _ in range(6)))
+        reader, _ = await clients.open(source="127.0.0.4")
+        assert b"too_many_connections" in await reader.read()
+        for reader, writer in by_proxy:
+            writer.write(b"{}")
+            assert b"HTTP/1.1 400 Bad Request" in await reader.readuntil(b"content-length")
+
+
+def test_one_address_is_an_ipv6_network_or_an_ipv4_address() -> None:
+    assert key_of("192.0.2.1") == key_of("::ffff:192.0.2.1") == "192.0.2.1"
+    assert key_of("2001:db8::1") == key_of("2001:db8::ffff:1") != key_of("2001:db8:0:1::1")

@@ -40,7 +40,6 @@ class Session(asyncio.Protocol):
         self._sequence = 0
         self._is_deaf = False  # half-open: nothing is answered any more
         self._is_write_paused = False
-        self._paused_s = 0.0  # since when, if it is
         self._paused_s = 0.0  # since when nothing more could be written
         settings = center.settings
         self._watch = PulseWatch(center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)

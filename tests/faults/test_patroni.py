@@ -34,7 +34,7 @@ def renamed(url: str, name: str) -> str:
 
 def house_of(cluster: Cluster, new_house: NewHouse, name: str) -> House:
     """The API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a database of their own."""
-    cluster.until(cluster.is_whole, "a leader and two who follow it")
+    cluster.until(cluster.is_whole_for_a_while, "a leader and two who follow it")
     cluster.database(name)
     through_haproxy, to_all = renamed(cluster.through_haproxy, name), renamed(cluster.to_all, name)
     migrate.upgrade(through_haproxy)
@@ -86,7 +86,7 @@ def test_another_host_takes_the_leaders_place(new_house: NewHouse, here: Cluster
         said = old_primary_says(here, former, house) if fault is kill_patroni_alone else ""
         here.network.link_up(former)
         here.begin(former)
-        here.until(here.is_whole, "the former leader follows")
+        here.until(here.is_whole_for_a_while, "the former leader follows")
         clients.wait_for(100)
     ended(house, began, f"{fault.__name__.replace('_', ' ')}{said}")
 
@@ -117,7 +117,7 @@ def test_a_synchronous_standby_that_is_lost_is_replaced(new_house: NewHouse, her
         here.until(lambda: here.members("sync_standby") not in ([], [standby]), "another synchronous standby", RECOVERED_WITHIN_S)
         house.clients.wait_for(100)
         here.network.link_up(standby)
-        here.until(here.is_whole, "it follows again")
+        here.until(here.is_whole_for_a_while, "it follows again")
     ended(house, began, "cut off synchronous standby")
 
 
@@ -128,7 +128,7 @@ def ended(house: House, began: int, fault: str) -> None:
     slowest_s = max(reply.took_s for reply in clients.replies[began:])
     house.settle_doubts()
     house.holds(repeated_max=WINDOW, recovered_s=recovered_s,
-                how=f"{fault}: patroni, ttl 10 s; the API through HAProxy, the worker with all hosts in its URL; the longest time in which nothing "
+                how=f"{fault}: patroni, ttl 15 s; the API through HAProxy, the worker with all hosts in its URL; the longest time in which nothing "
                     f"was accepted; {refused} of {len(clients.replies[began:])} requests not answered 200, the slowest after {slowest_s:.1f} s")
 
 

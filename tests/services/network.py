@@ -27,7 +27,7 @@ def create(name: str) -> None:
     made = _ip("netns", "add", name)
     if made.returncode:
         raise ServiceMissing(f"{ADVICE} ({made.stderr.strip()})")
-    _do("-n", name, "link", "set", "lo", "up")
+    do("-n", name, "link", "set", "lo", "up")
 
 
 def delete(name: str) -> None:
@@ -64,8 +64,8 @@ class Network:
         _clear_left_behind()
         try:
             self._make(_BRIDGE)
-            _do("-n", self.namespace(_BRIDGE), "link", "add", _BRIDGE, "type", "bridge")
-            _do("-n", self.namespace(_BRIDGE), "link", "set", _BRIDGE, "up")
+            do("-n", self.namespace(_BRIDGE), "link", "add", _BRIDGE, "type", "bridge")
+            do("-n", self.namespace(_BRIDGE), "link", "set", _BRIDGE, "up")
             for node, address in self.addresses.items():
                 self._plug_in(node, address)
         except BaseException:
@@ -92,10 +92,10 @@ class Network:
 
     def link_down(self, node: str) -> None:
         """Pulls the node's plug: what is sent to it or by it is lost without a word."""
-        _do("-n", self.namespace(_BRIDGE), "link", "set", f"port-{node}", "down")
+        do("-n", self.namespace(_BRIDGE), "link", "set", f"port-{node}", "down")
 
     def link_up(self, node: str) -> None:
-        _do("-n", self.namespace(_BRIDGE), "link", "set", f"port-{node}", "up")
+        do("-n", self.namespace(_BRIDGE), "link", "set", f"port-{node}", "up")
 
     def _make(self, node: str) -> None:
         create(self.namespace(node))
@@ -104,11 +104,11 @@ class Network:
     def _plug_in(self, node: str, address: str) -> None:
         self._make(node)
         here, switch = self.namespace(node), self.namespace(_BRIDGE)
-        _do("-n", here, "link", "add", "eth0", "type", "veth", "peer", "name", f"port-{node}", "netns", switch)
-        _do("-n", here, "address", "add", f"{address}/{_PREFIX_LENGTH}", "dev", "eth0")
-        _do("-n", here, "link", "set", "eth0", "up")
-        _do("-n", switch, "link", "set", f"port-{node}", "master", _BRIDGE)
-        _do("-n", switch, "link", "set", f"port-{node}", "up")
+        do("-n", here, "link", "add", "eth0", "type", "veth", "peer", "name", f"port-{node}", "netns", switch)
+        do("-n", here, "address", "add", f"{address}/{_PREFIX_LENGTH}", "dev", "eth0")
+        do("-n", here, "link", "set", "eth0", "up")
+        do("-n", switch, "link", "set", f"port-{node}", "master", _BRIDGE)
+        do("-n", switch, "link", "set", f"port-{node}", "up")
 
 
 def pids_in(name: str) -> list[int]:
@@ -143,6 +143,7 @@ def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
-def _do(*words: str) -> None:
+def do(*words: str) -> None:
+    """Runs `ip` with these words. It must succeed."""
     done = _ip(*words)
     assert not done.returncode, f"ip {' '.join(words)}: {done.stderr}"

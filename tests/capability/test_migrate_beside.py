@@ -89,11 +89,12 @@ def test_a_migration_that_a_running_process_would_not_survive_is_refused(
     database: Database, later: Callable[[str], None]
 ) -> None:
     before = schema.newest_version()
+    older = f"{int(before) - 1:04}"
     later(before)
     with (
-        psycopg.connect(database.url, application_name="heliograph worker 0012 77@elsewhere"),
+        psycopg.connect(database.url, application_name=f"heliograph worker {older} 77@elsewhere"),
         pytest.raises(
-            Unavailable, match=r"heliograph worker \(process 77 on elsewhere, schema 0012\) would not survive"
+            Unavailable, match=rf"heliograph worker \(process 77 on elsewhere, schema {older}\) would not survive"
         ),
     ):
         migrate.upgrade(database.url)

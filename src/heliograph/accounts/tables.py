@@ -45,7 +45,7 @@ storage_used = sa.Table(
     sa.Column("kind", sa.String(10), primary_key=True),
     sa.Column("day_ms", sa.BigInteger, nullable=False, comment="when the UTC day began that octets counts"),
     sa.Column("octets", sa.BigInteger, nullable=False),
-    sa.Index("storage_used_by_day", "day_ms"),  # for pruning
+    sa.Index("storage_used_by_age", "day_ms"),  # for pruning
 )
 
 notices = sa.Table(

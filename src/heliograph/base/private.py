@@ -24,17 +24,19 @@ def opener(path: str, flags: int) -> int:
     return descriptor
 
 
+def make_file(path: Path) -> None:
+    """Makes this file, private from its first moment, if it is not there. SQLite gives its own files beside a database the database's mode."""
+    with suppress(OSError):  # whoever opens it says what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))
+
+
 def open_to_others(data_dir: Path, database: Path | None) -> list[Path]:
     """Returns which of the files that the service keeps can be read by others. `database`: the file, on SQLite."""
     return [path for path in _kept(data_dir, database) if _is_open(path)]
 
 
 def make_private(data_dir: Path, database: Path | None) -> None:
-    """Takes these files from others. SQLite gives its own files beside the database the database's mode, so a missing database is made here.
-    What belongs to another user is left as it is: `heliograph doctor` tells of it."""
-    with suppress(OSError):  # whoever opens it says what is wrong
-        if database is not None and not database.exists():
-            os.close(os.open(database, os.O_CREAT | os.O_RDWR, MODE))
+    """Takes these files from others. What belongs to another user is left as it is: `heliograph doctor` tells of it."""
     for path in open_to_others(data_dir, database):
         with suppress(OSError):
             path.chmod(MODE)

@@ -9,6 +9,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from heliograph.base import private
 from heliograph.base.hosts import STANDING_SQL
 
 SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
@@ -79,6 +80,7 @@ def sqlite_path(url: str) -> Path:
 
 
 def connect_sqlite(path: Path) -> sqlite3.Connection:
+    private.make_file(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
                                  cached_statements=512)
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",

@@ -42,7 +42,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(['account_id'], ['accounts.id'], ),
         sa.PrimaryKeyConstraint('account_id', 'sandbox', 'kind')
     )
-    op.create_index('storage_used_by_day', 'storage_used', ['day_ms'], unique=False)
+    op.create_index('storage_used_by_age', 'storage_used', ['day_ms'], unique=False)
     op.create_table('otp_tallies',
         sa.Column('account_id', ID, nullable=False),
         sa.Column('country_code', sa.String(length=2), nullable=False, comment='of its numbers; *: all of the account; ZZ: of no country'),

@@ -24,7 +24,7 @@ def checks(api: Service) -> Iterator[list[str]]:
     seen: list[str] = []
 
     def note(connection: object, cursor: object, statement: str, *_: object) -> None:
-        if "alembic_version.version_num" in statement:
+        if "FROM alembic_version" in statement:
             seen.append(statement)
 
     sa.event.listen(api.db.engine, "before_cursor_execute", note)
@@ -33,10 +33,10 @@ def checks(api: Service) -> Iterator[list[str]]:
 
 
 def ask(api: Service, times: int, path: str = "/readyz") -> set[int]:
-    """The statuses that so many are answered who ask together."""
+    """The statuses that so many are answered who ask together, on this machine and by its name."""
 
     async def all_of_them() -> list[httpx.Response]:
-        return list(await asyncio.gather(*(api.client.get(path) for _ in range(times))))
+        return list(await asyncio.gather(*(api.client.get(path, headers={"Host": "localhost"}) for _ in range(times))))
 
     return {response.status_code for response in api.run(all_of_them())}
 
@@ -54,7 +54,7 @@ def test_all_who_ask_within_a_quarter_of_a_second_share_one_check(api: Service, 
 def test_a_check_that_failed_is_shared_and_then_forgotten(api: Service, checks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ready, "SHARED_S", 0.0)  # those who ask while one runs share it all the same
     with api.db.write() as tx:
-        tx.execute(sa.text("UPDATE alembic_version SET version_num = 'x' || version_num"))
+        tx.execute(sa.text("UPDATE alembic_version SET version_num = '0' || version_num"))
     try:
         assert ask(api, 100) == {503}
         assert len(checks) == 1

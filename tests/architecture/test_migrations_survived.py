@@ -43,11 +43,19 @@ def objections(code: str) -> list[str]:
         and node.func.value.id == "op"
     ]
     made = {str(_value(call.args[0])) for call in calls if call.func.attr == "create_table"}  # type: ignore[attr-defined]
+    made |= {name for name, table in _named_tables(tree) if table in made}
     return [
         f"line {call.lineno}: {what}"
         for call in calls
         for what in _objections(call, made, said.get("transactional") is False)
     ]
+
+
+def _named_tables(tree: ast.AST) -> Iterator[tuple[str, object]]:
+    """Yields the variables that stand for a table, `name = sa.table("table", …)`, each with its table."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "sa.table":
+            yield from ((target.id, _value(node.value.args[0])) for target in node.targets if isinstance(target, ast.Name))
 
 
 def _objections(call: ast.Call, made: set[str], alone: bool) -> Iterator[str]:
@@ -72,7 +80,7 @@ def _objections(call: ast.Call, made: set[str], alone: bool) -> Iterator[str]:
         words = str(_value(call.args[0])).split()
         if words[:2] != ["INSERT", "INTO"] or words[2] not in made:
             yield "it writes to a table that is there, or does what cannot be seen: only what this migration made may be filled"
-    else:
+    elif name != "bulk_insert" or ast.unparse(call.args[0]) not in made:
         yield f"op.{name} is no expansion"
 
 

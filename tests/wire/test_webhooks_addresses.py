@@ -20,7 +20,7 @@ from heliograph.webhooks.resolve import ACCOUNT_AT_ONCE, GOOD_AT_ONCE, NEW_AT_ON
 from tests.certificates import Authority
 from tests.property.test_webhooks_guard_properties import spelled
 from tests.wire.name_server import name_server
-from tests.wire.test_webhooks_post import BODY, SIGNED, posting
+from tests.wire.webhook_posting import BODY, SIGNED, posting
 from tests.wire.webhook_receiver import OK, receiving, says
 
 OUTSIDE = "198.51.100.7"  # of documentation: it is routed nowhere, and the operator of these tests has opened it

@@ -1,0 +1,96 @@
+"""Connections to receivers of webhooks: when one is kept, and what of it is never taken for an answer."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from heliograph.webhooks.answer import BadAnswer
+from heliograph.webhooks.attempt import Answered, Failed
+from heliograph.webhooks.guard import Openings
+from tests.certificates import Authority
+from tests.loops import LoopThread
+from tests.wire.webhook_posting import BODY, SIGNED, head, posting
+from tests.wire.webhook_receiver import OK, receiving, says
+
+
+async def test_an_answer_that_nobody_asked_for_is_never_taken_for_the_next_ones() -> None:
+    """It stands behind the one that was asked for, comes a moment later, or stands in the socket when the next request is made."""
+    smuggled = head(200, "Content-Length: 0")
+    turns = iter([says(OK + smuggled), says(OK, smuggled, pause_s=0.05), says(OK)])
+    answered = asyncio.Event()
+
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        turn = next(turns, None)
+        if turn is None:
+            writer.write(head(500, "Content-Length: 0"))
+        else:
+            await turn(writer)
+        answered.set()
+
+    async with receiving(behave) as receiver, posting() as poster:
+        statuses = []
+        for _ in range(4):
+            answered.clear()
+            outcome = await poster.post(receiver.url(), SIGNED, BODY)
+            assert isinstance(outcome, Answered), outcome
+            statuses.append(outcome.status)
+            await answered.wait()
+            await asyncio.sleep(0.01)  # the kernel hands on what was smuggled
+        assert statuses == [200, 200, 200, 500]
+        assert receiver.connections == 3
+
+
+async def test_a_server_that_speaks_first_gives_no_answer() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(OK)
+        await reader.read(1)
+        writer.close()
+
+    server = await asyncio.start_server(speak, "127.0.0.1", 0)
+    async with server, posting() as poster:
+        connection = await poster._connector.connect(poster._target(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", "").where, [],
+                                                     poster._connecting)
+        await asyncio.sleep(0.05)  # what it says is here before the request is written
+        with pytest.raises(BadAnswer):
+            await connection.protocol.answer_to(b"POST")  # type: ignore[union-attr]
+        connection.close()
+
+
+async def test_accounts_share_no_connection() -> None:
+    async with receiving(says(OK)) as receiver, posting() as poster:
+        for account_id in ("amina", "chidi", "amina", "chidi"):
+            assert isinstance(await poster.post(receiver.url(), SIGNED, BODY, account_id), Answered)
+    assert receiver.connections == 2
+
+
+async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
+    """A hundred thousand session tickets came for the answer, and held the event loop for seconds."""
+    authority = Authority(tmp_path)
+    tls = authority.server("127.0.0.1")
+    tls.num_tickets = 30_000
+    with LoopThread("receiver") as thread:
+        server = receiving(says(OK), tls)
+        receiver = thread.run(server.__aenter__())
+        async with posting(Openings(loopback=True, ca_file=str(authority.file)), timeout_s=15.0) as poster:
+            used_s = time.thread_time()
+            outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
+            used_s = time.thread_time() - used_s
+            assert all(connection.transport is None for connection in poster._connected)
+        thread.run(server.__aexit__(None, None, None))
+    assert isinstance(outcome, Failed), outcome
+    assert outcome.reason == "closed"
+    assert used_s < 0.15
+
+
+async def test_a_kept_connection_that_ends_under_a_post_is_a_failure_and_not_a_second_post() -> None:
+    turns = iter([says(OK), says(close=True), says(OK)])
+
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        await next(turns)(writer)
+
+    async with receiving(behave) as receiver, posting() as poster:
+        outcomes = [await poster.post(receiver.url(), SIGNED, BODY) for _ in range(3)]
+        assert [getattr(outcome, "reason", None) for outcome in outcomes] == [None, "closed", None]
+        assert (len(receiver.heads), receiver.connections) == (3, 2)

@@ -78,7 +78,7 @@ def test_no_statement_waits_for_ever_unless_it_may(proxy: Proxy, through: str, m
 
 
 def test_a_connection_that_fell_silent_is_not_used_again(proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "POSTGRES_PING_S", LIMIT_S)
+    monkeypatch.setattr(postgres_engine, "POSTGRES_PING_S", LIMIT_S)
     db = Database(through)
     with db.read(), db.read(), db.read():
         assert proxy.open == 3

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from heliograph import wallet
+from heliograph import accounts, wallet
 from heliograph.base import clock, metrics
 from tests.api.cast import Actor
 from tests.api.held import Held, held, little_garbage
@@ -51,6 +51,7 @@ def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(api: Service, a
 @pytest.fixture
 def rich(api: Service, amina: Actor) -> Actor:
     with api.db.write() as tx:
+        accounts.change(tx, amina.account_id, daily_credits=None)
         wallet.grant(tx, amina.account_id, 1_000_000, "for ten thousand at a time", now_ms=clock.now_ms())
     return amina
 

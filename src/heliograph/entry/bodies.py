@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
+from heliograph.base import cancelling
 from heliograph.base.errors import PayloadTooLarge, ServiceError, Unavailable
 
 OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
@@ -25,6 +26,7 @@ async def read_body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
     try:
         return await _whole(scope, receive)
     except asyncio.CancelledError as error:  # this process waits no longer: nothing was begun, so another can take it
+        cancelling.answer_instead()
         raise Unavailable("This server is stopping, and the body has not come whole.") from error
 
 

@@ -25,11 +25,17 @@ HOT_CONNECTIONS: Final = 6
 NewHouse = Callable[..., House]
 
 
+def asks_in_transaction(heard: bytes) -> bool:
+    """Tells whether a hot connection has asked something since its last BEGIN."""
+    _, began, since = heard.rpartition(b"BEGIN\0")
+    return bool(began) and b"__asyncpg_" in since and b"E\0\0\0\x09\0" in since
+
+
 def fall_silent_in_transactions(proxy: Proxy) -> Loss:
     """From now on each hot connection dies without a word in the middle of its next transaction: its first statement after BEGIN is not answered.
-    (asyncpg says `BEGIN;`, and asks with an Execute message of nine octets; what else uses the database says it otherwise.)"""
-    loss = proxy.lose(lambda said, heard: b"BEGIN;" in heard and b"E\0\0\0\x09\0" in heard.rpartition(b"BEGIN;")[2],
-                      said_by="server", times=HOT_CONNECTIONS, then="swallow")
+    (asyncpg names the statements that it prepares, and runs them with an Execute message of nine octets; psycopg says BEGIN just as it does, and
+    names its statements otherwise.)"""
+    loss = proxy.lose(lambda said, heard: asks_in_transaction(heard), said_by="server", times=HOT_CONNECTIONS, then="swallow")
     deadline_s = time.monotonic() + BEGUN_WITHIN_S
     while loss.left == HOT_CONNECTIONS:
         assert time.monotonic() < deadline_s, "no transaction was lost"

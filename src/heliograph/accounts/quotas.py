@@ -23,7 +23,7 @@ from heliograph.base.pruning import Kept
 DAY_MS: Final = 86_400_000
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
-KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS),)  # yesterday's counters are nobody's any more
+KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)  # yesterday's counters are nobody's any more
 
 
 class Stored(StrEnum):

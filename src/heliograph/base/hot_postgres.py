@@ -56,19 +56,20 @@ class PostgresHot:
         self._commits.check()
         pool = self._pool or await self._opened()
         await self._renew(pool)
-        with reachable(), self._told(self._turn):
+        with reachable():
             async with AsyncExitStack() as holding:
                 await self._slots.take()
                 holding.callback(self._slots.give_back)
                 connection = await holding.enter_async_context(pool.acquire())
-                await connection.execute("BEGIN")
-                tx = _PostgresTx(connection)
-                try:
-                    yield tx
-                except BaseException as error:
-                    await self._roll_back(connection, error)
-                    raise
-                await self._commit(connection, tx, holding.pop_all())
+                with self._told(connection.seat.turn):  # not of one that could not be made: those that exist stay in use
+                    await connection.execute("BEGIN")
+                    tx = _PostgresTx(connection)
+                    try:
+                        yield tx
+                    except BaseException as error:
+                        await self._roll_back(connection, error)
+                        raise
+                    await self._commit(connection, tx, holding.pop_all())
 
     async def _opened(self) -> "asyncpg.Pool[asyncpg.Record]":
         async with self._opening:  # several at once would open a pool each, and leave all but one behind

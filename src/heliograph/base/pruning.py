@@ -21,6 +21,7 @@ class Kept(NamedTuple):
     table: str
     age: str
     ms: int
+    is_counts: bool = False  # it tells of no single message: it is kept for as long as it is needed, however soon texts go
 
 
 def statement(kept: Kept, *, postgresql: bool) -> str:

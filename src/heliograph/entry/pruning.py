@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 def tables(texts_ms: int | None) -> tuple[Kept, ...]:
     """All that is pruned. What holds texts and numbers of messages is kept no longer than those (`texts_ms`; None: for ever)."""
-    return tuple(kept._replace(ms=min(kept.ms, texts_ms)) if texts_ms is not None else kept for kept in KEPT)
+    return tuple(kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms)) for kept in KEPT)
 
 
 async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from heliograph.base import clock
+from heliograph.base import cancelling, clock
 from heliograph.base.arrays import as_text, literal
 from heliograph.base.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
 from heliograph.base.hosts import Hosts
@@ -111,6 +111,7 @@ class PostgresHot:
         except BaseException as error:
             if not told.done():
                 told.set_exception(error) if isinstance(error, Exception) else told.cancel()
+            cancelling.obey(error)
             if not isinstance(error, Exception):
                 raise
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import asyncpg
 
+from heliograph.base import cancelling
 from heliograph.base.commits import WHO_AM_I, Backend
 from heliograph.base.hosts import Hosts, Seat, standing_of
 from heliograph.base.outage import is_lost, reachable
@@ -77,6 +78,7 @@ async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: 
         except BaseException as error:
             if connection is not None:
                 connection.terminate()
+            cancelling.obey(error)
             if is_lost(error):
                 hosts.not_reached(seat)
             if is_last or not is_lost(error):

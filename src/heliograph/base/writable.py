@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from heliograph.base import clock
+from heliograph.base import cancelling, clock
 from heliograph.base.apart import Apart
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -66,6 +66,7 @@ class Writable:
             with reachable():
                 await self._apart.run(partial(_write if self._db.postgresql else _write_sqlite, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
+            cancelling.obey(error)
             fault = error.message if isinstance(error, Unavailable) else "The database does not store what is written."
             if not self._fault:
                 log.warning("database_not_writable", reason=fault, **told(error.__cause__ or error))

@@ -61,6 +61,7 @@ class PostgresHot:
                 await self._slots.take()
                 holding.callback(self._slots.give_back)
                 connection = await holding.enter_async_context(pool.acquire())
+                self._commits.check()  # it may have taken long to be made: nobody begins what would only wait for a lock
                 with self._told(connection.seat.turn):  # not of one that could not be made: those that exist stay in use
                     await connection.execute("BEGIN")
                     tx = _PostgresTx(connection)

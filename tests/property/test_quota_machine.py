@@ -31,7 +31,7 @@ SIZES = st.sampled_from([1, 50, 200, 700])
 QUOTAS = st.sampled_from([0, 300, 1_500, 1_500, None])
 FATES = st.sampled_from([[], [], [], ["lost"], ["reply lost"]])
 REACHED = {"logs", "logs refused", "events", "events refused", "keys", "keys refused", "replayed", "rolled back", "next day"}
-ROUNDS_MAX = 5  # chance leaves something out of one round in ten
+ROUNDS_MAX = 5  # each with other steps, also in CI: chance leaves something out of one round in ten
 
 
 class Quotas(RuleBasedStateMachine):
@@ -182,7 +182,8 @@ def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[
     # not shrunk: against a database that takes minutes, and what fails can be read as it is
     for _ in range(ROUNDS_MAX):
         run_state_machine_as_test(QuotasHere, settings=settings(
-            max_examples=10, stateful_step_count=25, deadline=None, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)))
+            max_examples=10, stateful_step_count=25, deadline=None, derandomize=False,
+            phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)))
         if set(reached) == REACHED:
             break
     assert set(reached) == REACHED, "what the machine must have come through"

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from heliograph import wallet
-from heliograph.base import ids
-from tests.api.cast import Actor
+from heliograph import accounts, senders, wallet
+from heliograph.accounts.quotas import DAY_MS
+from heliograph.base import clock, ids
+from tests.api.cast import PHONE, Actor
 from tests.api.service import Reply, Service
 from tests.books import assert_books_agree
 
@@ -90,3 +91,49 @@ def test_a_key_moves_once_and_belongs_to_the_customer_it_moved_to(api: Service, 
     assert move(api, amina, bilal.text_id, 11, key="k-1").reason == "idempotency_key_reused"
     assert move(api, amina, other, 10, key="k-1").data["sms_credits"] == 10
     assert credits_of(api, amina, bilal) == [980, 110]
+
+
+def cap(api: Service, who: Actor, credits: int) -> None:
+    with api.db.write() as tx:
+        accounts.change(tx, who.account_id, daily_credits=credits)
+    api.refresh()
+
+
+def test_what_is_moved_counts_toward_the_partners_daily_credits(api: Service, amina: Actor, bilal: Actor) -> None:
+    """Otherwise a key makes customers, and each of them may spend as much again."""
+    api.move_clock((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
+    cap(api, amina, 500)
+    assert move(api, amina, bilal.text_id, 300).status == 200
+    for body in ({"initial_sms_credits": 201}, {"initial_sms_credits": 201, "external_ref": "x"}):
+        refused = api.post(amina, "/connect/customers", {"full_name": "Dede", "phone": PHONE, "country_code": "GH", **body})
+        assert (refused.status, refused.code, refused.reason) == (429, "RATE_LIMITED", "daily_cap_reached"), refused
+        assert 0 < int(refused.headers["Retry-After"]) <= DAY_MS // 2_000 + 1
+    assert len(api.get(amina, "/connect/customers").data) == 1, "none was made"
+    made = api.post(amina, "/connect/customers", {"full_name": "Dede", "phone": PHONE, "country_code": "GH", "initial_sms_credits": 150})
+    assert made.status == 200
+    assert move(api, amina, bilal.text_id, 51).reason == "daily_cap_reached"
+    send = {"sender": "AMINA", "message": "hello", "recipients": [str(233_200_000_000 + number) for number in range(51)]}
+    assert api.post(amina, "/sms/send", send).reason == "daily_cap_reached", "its own sends count with them"
+    assert api.post(amina, "/sms/send", {**send, "recipients": send["recipients"][:50]}).status == 200
+    assert credits_of(api, amina, bilal) == [500, 400]
+    api.move_clock(DAY_MS)
+    assert move(api, amina, bilal.text_id, 450).status == 200, "another day"
+    assert_books_agree(api.db)
+
+
+def test_taking_back_gives_back_what_was_moved_that_day_and_is_left(api: Service, amina: Actor, bilal: Actor) -> None:
+    api.move_clock((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
+    cap(api, amina, 100)
+    assert move(api, amina, bilal.text_id, 100).status == 200
+    assert move(api, amina, bilal.text_id, -150).status == 200, "of which 50 are of earlier days"
+    assert move(api, amina, bilal.text_id, 100).status == 200
+    assert move(api, amina, bilal.text_id, 1).reason == "daily_cap_reached"
+    with api.db.write() as tx:
+        senders.approve(tx, senders.register(tx, bilal.account_id, "BILAL", sandbox=False, now_ms=clock.now_ms()).id, now_ms=clock.now_ms())
+    api.refresh()
+    send = {"sender": "BILAL", "message": "hello", "recipients": [str(233_200_000_000 + number) for number in range(60)]}
+    assert api.post(bilal, "/sms/send", send).status == 200
+    assert move(api, amina, bilal.text_id, -90).status == 200, "of which 60 were spent, and others are taken in their place"
+    assert move(api, amina, bilal.text_id, 41).reason == "daily_cap_reached"
+    assert move(api, amina, bilal.text_id, 40).status == 200
+    assert_books_agree(api.db)

@@ -3,17 +3,21 @@
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry, Metric
 
+from heliograph.base import metrics
 from heliograph.base.settings import SettingError
 from heliograph.entry import counted
 from heliograph.entry.counted import CONNECTIONS_MAX, REQUEST_S, showing_metrics
 from tests.services import free_port
 
 TOKEN = "t" * 32
+PLACES = 16
 
 
 def read(host: str, port: int, token: bytes = b"") -> httpx.Response:
@@ -64,12 +68,13 @@ def test_a_reader_that_never_ends_keeps_nobody() -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "], ids=["nothing", "half a request"])
-def test_who_only_holds_connections_keeps_no_reader_away(said: bytes) -> None:
+def test_who_only_holds_connections_keeps_no_reader_away(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "CONNECTIONS_MAX", PLACES)
     port = free_port()
     idle: list[socket.socket] = []
     with showing_metrics("127.0.0.1", port, None):
         threads = threading.active_count()
-        for _ in range(5 * CONNECTIONS_MAX):
+        for _ in range(5 * PLACES):
             idle.append(socket.create_connection(("127.0.0.1", port), timeout=10))
             idle[-1].sendall(said)
         began_s = time.monotonic()
@@ -77,9 +82,32 @@ def test_who_only_holds_connections_keeps_no_reader_away(said: bytes) -> None:
         assert time.monotonic() - began_s < REQUEST_S
         assert threading.active_count() == threads  # nor does it take a thread for each
         ended = [connection for connection in idle if is_closed(connection)]
-        assert len(ended) >= 4 * CONNECTIONS_MAX
+        assert len(ended) >= 4 * PLACES
     for connection in idle:
         connection.close()
+
+
+def test_of_many_connections_those_end_that_have_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside others who only come, a reader that has asked is given the whole answer, however long it takes to arrive."""
+    monkeypatch.setattr(metrics, "registry", lambda: Long())
+    port = free_port()
+    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=10) as reader:
+        reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        got = len(reader.recv(1))  # the answer has begun, and is more than stands in the socket
+        for _ in range(2 * CONNECTIONS_MAX):
+            socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        while part := reader.recv(1 << 20):
+            got += len(part)
+    assert got > Long.OCTETS
+
+
+class Long(CollectorRegistry):
+    """Has more to tell than a socket takes at once."""
+
+    OCTETS = 16 << 20
+
+    def collect(self) -> Iterator[Metric]:
+        yield Metric("long", "x" * self.OCTETS, "gauge")
 
 
 def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,31 @@ def test_senders_of_before_look_alike_too(bare_url: str) -> None:
     database.close()
 
 
+def test_what_customers_sent_and_verified_is_their_partners_too(bare_url: str) -> None:
+    database = Database(bare_url)
+    bring_to(database, "0012")
+    partner, first, second = (letter * 32 for letter in "abc")
+    with database.write() as tx:
+        for account, parent in ((partner, None), (first, partner), (second, partner)):
+            tx.execute(sa.text("INSERT INTO accounts (id, parent_id, name, country_code, status, max_tier, time_zone, created_at_ms, sandbox)"
+                               " VALUES (:id, :parent, 'x', 'GH', 'active', 'standard', 'UTC', 1, :no)"),
+                       {"id": account, "parent": parent, "no": False})
+        for account, country, hour, sent in ((partner, "*", 47, 1), (first, "*", 48, 20), (second, "*", 50, 300), (first, "GH", 48, 20)):
+            counts = {"sent": [0] * 22 + [sent, sent], "verified": [0] * 23 + [sent], "best": [0] * 7 + [sent]}
+            tx.execute(sa.text("INSERT INTO otp_tallies (account_id, country_code, hour, sent, verified, best, changed_at_ms)"
+                               " VALUES (:id, :country, :hour, :sent, :verified, :best, 1)"),
+                       {"id": account, "country": country, "hour": hour, **{name: ",".join(map(str, each)) for name, each in counts.items()}})
+    migrate.upgrade(bare_url)
+    with database.read() as tx:
+        found = {row[0]: (row[1], *map(read, row[2:])) for row in tx.execute(sa.text(
+            "SELECT t.country_code, hour, sent, verified, best FROM otp_tallies t JOIN accounts a ON a.id = t.account_id WHERE parent_id IS NULL"))}
+    hour, sent, verified, best = found["*"]
+    assert (hour, sent[-5:], verified[-5:], best[-2:]) == (50, [1, 21, 20, 300, 300], [0, 1, 20, 0, 300], [1, 320])
+    assert found["GH"][0] == 48
+    assert (sum(found["GH"][1]), len(found["GH"][1]), found["GH"][3]) == (40, HOURS, [0] * 7 + [20])
+    database.close()
+
+
 def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_past(bare_url: str) -> None:
     database = Database(bare_url)
     bring_to(database, "0010")

@@ -131,6 +131,50 @@ async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) 
 
 
 @awaited
+async def test_a_partner_and_its_customers_count_together(house: OtpHouse) -> None:
+    """A key makes customers: each has a tally of its own, and all of them the partner's."""
+    align()
+    customers = [open_account(house.db, f"customer {number}", credits=100, parent_id=house.amina) for number in range(3)]
+    to = list(attack(2))
+    outcomes = await house.asked(*(house.request(phone, account_id=customers[place % 3]) for place, phone in enumerate(to)))
+    assert (went_out(outcomes), why_not(outcomes)) == (ACCOUNT_FLOOR, {"otp_too_many_unverified"})
+    assert why_not([await house.ask("233209999999")]) == {"otp_too_many_unverified"}, "the partner's own count with them"
+    assert isinstance(await house.ask("233209999999", account_id=customers[0], sandbox=True), Sent)
+    first = next(place for place, outcome in enumerate(outcomes) if isinstance(outcome, Sent))
+    sent = outcomes[first]
+    assert isinstance(sent, Sent)
+    assert await house.give(sent.code, to[first], account_id=customers[first % 3]) == "verified"
+    assert isinstance(await house.ask("233209999999", account_id=customers[1]), Sent), "and so do verifications"
+    with house.db.read() as tx:
+        assert [notice.kind for notice in accounts.notices_of(tx, house.amina)] == ["otp_too_many_unverified"], "its partner is told"
+    house.assert_sound()
+
+
+@awaited
+async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_its_partner(postgresql_url: str) -> None:
+    align()
+    house = OtpHouse(postgresql_url)
+    other = OtpHouse(postgresql_url, like=house)
+    try:
+        customers = [open_account(house.db, f"customer {number}", credits=200, parent_id=house.amina) for number in range(2)]
+        both = await asyncio.gather(*(one.asked(*(one.request(phone, account_id=customer) for phone in attack(1, first)))
+                                      for one, customer, first in ((house, customers[0], 0), (other, customers[1], 50))))
+        assert sum(map(went_out, both)) == ACCOUNT_FLOOR
+        tries = [[one.given(outcome.code, phone, account_id=customer) for outcome, phone in zip(outcomes, attack(1, first), strict=True)
+                  if isinstance(outcome, Sent)]
+                 for one, customer, first, outcomes in ((house, customers[0], 0, both[0]), (other, customers[1], 50, both[1]))]
+        verified = await asyncio.gather(house.given_together(*tries[0]), other.given_together(*tries[1]))
+        assert [set(outcomes) for outcomes in verified if outcomes] == [{"verified"}] * sum(bool(outcomes) for outcomes in verified)
+        with house.db.read() as tx:
+            (row,) = tx.execute(otp_tallies.select().where(otp_tallies.c.country_code == ALL_COUNTRIES,
+                                                           otp_tallies.c.account_id == house.amina)).all()
+        assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == (str(ACCOUNT_FLOOR), str(ACCOUNT_FLOOR)), "none is lost"
+    finally:
+        await other.close()
+        await house.close()
+
+
+@awaited
 async def test_a_lost_reply_counts_nothing_twice(house: OtpHouse) -> None:
     align()
     house.db.fates = ["reply lost"]

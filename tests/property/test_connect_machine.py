@@ -18,6 +18,7 @@ from heliograph.connect import Customer, Moved, Provisioned, Wish
 from heliograph.connect.provision import CurrencyMismatch
 from heliograph.connect.request import Move
 from heliograph.keys.authenticate import PRINCIPALS
+from heliograph.wallet.tables import wallets
 from tests.books import assert_books_agree
 from tests.capability.cast import at_once
 from tests.property.holders import Held, principal, text_id
@@ -54,7 +55,7 @@ class Connect(RuleBasedStateMachine):
             for currency, minor in PRICES.items():
                 wallet.set_price(tx, currency, wallet.to_text(minor, currency).split()[0], 10)
             for name, currency in (("amina", "GHS"), ("chidi", "KWD")):
-                account = accounts.create(tx, name, "GH", now_ms=clock.now_ms())
+                account = accounts.create(tx, name, "GH", daily_credits=None, now_ms=clock.now_ms())
                 wallet.open_wallet(tx, account.id, currency)
                 self.partners.append(Held(account.id, currency))
         self.pay_in(0, 100, 500)
@@ -131,8 +132,7 @@ class Connect(RuleBasedStateMachine):
         buyer = live[which % len(live)]
         cost = -(-credits * PRICES[buyer.currency] // 10)
         try:
-            with self.db.write() as tx:
-                wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms())
+            self.db.transact(lambda tx: wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms()))
         except InsufficientCredits:
             assert cost > buyer.minor
             self.seen.add("not bought")
@@ -182,6 +182,13 @@ class Connect(RuleBasedStateMachine):
             assert min(one.figures) >= 0
             assert held[one.account_id].figures == ((0, 0) if one.sandbox else one.figures)
         assert_books_agree(self.db)
+
+    @invariant()
+    def what_a_partner_has_spent_today_is_what_its_customers_have_of_it(self) -> None:
+        with self.db.read() as tx:
+            rows = {row.account_id: row for row in tx.execute(wallets.select())}
+        for who, partner in enumerate(self.partners):  # nobody sends here
+            assert rows[partner.account_id].spent_credits == sum(rows[one.account_id].moved_credits for one in self.customers if one.partner == who)
 
     @invariant()
     def each_partner_finds_its_own_and_nobody_elses(self) -> None:

@@ -30,7 +30,8 @@ FIRST = 900  # octets of each quota to begin with: two or three of a kind
 SIZES = st.sampled_from([1, 50, 200, 700])
 QUOTAS = st.sampled_from([0, 300, 1_500, 1_500, None])
 FATES = st.sampled_from([[], [], [], ["lost"], ["reply lost"]])
-REACHED = {"logs", "logs refused", "events", "events refused", "keys", "keys refused", "replayed", "rolled back", "next day"}
+SENT = 2_005  # octets of a sandbox send with one message
+REACHED = {"logs", "logs refused", "events", "events refused", "keys", "keys refused", "sends refused", "replayed", "rolled back", "next day"}
 ROUNDS_MAX = 5  # each with other steps, also in CI: chance leaves something out of one round in ten
 
 
@@ -42,7 +43,7 @@ class Quotas(RuleBasedStateMachine):
         clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)  # noon: what a run takes itself ends no day
         self.loop = uvloop.new_event_loop()
         self.house = House(url)
-        self.quotas: dict[Stored, int | None] = dict.fromkeys((Stored.LOGS, Stored.EVENTS, Stored.KEYS), FIRST)
+        self.quotas: dict[Stored, int | None] = {Stored.LOGS: FIRST, Stored.EVENTS: FIRST, Stored.KEYS: FIRST, Stored.SENDS: 2 * SENT}
         self.used: dict[tuple[Stored, bool], int] = defaultdict(int)
         self.stored: Counter[str] = Counter()  # rows
         self.keys: dict[tuple[str, bool], str] = {}  # of sends that were accepted: to which phone
@@ -70,6 +71,10 @@ class Quotas(RuleBasedStateMachine):
         self.quotas[kind] = octets
         with self.house.db.write() as tx:
             accounts.set_quotas(tx, self.house.amina, {kind: octets})
+
+    @rule(octets=st.sampled_from([0, SENT, 3 * SENT + 1, None]))
+    def the_operator_sets_sends(self, octets: int | None) -> None:
+        self.the_operator_sets(Stored.SENDS, octets)
 
     @rule()
     def a_day_passes(self) -> None:
@@ -119,12 +124,15 @@ class Quotas(RuleBasedStateMachine):
         self.house.db.fates = fates.copy()
         for one, outcome in zip(wanted, self.run(self.asked(*requests)), strict=True):
             octets, sandbox = key_octets("POST /sms/send", one[0]), one[1]
+            fits = {Stored.KEYS: self.fits(Stored.KEYS, octets, sandbox=sandbox),
+                    Stored.SENDS: not sandbox or self.fits(Stored.SENDS, SENT, sandbox=sandbox)}
             if isinstance(outcome, StorageQuotaReached):
-                assert not self.fits(Stored.KEYS, octets, sandbox=sandbox)
-                self.seen["keys refused"] += 1
+                self.seen[f"{next(kind for kind, it_fits in fits.items() if not it_fits)} refused"] += 1
                 continue
             assert isinstance(outcome, Outcome), outcome
-            assert self.fits(Stored.KEYS, octets, sandbox=sandbox)
+            assert all(fits.values())
+            if sandbox:
+                self.used[Stored.SENDS, sandbox] += SENT
             self.used[Stored.KEYS, sandbox] += octets
             self.keys[one] = outcome.send.id
             self.seen["keys"] += 1

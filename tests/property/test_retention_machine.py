@@ -39,6 +39,7 @@ class Erasing(Money):
         self.what_is_over_is_erased()
         assert self.erased == len(self.house.messages())
         self.the_ledger_proves_the_balance()
+        self.the_books_agree()
 
 
 def test_the_ledger_agrees_whatever_is_erased_whenever(emptied: Callable[[], str]) -> None:

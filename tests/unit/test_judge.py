@@ -59,7 +59,7 @@ def test_each_rejected_recipient_is_named_by_its_place_as_it_was_written_with_it
         (1, LAGOS, "country_not_allowed"),
         (3, NAIROBI, "no_route"),
         (4, "+1 201 555 0123", "no_rate"),
-        (5, "x" * 64 + "…", "invalid_number"),
+        (5, "x" * 40 + "…", "invalid_number"),
     ]
     assert verdict.recipients == [int(ACCRA)]
 

@@ -57,8 +57,8 @@ def key_octets(path: str, key: str | None) -> int:
     return _ROW_OCTETS + len(path) + (len(key) if key.isascii() else len(key.encode()))
 
 
-def quota_told(octets: int | None) -> int | None:
-    """The quota of keys as SQL tells it: NULL where none was set, NO_BOUND for none."""
+def quota_told(octets: int | None, kind: Stored = Stored.KEYS) -> int | None:
+    """A quota as SQL tells it: NULL where none was set, NO_BOUND for none."""
     if octets is None:
-        return MEASURES[Stored.KEYS].octets_a_day
+        return MEASURES[kind].octets_a_day
     return None if octets == NO_BOUND else octets

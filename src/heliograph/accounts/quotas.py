@@ -2,7 +2,7 @@
 
 What is counted is what a row takes: its texts, and for the rest of it and its places in indexes so many octets as its kind says. It is counted in
 the transaction that stores it, under a lock of its counter, so two at once do not pass together what one alone may not. What is deleted again is
-not given back on that day: the disk has had it.
+not given back on that day: the disk has had it. A partner and its Connect customers are one here: a key makes as many customers as it likes.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.account import by_id
-from heliograph.accounts.tables import storage_quotas, storage_used
+from heliograph.accounts.account import by_id, text_of_id
+from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base import config
-from heliograph.base.errors import RateLimited
+from heliograph.base.errors import InvalidRequest, RateLimited
 from heliograph.base.lines import refused
 from heliograph.base.pruning import Kept
 
@@ -35,6 +35,7 @@ class Stored(StrEnum):
     RECIPIENTS = "recipients"  # of campaigns: numbers of files, and contacts when an audience is frozen
     ANSWERS = "answers"  # Idempotency-Keys with the answers that are kept for them
     KEYS = "keys"  # Idempotency-Keys of sends and of one-time passwords, counted in their wallet's row
+    SENDS = "sends"  # sandbox sends with their messages, and of all sends what is kept of recipients that were rejected or repeated
 
 
 class Measure(NamedTuple):
@@ -53,6 +54,7 @@ MEASURES: Final[Mapping[Stored, Measure]] = {
     Stored.RECIPIENTS: Measure(2_000 * MB, 100),  # the ten million numbers of the longest file, or five million texts of their own
     Stored.ANSWERS: Measure(200 * MB, 200),  # 250,000 POSTs
     Stored.KEYS: Measure(500 * MB, 200),  # two million sends: more than an enterprise key can make in a day
+    Stored.SENDS: Measure(200 * MB, 1_000),  # 200,000 messages in sandbox; a row: a message with its places in queue, carriers' ids and receipts
 }
 
 
@@ -71,30 +73,39 @@ class Usage(NamedTuple):
 
 
 def charge(tx: Connection, account_id: str, kind: Stored, octets: int, *, sandbox: bool, now_ms: int) -> None:
-    """Counts what this transaction stores of an account (raw id), and keeps others who store of that kind waiting until it ends.
+    """Counts what this transaction stores of an account (raw id), or of its partner's if it is a customer, and keeps others who store of that kind
+    waiting until it ends.
 
     Raises StorageQuotaReached when that is more than the day allows; then the caller stores nothing."""
     if octets <= 0:
         return
+    whose = counted_with(tx, account_id)
     insert = (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(storage_used).values(
-        account_id=account_id, sandbox=sandbox, kind=kind.value, day_ms=now_ms - now_ms % DAY_MS, octets=octets)
+        account_id=whose, sandbox=sandbox, kind=kind.value, day_ms=now_ms - now_ms % DAY_MS, octets=octets)
     table, said = storage_used.c, insert.excluded
     is_that_day = table.day_ms >= said.day_ms  # a clock that is behind counts in the day that there is
     counted = insert.on_conflict_do_update(index_elements=[table.account_id, table.sandbox, table.kind], set_={
         "octets": sa.case((is_that_day, table.octets), else_=0) + said.octets, "day_ms": sa.case((is_that_day, table.day_ms), else_=said.day_ms)})
     used: int = tx.execute(counted.returning(table.octets)).scalar_one()
-    refusal = refusal_of(kind, used - octets, octets, quota_of(tx, account_id, kind), now_ms)
+    refusal = refusal_of(kind, used - octets, octets, quota_of(tx, whose, kind), now_ms, of_partner=whose != account_id)
     if refusal is not None:
         raise refusal
 
 
-def refusal_of(kind: Stored, used: int, octets: int, quota: int | None, now_ms: int) -> StorageQuotaReached | None:
-    """Why so many octets more are not stored today, if so. `quota` None: no bound."""
+def counted_with(tx: Connection, account_id: str) -> str:
+    """The account that this one's storage is counted with (raw ids): its partner for a Connect customer, else itself."""
+    found: str | None = tx.execute(sa.select(accounts.c.parent_id).where(accounts.c.id == account_id)).scalar_one_or_none()
+    return found or account_id
+
+
+def refusal_of(kind: Stored, used: int, octets: int, quota: int | None, now_ms: int, *, of_partner: bool = False) -> StorageQuotaReached | None:
+    """Why so many octets more are not stored today, if so. `quota` None: no bound. `of_partner`: it is that of a customer's partner, whose figures
+    are not told."""
     if quota is None or used + octets <= quota:
         return None
-    return StorageQuotaReached(
-        f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used}; this would be {octets} more.",
-        retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
+    message = (f"This account's partner and its customers have had as many octets of {kind} stored today (UTC) as they may." if of_partner else
+               f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used}; this would be {octets} more.")
+    return StorageQuotaReached(message, retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
 
 
 def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
@@ -119,8 +130,13 @@ def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Store
 
 
 def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | None]) -> None:
-    """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s. Raises NotFound, InvalidRequest."""
-    by_id(tx, account_id)
+    """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s.
+
+    Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key uses: all else is counted with its partner's."""
+    account = by_id(tx, account_id)
+    if account.parent_id is not None and quotas.keys() - {Stored.KEYS}:
+        partner = text_of_id(account.parent_id, is_customer=False)
+        raise InvalidRequest(f"What a customer stores is counted with its partner's: set the quota of {partner}.")
     for kind, octets in quotas.items():
         if octets is not None and not 0 <= octets <= OCTETS_MAX:
             raise refused(kind.value, f"must be from 0 to {OCTETS_MAX} octets a day, not {octets}")

@@ -28,7 +28,7 @@ class Moved(NamedTuple):
 def move_credits(tx: Connection, partner_id: str, customer_id: str, move: Move, *, sandbox: bool, now_ms: int) -> Moved:
     """Moves credits to the customer, or back; both ids are raw, and the caller knows whose customer it is. In sandbox nobody pays.
 
-    Raises InsufficientCredits rather than leave either below zero, InvalidRequest above what a wallet can hold."""
+    Raises InsufficientCredits rather than leave either below zero, InvalidRequest above what a wallet can hold, DailyCapReached."""
     if sandbox:
         after = wallet.change_sandbox_credits(tx, customer_id, move.credits).shown
         return Moved(None, customer_id, move.credits, after.sms_credits, wallet.wallet_of(tx, partner_id).sms_credits, move.reference, now_ms)
@@ -38,6 +38,7 @@ def move_credits(tx: Connection, partner_id: str, customer_id: str, move: Move, 
     else:
         entry = wallet.transfer(tx, customer_id, partner_id, credits=-move.credits, description=f"Connect: back from {shown}",
                                 reference=move.reference)
+    wallet.count_moved(tx, partner_id, customer_id, move.credits, entry.created_at_ms)
     givers, takers = entry.credits_after, entry.counterpart_credits_after
     assert takers is not None
     customers, partners = (takers, givers) if move.credits > 0 else (givers, takers)

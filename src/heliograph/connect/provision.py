@@ -28,7 +28,8 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
     """A new customer of the partner; with an `external_ref`, one for ever, also when equal requests race.
 
     What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are the customer's to look at (contract
-    section 4). Raises CurrencyMismatch, InvalidRequest for money with more decimals than its currency, InsufficientCredits."""
+    section 4). Raises CurrencyMismatch, InvalidRequest for money with more decimals than its currency, InsufficientCredits,
+    DailyCapReached."""
     if wish.external_ref is not None:
         there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
         if there is None:
@@ -43,8 +44,10 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
     tx.execute(customers.insert().values(account_id=account.id, partner_id=partner_id, sandbox=sandbox, external_ref=wish.external_ref,
                                          label=wish.label, phone=wish.phone, email=wish.email))
     if any(given) and not sandbox:
-        wallet.transfer(tx, partner_id, account.id, amount_minor=given.balance_minor, credits=given.sms_credits,
-                        description=f"Connect: to begin with, to {accounts.text_id(account)}")
+        entry = wallet.transfer(tx, partner_id, account.id, amount_minor=given.balance_minor, credits=given.sms_credits,
+                                description=f"Connect: to begin with, to {accounts.text_id(account)}")
+        if given.sms_credits:
+            wallet.count_moved(tx, partner_id, account.id, given.sms_credits, entry.created_at_ms)
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 
 

@@ -1,13 +1,15 @@
 """GET and POST /contacts, PUT and DELETE /contacts/{id}."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page
-from heliograph.contacts.change import read_change
+from heliograph.contacts.change import Change, read_change
 from heliograph.contacts.contact import World, as_record, page
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import Outcome, delete, update, upsert
@@ -15,6 +17,8 @@ from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_f
 from heliograph.requests import replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
+
+T = TypeVar("T")
 
 
 def endpoints(db: Database) -> list[Endpoint]:
@@ -37,11 +41,12 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
-            (stored,) = upsert(tx, world, [asked.change], now_ms=clock.now_ms())
+            (stored,), warnings = _opting_out(tx, asked.change, lambda change: upsert(tx, world, [change], now_ms=clock.now_ms()))
             assert stored.contact is not None, "custom fields of a body are replaced whole, so they are never too many"
-            return _answer({"data": as_record(stored.contact, sandbox=world.sandbox), "created": stored.outcome is Outcome.CREATED}, asked.warnings)
+            body = {"data": as_record(stored.contact, sandbox=world.sandbox), "created": stored.outcome is Outcome.CREATED}
+            return _answer(body, [*asked.warnings, *warnings])
 
-        return db.transact(lambda tx: replay_or_run(tx, call, UPSERT_PATH, effect))
+        return db.transact(lambda tx: replay_or_run(tx, call, UPSERT_PATH, effect, is_opt_out=asked.change.opts_out))
 
     def update_contact(call: Call) -> Answer:
         call.query.finish()
@@ -49,8 +54,8 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
-            contact = update(tx, world, call.path["id"], asked.change, now_ms=clock.now_ms())
-            return _answer({"data": as_record(contact, sandbox=world.sandbox)}, asked.warnings)
+            contact, warnings = _opting_out(tx, asked.change, lambda change: update(tx, world, call.path["id"], change, now_ms=clock.now_ms()))
+            return _answer({"data": as_record(contact, sandbox=world.sandbox)}, [*asked.warnings, *warnings])
 
         return db.transact(effect)
 
@@ -70,6 +75,17 @@ def endpoints(db: Database) -> list[Endpoint]:
         Endpoint("PUT", "/contacts/{id}", "contacts.write", handle_in_thread=update_contact),
         Endpoint("DELETE", "/contacts/{id}", "contacts.write", handle_in_thread=delete_contact),
     ]
+
+
+def _opting_out(tx: Connection, change: Change, apply: Callable[[Change], T]) -> tuple[T, list[str]]:
+    """What becomes of a change, and what is to be warned of: of one that opts out, and is too much to be stored today, that alone is done."""
+    if not change.opts_out:
+        return apply(change), []
+    try:
+        with tx.begin_nested():  # so that what was counted and is refused is not counted
+            return apply(change), []
+    except StorageQuotaReached as error:
+        return apply(change.opting_out), [f"Only opted_out was stored: {error}"]
 
 
 def _world(tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False) -> World:

@@ -28,6 +28,16 @@ class Change:
     parts: Mapping[str, str | None] = field(default_factory=dict)
 
 
+    @property
+    def opts_out(self) -> bool:
+        return self.given.get("opted_out") is True
+
+    @property
+    def opting_out(self) -> "Change":
+        """Of one that opts out, that alone."""
+        return Change(self.phone, {"opted_out": True})
+
+
 class Asked(NamedTuple):
     """A body of POST or PUT /contacts that is right in form."""
 

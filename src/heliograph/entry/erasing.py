@@ -211,7 +211,7 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
 def _without(quoted: Quoted, exceptions: str) -> str:
     told = json.loads(exceptions)
     told["rejected"] = [[index, ERASED if quoted.stands_in(recipient) else recipient, reason] for index, recipient, reason in told["rejected"]]
-    return json.dumps(told, separators=(",", ":"))
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import structlog
 
-from heliograph.base import cancelling, timekeeping
+from heliograph.base import cancelling, home, timekeeping
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
-from heliograph.base.errors import NotFound, Unavailable
-from heliograph.base.faults import told
+from heliograph.base.errors import NotFound
+from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
@@ -69,6 +69,7 @@ class Sending:
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
                         asyncio.create_task(timekeeping.keep(self._db)),
+                        asyncio.create_task(home.keep(self._db, self._settings.data_dir)),
                         asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
                         asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
                         asyncio.create_task(keep_campaigning(
@@ -95,6 +96,8 @@ class Sending:
             task.cancel()
         showing = asyncio.create_task(self._show())
         await self._end(DRAIN_S)
+        with ended_anyway("home_not_marked"):  # then a copy of the last minute is not told
+            await asyncio.to_thread(home.settle, self._db, self._settings.data_dir)
         showing.cancel()
         if ended_itself:
             self.keeping.result()
@@ -102,7 +105,7 @@ class Sending:
     async def release(self) -> None:
         """Others need not wait for what it held, nor leave its carrier to it."""
         if self._lease.epoch:
-            with suppress(Unavailable):  # then they see that it is gone by its beat
+            with ended_anyway("lease_not_ended"):  # then they see that it is gone by its beat
                 await asyncio.to_thread(self._lease.end)
         self._held.end()
 
@@ -117,7 +120,7 @@ class Sending:
         try:
             await asyncio.to_thread(require_schema, self._db)
             await asyncio.to_thread(timekeeping.begin, self._db)
-            await asyncio.to_thread(settle_at_home, self._db)
+            await asyncio.to_thread(settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch))
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
         finally:
             if alone:
@@ -133,8 +136,8 @@ class Sending:
         await self._dispatch.start()
 
     async def _end(self, drain_s: float) -> None:
-        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that begins anew does not wait for it. Raises what went
-        wrong with either when both have ended."""
+        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that begins anew does not wait for it. Never
+        fails: what a part could not store is found out as after a kill."""
         ending: list[Coroutine[Any, Any, None]] = []
         if self._deliveries is not None:
             ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
@@ -143,7 +146,7 @@ class Sending:
             ending.append(self._dispatch.stop(drain_s))
         for failed in await asyncio.gather(*ending, return_exceptions=True):
             if failed is not None:
-                raise failed
+                log.error("part_not_ended", **told(failed))
 
     async def _keep(self) -> None:
         """Shows that this process lives. If it did not for so long that others may have taken over what it held, it begins anew.
@@ -169,7 +172,7 @@ class Sending:
         """That this process still lives, while it ends: for longer than others wait for a beat before they take what is on the wire for in doubt."""
         while self._db.postgresql:
             await asyncio.sleep(LOOK_S)
-            with suppress(Retired, Unavailable):  # then they did, and the answers that still come settle it
+            with ended_anyway("lease_not_kept"), suppress(Retired):  # then they did, and the answers that still come settle it
                 await self._lease.looked()
 
     async def _begin_anew(self) -> None:

@@ -5,7 +5,7 @@ A send of more than 500 recipients has a lane of its own, so that it never makes
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -24,9 +24,10 @@ from heliograph.messages import accept_sql
 from heliograph.messages.answer import Send
 from heliograph.messages.batch import Batch, Key, Outcome, key_of, repeated
 from heliograph.messages.companion import Aboard, Companion
-from heliograph.messages.fair import BULK_FROM_US, FairQueue
+from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.judge import AccountFacts, Tariff
 from heliograph.messages.request import RECIPIENTS_PER_SEND_MAX, SendRequest
+from heliograph.messages.unpaid import Place, Room, count_unpaid, is_too_much
 from heliograph.requests import KEPT_MS
 from heliograph.senders import approved_senders
 from heliograph.wallet import SALES_ID
@@ -36,6 +37,18 @@ BATCH_MESSAGES_MAX: Final = RECIPIENTS_PER_SEND_MAX  # keeps one transaction aro
 JUDGED_HERE_MAX: Final = 1_000  # messages of a batch that is judged in the event loop: 1.5 ms; a larger one is in a thread
 BATCHES_AT_ONCE: Final = 2  # this process judges one while the database stores the other; more of them only get smaller
 WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
+
+
+class _Given(NamedTuple):
+    """What a batch of requests is decided by; the k-th of `facts` and `quotas` are the k-th request's. `quotas`: of its Idempotency-Key."""
+
+    requests: Sequence[SendRequest]
+    locked: Sequence[Any]
+    known: Mapping[Key, tuple[bytes, Send]]
+    stored: dict[str, Send]
+    facts: Sequence[AccountFacts]
+    quotas: Sequence[int | None]
+    tariff: Tariff
 
 
 class Acceptor:
@@ -92,26 +105,27 @@ class Acceptor:
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked = _asked_keys(requests)
-                locked, may_be_known = await accept_sql.lock_and_look(tx, _to_lock(requests), asked)
+                locked, may_be_known = await accept_sql.lock_and_look(tx, self._to_lock(requests, facts), asked)
                 if not self._cache.confirm(locked[0][8], started_s):
                     await self._cache.refresh()
                     tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
                 if self._queue.is_old():
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
-                batch = Batch(places, locked, known, await _stored_already(tx, requests) if again else {}, await self._aboard(tx, requests))
                 quotas = [
                     facts[i].keys_quota if request.key_account_id == request.account_id or request.idempotency_key is None
                     else await self._partners_quota(request) for i, request in enumerate(requests)
                 ]
-                outcomes = await self._decided(batch, requests, facts, quotas, tariff)
+                given = _Given(requests, locked, known, await _stored_already(tx, requests) if again else {}, facts, quotas, tariff)
+                batch, outcomes = await self._decided(tx, places, given, {})
+                if batch.unpaid:
+                    rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
+                    if is_too_much(batch.unpaid, rooms):
+                        counted = batch.unpaid
+                        batch, outcomes = await self._decided(tx, places, given, rooms)
+                        await count_unpaid(tx, {place: batch.unpaid.get(place, 0) - octets for place, octets in counted.items()}, batch.now_ms)
                 if not may_be_known:  # seen when the locks were asked for: the same request may have been accepted while this one waited for them
-                    refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
-                    used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
-                    for i in refused:
-                        key = key_of(requests[i])
-                        if key is not None and key in used:
-                            outcomes[i] = repeated(requests[i], *used[key])
+                    await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await accept_sql.store(tx, batch.columns(), SALES_ID)
                     for companion in batch.aboard.values():
@@ -123,23 +137,30 @@ class Acceptor:
             self._on_queued({run.carrier_id for accepted in batch.accepted for run in accepted.runs})
         return outcomes
 
-    async def _decided(self, batch: Batch, requests: Sequence[SendRequest], facts: Sequence[AccountFacts],
-                       quotas: Sequence[int | None], tariff: Tariff) -> list[Outcome | ServiceError]:
-        def decide() -> list[Outcome | ServiceError]:
-            return [batch.decide(request, facts[i], tariff, quotas[i]) for i, request in enumerate(requests)]
+    def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
+        """Who pays, and whose Idempotency-Keys are used: a partner's for two of its customers at once must wait for each other. Of a live send that
+        has a companion, its partner as well (SendRequest.partner_id): companions count for a partner and its customers together."""
+        wanted = {r.account_id for r in requests} | {r.key_account_id for r in requests if r.idempotency_key is not None}
+        for request, known in zip(requests, facts, strict=True):
+            if request.type in self._companions and not request.sandbox and known.partner_id is not None:
+                request.partner_id = known.partner_id
+                wanted.add(known.partner_id)
+        return sorted(wanted)
 
-        is_heavy = sum(len(request.recipients) for request in requests) > JUDGED_HERE_MAX
-        return await self._judges.run(decide) if is_heavy else decide()
+    async def _decided(self, tx: HotTx, places: Places, given: "_Given",
+                       rooms: Mapping[Place, Room]) -> tuple[Batch, list[Outcome | ServiceError]]:
+        batch = Batch(places, given.locked, dict(given.known), given.stored, await self._aboard(tx, given.requests), rooms)
+
+        def decide() -> list[Outcome | ServiceError]:
+            return [batch.decide(request, given.facts[i], given.tariff, given.quotas[i]) for i, request in enumerate(given.requests)]
+
+        is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
+        return batch, await self._judges.run(decide) if is_heavy else decide()
 
     async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
         """The companions of a batch, by the type of the sends that they go with."""
         types = self._companions.keys() & {request.type for request in requests}
         return {kind: await self._companions[kind].board(tx, [request for request in requests if request.type == kind]) for kind in sorted(types)}
-
-
-def _to_lock(requests: Sequence[SendRequest]) -> list[str]:
-    """Who pays, and whose Idempotency-Keys are used: a partner's for two of its customers at once must wait for each other."""
-    return sorted({r.account_id for r in requests} | {r.key_account_id for r in requests if r.idempotency_key is not None})
 
 
 def _asked_keys(requests: Sequence[SendRequest]) -> list[accept_sql.AskedKey]:
@@ -151,16 +172,27 @@ async def _known_keys(tx: HotTx, asked: Sequence[accept_sql.AskedKey]) -> dict[K
     return {(row[0], bool(row[1]), row[2], row[3]): (bytes(row[4]), Send(*row[5:])) for row in await accept_sql.find_keys(tx, asked)}
 
 
+async def _replay_refused(tx: HotTx, requests: Sequence[SendRequest], outcomes: list[Outcome | ServiceError]) -> None:
+    """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
+    refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
+    used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
+    for i in refused:
+        key = key_of(requests[i])
+        if key is not None and key in used:
+            outcomes[i] = repeated(requests[i], *used[key])
+
+
 async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
     """After a lost reply to COMMIT: the sends of this batch that it had committed after all."""
     return {row[0]: Send(*row) for row in await accept_sql.find_sends(tx, [ids.raw_of_number(request.number) for request in requests])}
 
 
 def _load_facts(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], AccountFacts]:
-    rows = tx.execute(sa.select(accounts.c.id, accounts.c.countries, accounts.c.daily_credits).where(accounts.c.id.in_({key[0] for key in keys})))
+    of_account = sa.select(accounts.c.id, accounts.c.countries, accounts.c.daily_credits, accounts.c.parent_id)
+    rows = tx.execute(of_account.where(accounts.c.id.in_({key[0] for key in keys})))
     quotas = keys_quotas(tx, {key[0] for key in keys})
-    limits = {account_id: (frozenset(countries.split(",")) if countries is not None else None, daily, quotas[account_id])
-              for account_id, countries, daily in rows}
+    limits = {account_id: (frozenset(countries.split(",")) if countries is not None else None, daily, quotas[account_id], partner_id)
+              for account_id, countries, daily, partner_id in rows}
     senders = approved_senders(tx, {key[0] for key in keys})
     return {key: AccountFacts(senders.get(key, {}), *limits[key[0]]) for key in keys if key[0] in limits}
 

@@ -30,7 +30,10 @@ NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}
 
 def exceptions_of(rejected: list[tuple[int, str, str]], duplicates: list[tuple[int, int]]) -> str | None:
     """What the ids alone do not tell: which recipients were rejected and why, and which repeat another one, by index."""
-    return json.dumps({"rejected": rejected, "duplicates": duplicates}, separators=(",", ":")) if rejected or duplicates else None
+    if not rejected and not duplicates:
+        return None
+    # in UTF-8: an escape of ASCII takes three times as much
+    return json.dumps({"rejected": rejected, "duplicates": duplicates}, separators=(",", ":"), ensure_ascii=False)
 
 
 def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:

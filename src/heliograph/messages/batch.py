@@ -1,9 +1,11 @@
 """One transaction's sends: decided one after the other, on the wallets that it has locked, and laid out as columns."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from heliograph.accounts import KeyCount, key_octets
+from heliograph.accounts import KeyCount, Stored, key_octets, refusal_of
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.hot import HotTx
@@ -13,6 +15,7 @@ from heliograph.messages.companion import Aboard
 from heliograph.messages.fair import Places, rank_ahead
 from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
+from heliograph.messages.unpaid import Place, Room, unpaid_octets
 from heliograph.wallet import Figures, Thresholds, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
 
@@ -30,7 +33,8 @@ class Batch:
     """One transaction's sends: decided one after the other, then laid out as columns."""
 
     def __init__(self, places: Places, locked: Sequence[Any], known: dict[Key, tuple[bytes, Send]],
-                 stored: dict[str, Send], aboard: Mapping[str, Aboard]) -> None:
+                 stored: dict[str, Send], aboard: Mapping[str, Aboard], rooms: Mapping[Place, Room] = MappingProxyType({})) -> None:
+        """`rooms`: of places of which it is known; in others there is room for all."""
         self._first_entry = ids.new_number()  # a run, made under the locks: the ledger lists entries in the order in which they were decided
         self.now_ms = ids.made_at_ms(self._first_entry)
         self.aboard = aboard
@@ -41,6 +45,8 @@ class Batch:
         self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
         self._key_counts = {row[0]: KeyCount(row[9], row[10], row[11]) for row in locked}
         self._rows = {row[0]: row for row in locked}
+        self._rooms = rooms
+        self.unpaid: dict[Place, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
         self._entries: list[tuple[Any, ...]] = []
 
@@ -58,6 +64,7 @@ class Batch:
             if full is not None:
                 return full
         wallet = self._wallets[request.account_id]
+        before = replace(wallet) if self._rooms else wallet
         companion = self.aboard.get(request.type)
         verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
         if isinstance(verdict, ServiceError):
@@ -65,6 +72,10 @@ class Batch:
         send = send_of(verdict, send_id, self.now_ms)
         if request.dry_run:
             return Outcome(send)
+        too_much = self._count_unpaid(request, send, facts)
+        if too_much is not None:
+            self._wallets[request.account_id] = before
+            return too_much
         self.take(verdict, send)
         if verdict.credits_used:
             self.charge(request.account_id, verdict.credits_used, verdict.credits_remaining, send.message_count,
@@ -75,6 +86,20 @@ class Batch:
             self._known[key] = (request.body_sha256, send)
             self._key_counts[request.key_account_id].add(octets, self.now_ms, sandbox=request.sandbox)
         return Outcome(send)
+
+    def _count_unpaid(self, request: SendRequest, send: Send, facts: AccountFacts) -> ServiceError | None:
+        """Counts what this send stores, or says why it is not stored today."""
+        octets = unpaid_octets(request, send)
+        if not octets:
+            return None
+        place = Place(facts.partner_id or request.account_id, request.sandbox)
+        taken, room = self.unpaid.get(place, 0), self._rooms.get(place)
+        if room is not None:
+            full = refusal_of(Stored.SENDS, room.used + taken, octets, room.quota, self.now_ms, of_partner=facts.partner_id is not None)
+            if full is not None:
+                return full
+        self.unpaid[place] = taken + octets
+        return None
 
     def take(self, accepted: Accepted, send: Send) -> None:
         self.accepted.append(accepted)

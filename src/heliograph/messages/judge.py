@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
+from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.lines import cut
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.messages.companion import Aboard
 from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.text import Phone
+from heliograph.wallet import refusal_to_spend
 
 PLANS_MAX: Final = 100_000
 DAY_MS: Final = 86_400_000
@@ -27,6 +28,7 @@ class AccountFacts(NamedTuple):
     countries: frozenset[str] | None  # it may send to; None: all with a route
     daily_credits: int | None
     keys_quota: int | None = None  # octets of Idempotency-Keys a day; None: no bound
+    partner_id: str | None = None  # raw; of a Connect customer
 
 
 class Plan(NamedTuple):
@@ -194,9 +196,9 @@ def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet
         return InsufficientCredits(required=cost, available=wallet.sms_credits)
     today = now_ms // DAY_MS
     spent = wallet.spent_credits if wallet.spent_day == today else 0
-    if facts.daily_credits is not None and spent + cost > facts.daily_credits:
-        return RateLimited(f"This account may spend {facts.daily_credits} credits a day, and has spent {spent}.", reason="daily_cap_reached",
-                           retry_after_s=((today + 1) * DAY_MS - now_ms) // 1_000 + 1)
+    capped = refusal_to_spend(facts.daily_credits, spent, cost, now_ms)
+    if capped is not None:
+        return capped
     wallet.sms_credits -= cost
     wallet.spent_day, wallet.spent_credits = today, spent + cost
     wallet.charged = True

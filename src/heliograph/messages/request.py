@@ -13,7 +13,7 @@ UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
 VALIDITY_DEFAULT_S: Final = 86_400
 VALIDITY_S: Final = (60, 172_800)
 REFERENCE_MAX: Final = 128
-RECIPIENT_SHOWN_MAX: Final = 64  # characters of a string that is no number, as `rejected` repeats it
+RECIPIENT_SHOWN_MAX: Final = 40  # characters of a string that is no number, as `rejected` repeats it: a number has 15
 
 
 @dataclass(slots=True)
@@ -41,6 +41,7 @@ class SendRequest:
     sender_is_ours: bool = False  # the service's own, which no account has to have approved
     customer_id: str | None = field(default=None)
     group_id: int | None = None
+    partner_id: str | None = None  # raw; whose wallet is locked as well, for a send that counts for a partner and its customers together
 
 
 def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool) -> SendRequest:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -18,9 +18,11 @@ from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
 from heliograph.otp.tallies import Place, store_tallies, tallies_at
-from heliograph.otp.unverified import Tally, country_of
+from heliograph.otp.unverified import Tally, TooManyUnverified, country_of
 
 log = structlog.get_logger(__name__)
+
+OF_PARTNER: Final = "Too many one-time passwords of this account's partner and its customers were not verified."
 
 
 @dataclass(slots=True)
@@ -35,14 +37,16 @@ class OtpRequest(SendRequest):
         return int(self.phones[0].digits)
 
     @property
-    def tallied_at(self) -> tuple[Place, Place]:
-        """Where it counts while it is not verified: in its country first, then in all."""
-        return places_of(self.account_id, self.phone)
+    def tallied_at(self) -> list[Place]:
+        """Where it counts while it is not verified."""
+        return places_of(self.account_id, self.partner_id, self.phone)
 
 
-def places_of(account_id: str, phone: int) -> tuple[Place, Place]:
-    """The tallies of an account (raw id) that a code to this phone belongs to."""
-    return Place(account_id, country_of(phone)), Place(account_id, ALL_COUNTRIES)
+def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place]:
+    """The tallies that a code of this account to this phone belongs to: the account's, of the phone's country first and then of all, and likewise
+    its partner's, if it is a customer. Ids are raw."""
+    return [Place(whose, country_code) for whose in (account_id, partner_id) if whose is not None
+            for country_code in (country_of(phone), ALL_COUNTRIES)]
 
 
 class Issuing:
@@ -82,7 +86,14 @@ class Batch:
         known = self._ranges.get((request.account_id, digits_of(request.phone)))
         return (refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms)
                 or (known.refusal(now_ms) if known else None)
-                or next(filter(None, (self._tallies[place].refusal(now_ms) for place in request.tallied_at)), None))
+                or next(filter(None, (self._refusal_at(place, request, now_ms) for place in request.tallied_at)), None))
+
+    def _refusal_at(self, place: Place, request: OtpRequest, now_ms: int) -> TooManyUnverified | None:
+        """A partner's figures are not told to a customer: it has other customers."""
+        refusal = self._tallies[place].refusal(now_ms)
+        if refusal is None or place.account_id == request.account_id:
+            return refusal
+        return TooManyUnverified(OF_PARTNER, retry_after_s=refusal.retry_after_s)
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:
         assert isinstance(request, OtpRequest)
@@ -135,5 +146,6 @@ def _told(known: Range) -> str:
 
 def _told_of(tally: Tally, now_ms: int) -> str:
     where = "" if tally.country_code == ALL_COUNTRIES else f" to {tally.country_code}"
-    return (f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and {tally.unverified} in 24 hours, were not verified: further"
-            f" ones are refused until {clock.rfc3339(tally.free_at_ms(now_ms))}, or until codes are verified.")
+    return (f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and {tally.unverified} in 24 hours, were not verified (those of"
+            " Connect customers count as well): further ones are refused until"
+            f" {clock.rfc3339(tally.free_at_ms(now_ms))}, or until codes are verified.")

@@ -1,6 +1,7 @@
 """Against pumping that is spread over many ranges: how many one-time passwords may stay unverified follows what an account's users have verified.
 
-Of an account's live sends, in all and for each country. Two bounds hold together, and below their floors nothing is refused:
+Of an account's live sends, in all and for each country; a partner's tallies count its customers' sends as well, which must pass both. Two bounds
+hold together, and below their floors nothing is refused:
 
 - of what was sent in this hour, at most FACTOR times the most that was verified of one hour in the last week;
 - of what was sent in the last 24 hours, at most FACTOR times what was verified of it, or of that one hour.

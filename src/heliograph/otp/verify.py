@@ -87,10 +87,11 @@ class Verifier:
 
 
 async def _count(tx: HotTx, batch: "Batch") -> None:
-    """What was verified counts against what was not, in its country and in all of its account."""
-    tallies = await tallies_at(tx, [place for otp in batch.verified for place in places_of(otp.account_id, otp.phone)])
-    for otp in batch.verified:
-        for place in places_of(otp.account_id, otp.phone):
+    """What was verified counts against what was not, in its country and in all of its account, and of its partner."""
+    tallied_at = [(otp, places_of(otp.account_id, batch.partners[otp.account_id], otp.phone)) for otp in batch.verified]
+    tallies = await tallies_at(tx, [place for _, places in tallied_at for place in places])
+    for otp, places in tallied_at:
+        for place in places:
             tallies[place].add_verified(otp.created_at_ms, batch.now_ms)
     await store_tallies(tx, tallies.values(), batch.now_ms)
 
@@ -103,6 +104,7 @@ class Batch:
         self.now_ms = clock.now_ms()
         self._key_counts = {row[0]: KeyCount(*row[2:5]) for row in locked}
         self._quotas = {row[0]: quota_told(row[5]) for row in locked}
+        self.partners: dict[str, str | None] = {row[0]: row[6] for row in locked}
         self._known = {(row[0], bool(row[1]), row[2]): (bytes(row[3]), str(row[4]).encode()) for row in keys}
         self._latest = {(row[1], bool(row[2]), row[3]): Otp(*row) for row in latest}
         self.changed: dict[str, Otp] = {}

@@ -9,9 +9,13 @@ from heliograph.otp.issue_sql import COLUMNS
 # As sends lock them: what is sent to a phone and what is given back wait for each other, in whatever process. On SQLite there is one writer.
 _LOCKED: Final = f"""
     SELECT account_id, (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets,
-           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}')
+           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}'),
+           (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id)
     FROM wallets WHERE account_id """
-_LOCK: Final = f"{_LOCKED} = ANY($1::uuid[]) ORDER BY account_id FOR NO KEY UPDATE OF wallets"
+# A customer's partner as well, whose tallies count what is verified. Who is whose customer never changes.
+_LOCK: Final = f"""{_LOCKED} IN (
+        SELECT unnest($1::uuid[]) UNION SELECT c.parent_id FROM accounts c WHERE c.id = ANY($1::uuid[]) AND c.parent_id IS NOT NULL)
+    ORDER BY account_id FOR NO KEY UPDATE OF wallets"""
 _LOCK_SQLITE: Final = f"{_LOCKED} = ?"
 
 LATEST: Final = Statement(
@@ -53,6 +57,6 @@ STORE_KEYS: Final = Statement(
 
 
 async def lock_accounts(tx: HotTx, account_ids: list[str]) -> list[Any]:
-    """Locks the wallets of these accounts (raw ids, in order); of each its id, the configuration's epoch, its KeyCount and the quota of it,
-    as `quota_told` reads it."""
+    """Locks the wallets of these accounts (raw ids, in order) and of their partners; of each its id, the configuration's epoch, its KeyCount, the
+    quota of it, as `quota_told` reads it, and its partner (on SQLite, where no partner's wallet has to be locked, of these accounts alone)."""
     return await tx.over(_LOCK if tx.postgresql else _LOCK_SQLITE, account_ids)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, Stored, charge, octets_of
+from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, charge, octets_of
 from heliograph.base import clock
 from heliograph.base.commits import refuse_if_held_up
 from heliograph.base.errors import Conflict
@@ -41,10 +41,11 @@ class _Stored(NamedTuple):
     answer: str
 
 
-def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Connection], Answer]) -> Answer:
+def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Connection], Answer], *, is_opt_out: bool = False) -> Answer:
     """The effect's answer, stored under the request's key; or the stored one, when the key has been used with the same body.
 
-    `path` is method and path, such as `POST /sender-ids`. Raises Conflict when the key was used with another body, InProgress when an
+    `path` is method and path, such as `POST /sender-ids`. `is_opt_out`: it is done even if its answer cannot be kept, and then the key is left free:
+    a second time changes nothing. Raises Conflict when the key was used with another body, InProgress when an
     equal request takes longer than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect` raises."""
     if call.idempotency_key is None:
         return effect(tx)
@@ -60,9 +61,15 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
         return Answer({}, replayed=True, raw=stored.answer.encode())
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
-    tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
-    charge(tx, place["account_id"], Stored.ANSWERS,
-           MEASURES[Stored.ANSWERS].row_octets + octets_of(path, call.idempotency_key) + len(answer.raw), sandbox=place["sandbox"], now_ms=now_ms)
+    octets = MEASURES[Stored.ANSWERS].row_octets + octets_of(path, call.idempotency_key) + len(answer.raw)
+    try:
+        with tx.begin_nested():  # so that what was counted and is refused is not counted
+            charge(tx, place["account_id"], Stored.ANSWERS, octets, sandbox=place["sandbox"], now_ms=now_ms)
+            tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
+    except StorageQuotaReached:
+        if not is_opt_out:
+            raise
+        tx.execute(idempotency_keys.delete().where(here))
     return answer
 
 

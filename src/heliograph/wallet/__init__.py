@@ -1,6 +1,7 @@
 """Wallets, money, SMS credits, and the ledger that proves them."""
 
 from heliograph.wallet.api import endpoints
+from heliograph.wallet.daily import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.history import history
 from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
@@ -24,10 +25,11 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed", "Discrepancy",
-    "Entry", "Figures", "Posted", "Price", "Thresholds", "Wallet", "adjust_credits", "adjust_money", "alarms",
-    "all_prices", "as_record", "buy_credits", "change_sandbox_credits", "currency", "endpoints", "exponent", "grant",
-    "history", "hold_still", "keys_counted", "locked", "low_balance", "open_wallet", "post", "raw_id", "remove_price",
-    "set_low_balance", "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer",
-    "verify", "wallet_of", "wallets_of",
+    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed",
+    "DailyCapReached", "Discrepancy", "Entry", "Figures", "Posted", "Price", "Thresholds", "Wallet",
+    "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits",
+    "count_moved", "currency", "endpoints", "exponent", "grant", "history", "hold_still", "keys_counted", "locked",
+    "low_balance", "open_wallet", "post", "raw_id", "refusal_to_spend", "remove_price", "set_low_balance",
+    "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer", "verify", "wallet_of",
+    "wallets_of",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 command = Noun("quota", help="Quotas: how much an account may have stored in a day (UTC), of each kind and mode. ACC is an id or a unique name.")
 UNITS: Final = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-KINDS: Final = ("logs", "events", "contacts", "recipients", "answers", "keys")
+KINDS: Final = ("logs", "events", "contacts", "recipients", "answers", "keys", "sends")
 DEFAULT: Final = "default"
 
 
@@ -41,7 +41,9 @@ def show_(session: Session, acc: str) -> None:
     """Show what an account may have stored a day, and what it has had today.
 
     Logs and events are what its shops' plugins tell; contacts count when they are made, and what they grow by; recipients are those of campaigns;
-    answers and keys are those of Idempotency-Keys. All of them are octets, with what a row takes beside its texts."""
+    answers and keys are those of Idempotency-Keys; sends are those of sandbox with their messages, and of all sends what is kept of recipients that
+    were rejected or repeated. All of them are octets, with what a row takes beside its texts. Connect customers count with their partner, whose
+    quotas are shown for them too; only keys that a customer's own key uses are its own."""
     from heliograph import accounts
 
     with session.read() as tx:
@@ -53,8 +55,8 @@ def show_(session: Session, acc: str) -> None:
 @click.argument("acc")
 @click.argument("quotas", metavar="KIND=SIZE...", type=Wish(), nargs=-1, required=True)
 def set_(session: Session, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
-    """Set what an account may have stored a day: KIND is logs, events, contacts, recipients, answers or keys; SIZE is octets, also in kB, MB, GB or
-    TB, none for no bound, or default. It holds at once, for live and for sandbox each."""
+    """Set what an account may have stored a day: KIND is logs, events, contacts, recipients, answers, keys or sends; SIZE is octets, also in kB, MB,
+    GB or TB, none for no bound, or default. It holds at once, for live and for sandbox each, and for a partner and its Connect customers together."""
     from heliograph import accounts
 
     with session.write() as tx:
@@ -71,9 +73,11 @@ def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
-    used = accounts.used_today(tx, account.id, now_ms)
+    counted = accounts.by_id(tx, accounts.counted_with(tx, account.id))
+    used = accounts.used_today(tx, counted.id, now_ms)
     keys = wallet.keys_counted(tx, account.id)
     used |= {(accounts.Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)}
-    return [{"account_id": accounts.text_id(account), "kind": usage.kind.value, "octets_a_day": usage.octets_a_day,
+    own = next(usage for usage in accounts.quotas_of(tx, account.id) if usage.kind is accounts.Stored.KEYS)
+    return [{"account_id": accounts.text_id(account if usage is own else counted), "kind": usage.kind.value, "octets_a_day": usage.octets_a_day,
              "used_today": used.get((usage.kind, False), 0), "used_today_sandbox": used.get((usage.kind, True), 0), "default": usage.is_default}
-            for usage in accounts.quotas_of(tx, account.id)]
+            for usage in (own if each.kind is own.kind else each for each in accounts.quotas_of(tx, counted.id))]

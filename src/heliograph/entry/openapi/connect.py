@@ -108,7 +108,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         with_warnings(_PROVISIONED), {"data": _EXAMPLE, "created": True}, body=ref("CustomerForm"),
         body_example={"full_name": "Bilal Stores", "phone": EXAMPLE_PHONE, "country_code": "GH", "email": "hello@bilal.example",
                       "external_ref": "shop-1042", "label": "Shops, Accra", "initial_sms_credits": 100},
-        reasons=("nested_customer", "currency_mismatch", "insufficient_credits", "insufficient_balance"),
+        reasons=("nested_customer", "currency_mismatch", "insufficient_credits", "insufficient_balance", "daily_cap_reached"),
         links=(Link("customer", ("GET", "/connect/customers/{id}"), "id", "/data/id"),
                Link("moveCredits", ("POST", "/connect/customers/{id}/credits"), "id", "/data/id"),
                Link("itsBalance", ("GET", "/balance"), "customer_id", "/data/id"),
@@ -123,5 +123,6 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         with_warnings(one_record(ref("CreditsMoved"))),
         {"data": {"transaction_id": example_id("txn"), "customer_id": example_id("cus"), "credits": 500, "sms_credits": 600, "credits_remaining": 400,
                   "reference": "invoice-17", "sandbox": False, "created_at": EXAMPLE_AT}},
-        parameters=(_ID,), body=ref("CreditsForm"), body_example={"credits": 500, "reference": "invoice-17"}, reasons=("insufficient_credits",)),
+        parameters=(_ID,), body=ref("CreditsForm"), body_example={"credits": 500, "reference": "invoice-17"},
+        reasons=("insufficient_credits", "daily_cap_reached")),
 }

@@ -64,9 +64,10 @@ REASONS: Final[dict[str, Reason]] = {
         otp_too_often="The phone was sent as many one-time passwords as it may be.",
         otp_attempts_exceeded="Too many wrong codes were given for this phone: it is locked, for codes and for sends.",
         otp_range_blocked="Many one-time passwords went to this range of numbers, and none was verified.",
-        otp_too_many_unverified="More one-time passwords of the account, or to this country, are unverified than its users' verifications allow.",
+        otp_too_many_unverified="More one-time passwords of the account, or to this country, are unverified than its users' verifications allow; or "
+                                "of its partner and the partner's customers together.",
         storage_quota_reached="The account has had as much stored today (UTC) as it may, of what this request would store.",
-        daily_cap_reached="The account has spent the credits it may spend today (UTC)."),
+        daily_cap_reached="The account has spent the credits it may spend today (UTC), or moved them to its customers."),
     **_reasons(
         431, "INVALID_REQUEST",
         headers_too_large="The header fields have more than 32 KiB in all, or are more than 100, or trailer fields have more; the connection is "

@@ -1,0 +1,52 @@
+"""Credits that may leave an account in a day (UTC), by whatever way: by its own sends, and by what a partner moves to its customers."""
+
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import by_id
+from heliograph.base.errors import RateLimited
+from heliograph.wallet.tables import wallets
+
+DAY_MS: Final = 86_400_000
+
+
+class DailyCapReached(RateLimited):
+    """The account has spent the credits that it may spend today (UTC)."""
+
+    reason = "daily_cap_reached"
+
+
+def refusal_to_spend(cap: int | None, spent: int, credits: int, now_ms: int) -> DailyCapReached | None:
+    """Why so many more do not leave the account today, if so. `cap` None: no bound. `spent`: today."""
+    if cap is None or spent + credits <= cap:
+        return None
+    return DailyCapReached(f"This account may spend {cap} credits a day, and has spent {spent}, with what it moved to customers; this is {credits}"
+                           " more.", retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
+
+
+def count_moved(tx: Connection, partner_id: str, customer_id: str, credits: int, now_ms: int) -> None:
+    """Counts credits that were moved to a customer as spent by its partner; both wallets are locked, and the ids raw.
+
+    Below zero: taken back. That gives back what was moved to this customer today and is left, without what it has sent meanwhile: what was moved
+    on earlier days was counted then. Raises DailyCapReached; then the caller moves nothing."""
+    today = now_ms // DAY_MS
+    spent = _of_today(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)
+    moved = _of_today(tx, customer_id, wallets.c.moved_day, wallets.c.moved_credits, today)
+    if credits > 0:
+        refusal = refusal_to_spend(by_id(tx, partner_id).daily_credits, spent, credits, now_ms)
+        if refusal is not None:
+            raise refusal
+        counted = credits
+    else:
+        used = _of_today(tx, customer_id, wallets.c.spent_day, wallets.c.spent_credits, today)
+        counted = -min(-credits, max(0, moved - used), spent)
+    if counted:
+        tx.execute(sa.update(wallets).where(wallets.c.account_id == partner_id).values(spent_day=today, spent_credits=spent + counted))
+        tx.execute(sa.update(wallets).where(wallets.c.account_id == customer_id).values(moved_day=today, moved_credits=moved + counted))
+
+
+def _of_today(tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int) -> int:
+    counted_day, counted = tx.execute(sa.select(day, credits).where(wallets.c.account_id == account_id)).one()
+    return int(counted) if counted_day == today else 0

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 import sqlalchemy as sa
@@ -13,9 +13,11 @@ from standardwebhooks.webhooks import Webhook
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.db import Database
+from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease, workers
 from heliograph.webhooks import endpoints, replay
-from heliograph.webhooks.deliver import POLL_S, Deliveries
+from heliograph.webhooks.deliver import LOOK_S, POLL_S, Deliveries
+from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.record import FAILING_MAX_MS, RETRY_DELAYS_MS
 from heliograph.webhooks.tables import webhook_endpoints
@@ -179,6 +181,30 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
             await until(lambda: len(alive.bodies) == 1)
             assert time.monotonic() - began_s < 1
     assert len(waiting(house.db)) == 100_000
+
+
+@awaited
+async def test_one_event_for_many_endpoints_costs_few_transactions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sends and carriers wait for the same writer, or the same few connections."""
+    count = ENDPOINTS_PER_ACCOUNT_MAX
+    begun, hot = 0, house.db.hot
+
+    def counted() -> AbstractAsyncContextManager[HotTx]:
+        nonlocal begun
+        begun += 1
+        return hot()
+
+    async with receiving(says(OK)) as receiver:
+        for _ in range(count):
+            endpoint(house.db, house.amina, receiver.url())
+        async with delivering(house):
+            await happened(house)
+            await until(lambda: len(outcomes(house.db)) == count)
+            monkeypatch.setattr(house.db, "hot", counted)
+            began_s = time.monotonic()
+            await happened(house)
+            await until(lambda: len(outcomes(house.db)) == 2 * count)
+            assert begun < 10 + 3 * (time.monotonic() - began_s) / LOOK_S, "a look costs one reading and one recording at most"
 
 
 @awaited

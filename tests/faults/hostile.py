@@ -1,6 +1,6 @@
 """Receivers of webhooks that mean harm, in a process of their own: `python -m tests.faults.hostile FOLDER` prints the port of each as JSON.
 
-A process of their own, and one that gives way to others: an attacker's processor is not ours.
+A process of their own, and one that has the processor only when nobody else wants it: an attacker's processor is not ours.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ def authority_file(folder: Path) -> Path:
 
 
 async def _run(folder: Path) -> None:
-    os.nice(10)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     tls = Authority(folder).server("127.0.0.1")
     tls.num_tickets = TICKETS
     async with AsyncExitStack() as open_:

@@ -1,21 +1,25 @@
-"""Deliveries beside busy carriers: rationed, each endpoint in turn, and free again when carriers rest."""
+"""When deliveries may begin: accounts in turns, a few at once; and rationed beside busy carriers, until these rest."""
 
 import asyncio
+import itertools
 import time
 
-from heliograph.webhooks.allowance import BUSY_PER_S, LOOK_S, POSTS_PER_S, Allowance
+from heliograph.webhooks.allowance import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, Allowance
 from tests.factories import awaited
 
 
 class Backlog:
     """What waits for one endpoint."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, left: int, account_id: str = "amina") -> None:
         self.left = left
+        self.account_id = account_id
 
     def post_next(self) -> bool:
-        self.left -= self.left > 0
-        return self.left > 0
+        if not self.left:
+            return False
+        self.left -= 1
+        return True
 
 
 @awaited
@@ -39,5 +43,22 @@ async def test_beside_busy_carriers_posts_are_rationed_and_every_endpoint_has_it
     per_s = 0  # they rest
     async with asyncio.timeout(10):
         while any(backlog.left for backlog in backlogs):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
     running.cancel()
+
+
+@awaited
+async def test_an_account_with_many_full_endpoints_delays_another_by_one_post_and_the_loop_by_a_few() -> None:
+    allowance = Allowance(lambda: 0)
+    crowd, one = [Backlog(1_000, "bilal") for _ in range(50)], Backlog(20)
+    running = asyncio.create_task(allowance.run())
+    for backlog in (*crowd, one):
+        allowance.ask(backlog)
+    begun = [0]
+    while one.left:
+        await asyncio.sleep(0)
+        begun.append(sum(1_000 - backlog.left for backlog in crowd) + 20 - one.left)
+    running.cancel()
+    assert begun[-1] <= 2 * 20 + POSTS_AT_ONCE
+    assert max(after - before for before, after in itertools.pairwise(begun)) <= POSTS_AT_ONCE
+    assert max(backlog.left for backlog in crowd) - min(backlog.left for backlog in crowd) <= 1

@@ -15,8 +15,7 @@ import structlog
 
 from heliograph.base import cancelling, clock, files
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
-from heliograph.base.faults import told
+from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import Lease
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
@@ -24,6 +23,7 @@ from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.places import Places
+from heliograph.webhooks.read import Reads
 from heliograph.webhooks.receiver import Receiver, Target, targets_of
 from heliograph.webhooks.record import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.tables import MISSED
@@ -36,7 +36,6 @@ LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes i
 BUSY_S: Final = 0.25  # beside busy carriers, which want the database too: how often it is looked at, and how often outcomes are stored
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
-READS_AT_ONCE: Final = 2  # of queues: carriers and sends have the same few connections
 RECORD_S: Final = 5.0  # and for their outcomes
 
 log = structlog.get_logger(__name__)
@@ -54,7 +53,7 @@ class Deliveries:
         self._allow = allow
         self._only = only
         self._on_attempt = on_attempt
-        self._reads = asyncio.Semaphore(READS_AT_ONCE)
+        self._reads = Reads(db)
         self._allowance = Allowance(moved)
         self._places = Places(files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
@@ -68,7 +67,7 @@ class Deliveries:
         if await asyncio.to_thread(self._is_wanted):
             self._poster = await self._make_poster()
         self._tasks = [asyncio.create_task(self._recorder.run(self._recorded)), asyncio.create_task(self._watch()),
-                       asyncio.create_task(self._allowance.run())]
+                       asyncio.create_task(self._reads.run()), asyncio.create_task(self._allowance.run())]
         self._db.news.hear(NEWS, self._wake.set)
 
     async def stop(self, within_s: float = STOP_S) -> None:
@@ -85,7 +84,7 @@ class Deliveries:
             async with asyncio.timeout(RECORD_S):
                 await self._recorder.emptied()
         await cancelling.end(recording)
-        with suppress(Unavailable):
+        with ended_anyway("webhooks_not_let_go"):
             async with self._db.hot() as tx:
                 await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in self._receivers))
         if self._poster is not None:
@@ -140,8 +139,8 @@ class Deliveries:
         for target in targets:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
-                receiver = Receiver(self._db, target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads,
-                                    self._allowance, self._places, self._on_attempt)
+                receiver = Receiver(target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads, self._allowance,
+                                    self._places, self._on_attempt)
                 self._receivers[target.id] = receiver
                 receiver.due()
 

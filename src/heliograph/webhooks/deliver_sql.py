@@ -37,9 +37,18 @@ _LET_GO: Final = """
     WHERE h.endpoint_id = g.endpoint_id AND h.worker = g.worker"""
 _LET_GO_SQLITE: Final = "DELETE FROM webhook_holders WHERE endpoint_id = ? AND worker = ?"
 
+# From each queue so much: the keys in order, then the event of each. OFFSET 0 keeps PostgreSQL from joining the tables in another way, which it
+# would choose by what it believes a queue to hold.
 _NEXT: Final = """
-    SELECT q.due_at_ms, q.event_id, q.tries, v.kind, v.body FROM webhook_queue q LEFT JOIN webhook_events v ON v.id = q.event_id
-    WHERE q.endpoint_id = $1 AND q.due_at_ms <= $2 ORDER BY q.due_at_ms, q.event_id LIMIT $3"""
+    SELECT r.endpoint_id, n.due_at_ms, n.event_id, n.tries, v.kind, v.body
+    FROM unnest($1::uuid[], $2::bigint[], $3::int[]) WITH ORDINALITY AS r (endpoint_id, now_ms, most, place)
+    CROSS JOIN LATERAL (SELECT q.due_at_ms, q.event_id, q.tries FROM webhook_queue q WHERE q.endpoint_id = r.endpoint_id AND q.due_at_ms <= r.now_ms
+                        ORDER BY q.due_at_ms, q.event_id LIMIT r.most) n
+    LEFT JOIN LATERAL (SELECT e.kind, e.body FROM webhook_events e WHERE e.id = n.event_id OFFSET 0) v ON true
+    ORDER BY r.place, n.due_at_ms, n.event_id"""
+_NEXT_SQLITE: Final = """
+    SELECT q.endpoint_id, q.due_at_ms, q.event_id, q.tries, v.kind, v.body FROM webhook_queue q LEFT JOIN webhook_events v ON v.id = q.event_id
+    WHERE q.endpoint_id = ?1 AND q.due_at_ms <= ?2 ORDER BY q.due_at_ms, q.event_id LIMIT ?3"""
 
 _DONE: Final = """
     DELETE FROM webhook_queue q USING unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS d (endpoint_id, due_at_ms, event_id)
@@ -79,6 +88,7 @@ _DISABLE: Final = """
 
 HOLD: Final = Statement(_HOLD, _HOLD_SQLITE)  # (endpoint_id, worker) → (endpoint_id,) of those that are ours from now on
 LET_GO: Final = Statement(_LET_GO, _LET_GO_SQLITE)  # (endpoint_id, worker)
+NEXT: Final = Statement(_NEXT, _NEXT_SQLITE)  # (endpoint_id, now_ms, most) → (endpoint_id, due_at_ms, event_id, tries, kind, body), earliest first
 DONE: Final = Statement(_DONE, _DONE_SQLITE)  # (endpoint_id, due_at_ms, event_id) → (endpoint_id, event_id) of those that were still waiting
 AGAIN: Final = Statement(_AGAIN, _AGAIN_SQLITE)  # (endpoint_id, due_at_ms, event_id, tries)
 OUTCOMES: Final = Statement(_OUTCOMES, _OUTCOMES_SQLITE)  # (endpoint_id, event_id, outcome, tries, status, took_ms, answer, at_ms)
@@ -92,11 +102,6 @@ async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Any
     if only is None:
         return await tx.fetch(_DUE_ORDINARY, now_ms, worker)
     return await tx.fetch(_DUE_LISTENING, now_ms, worker, only)
-
-
-async def next_due(tx: HotTx, endpoint_id: str, now_ms: int, most: int) -> list[Any]:
-    """(due_at_ms, event_id, tries, kind, body), the earliest first."""
-    return await tx.fetch(_NEXT, endpoint_id, now_ms, most)
 
 
 async def miss(tx: HotTx, endpoint_id: str, most: int) -> list[Any]:

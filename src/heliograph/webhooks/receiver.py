@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import structlog
 
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.secrets import decrypt
-from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.places import OWN, Places
+from heliograph.webhooks.read import Due, Reads
 from heliograph.webhooks.record import Recorder, Tried, Waiting
 from heliograph.webhooks.sign import headers
 
@@ -49,19 +48,11 @@ class Target(NamedTuple):
     failing_since_ms: int | None
 
 
-class _Due(NamedTuple):
-    waiting: Waiting
-    kind: str
-    body: str
-
-
 class Receiver:
-    """`target` is replaced when its configuration changes. `refresh` reads what is due, `pump` posts as much of it as there is room for."""
+    """`target` is replaced when its configuration changes. `pump` asks for the turns that it has use for: to read what is due, and to post."""
 
-    def __init__(self, db: Database, target: Target, secret_key: str, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool],
-                 reads: asyncio.Semaphore, allowance: Allowance, places: Places,
-                 on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
-        self._db = db
+    def __init__(self, target: Target, secret_key: str, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool], reads: Reads,
+                 allowance: Allowance, places: Places, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
         self._on_attempt = on_attempt
         self._reads = reads
         self._allowance = allowance
@@ -72,18 +63,31 @@ class Receiver:
         self._poster = poster
         self._recorder = recorder
         self._window = WINDOW_FIRST
-        self._ahead: deque[_Due] = deque()
+        self._ahead: deque[Due] = deque()
         self._known: set[Waiting] = set()  # read, and not yet recorded
         self._recorded: list[Waiting] = []  # while the queue is being read, which may still show them
         self._open: set[asyncio.Task[None]] = set()
-        self._reading: asyncio.Task[None] | None = None
+        self._reading = False
         self._may_be_more = True
         self.stopped = False
         self.idle_since_s = clock.monotonic_s()
 
     @property
+    def account_id(self) -> str:
+        return self.target.account_id
+
+    @property
+    def endpoint_id(self) -> str:
+        return self.target.id
+
+    @property
+    def wanted(self) -> int:
+        """How much of the queue is to be read: what is known stands before what is new."""
+        return len(self._known) + AHEAD * self._window
+
+    @property
     def is_idle(self) -> bool:
-        return not self._known and self._reading is None
+        return not (self._known or self._reading)
 
     def due(self) -> None:
         """There is something due, as far as the queue tells: it may be what is at work already."""
@@ -91,15 +95,11 @@ class Receiver:
         self.pump()
 
     def pump(self) -> None:
-        if self._allowance.is_limited:
-            if self._has_room():
-                self._allowance.ask(self)
-        else:
-            while self.post_next():
-                pass
-        if self._may_be_more and not self.stopped and self._reading is None and len(self._ahead) < self._window:
-            self._reading = asyncio.create_task(self._read())
-            self._reading.add_done_callback(self._has_read)
+        if self._has_room():
+            self._allowance.ask(self)
+        if self._may_be_more and not (self.stopped or self._reading) and len(self._ahead) < self._window:
+            self._reading, self._may_be_more = True, False
+            self._reads.ask(self)
 
     def post_next(self) -> bool:
         """Posts what is due first. False: there is nothing that could be posted now."""
@@ -113,11 +113,25 @@ class Receiver:
     def _has_room(self) -> bool:
         return bool(self._ahead) and len(self._open) < self._window and not (self.stopped or self._recorder.is_full) and self._may_post()
 
+    def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
+        """Takes what was read of the queue; None: it could not be, and is read again when it is found to have something due."""
+        self._reading = False
+        if found is not None and not self.stopped:
+            fresh = [due for due in found if due.waiting not in self._known]
+            self._may_be_more = self._may_be_more or not whole
+            self._known.update(due.waiting for due in fresh)
+            self._ahead.extend(fresh)
+        self._known.difference_update(self._recorded)
+        self._recorded.clear()
+        if found is not None:
+            self.idle_since_s = clock.monotonic_s()
+            self.pump()
+
     def recorded(self, waiting: Waiting) -> None:
-        if self._reading is None:
-            self._known.discard(waiting)
-        else:
+        if self._reading:
             self._recorded.append(waiting)
+        else:
+            self._known.discard(waiting)
         self.idle_since_s = clock.monotonic_s()
 
     def stop(self) -> None:
@@ -130,30 +144,7 @@ class Receiver:
         while self._open:
             await asyncio.wait(self._open)
 
-    async def _read(self) -> None:
-        now_ms = clock.now_ms()
-        async with self._reads, self._db.hot() as tx:
-            rows = await deliver_sql.next_due(tx, self.target.id, now_ms, len(self._known) + AHEAD * self._window)
-            # what waited until its event was pruned
-            await deliver_sql.DONE.rows(tx, [(self.target.id, due_at_ms, event_id) for due_at_ms, event_id, _, _, body in rows if body is None])
-        fresh = [_Due(waiting, kind, body) for due_at_ms, event_id, tries, kind, body in rows
-                 if body is not None and (waiting := Waiting(self.target.id, due_at_ms, event_id, tries)) not in self._known]
-        if self.stopped:
-            return
-        self._may_be_more = len(fresh) > 0
-        self._known.update(due.waiting for due in fresh)
-        self._ahead.extend(fresh)
-
-    def _has_read(self, task: "asyncio.Task[None]") -> None:
-        self._reading = None
-        self._known.difference_update(self._recorded)
-        self._recorded.clear()
-        if task.cancelled() or task.exception() is not None:
-            return  # the watch says again that something is due, and tells of a database that is away
-        self.idle_since_s = clock.monotonic_s()
-        self.pump()
-
-    async def _post(self, due: _Due) -> None:
+    async def _post(self, due: Due) -> None:
         body, now_ms, target = due.body.encode(), clock.now_ms(), self.target
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
         outcome: Answered | Failed
@@ -174,7 +165,7 @@ class Receiver:
             self._on_attempt(due.kind, due.body, tried)
         metrics.webhook(tried.reason, outcome.seconds)
 
-    async def _put_back(self, due: _Due) -> None:
+    async def _put_back(self, due: Due) -> None:
         """What could not be posted for want of files, for another try soon that counts as the first."""
         self._places.exhausted()
         self._window = max(WINDOW_MIN, self._window // 2)

@@ -1,0 +1,96 @@
+"""Reads what is due, for all endpoints of a process that want more: one transaction for many of them, accounts in turns.
+
+A transaction costs as much for one endpoint as for twenty, and those of sends and carriers wait for the same writer or the same few connections.
+"""
+
+import asyncio
+from typing import Final, NamedTuple, Protocol
+
+from heliograph.base import cancelling, clock
+from heliograph.base.db import Database
+from heliograph.webhooks import deliver_sql
+from heliograph.webhooks.record import Waiting
+from heliograph.webhooks.turns import Turns
+
+QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
+ROWS_AT_ONCE: Final = 2_000  # that they may have together, unless a single one wants more: what others wait for meanwhile
+
+
+class Due(NamedTuple):
+    """An event that is to be posted."""
+
+    waiting: Waiting
+    kind: str
+    body: str
+
+
+class Reading(Protocol):
+    """An endpoint whose queue is read."""
+
+    @property
+    def account_id(self) -> str: ...
+
+    @property
+    def endpoint_id(self) -> str: ...
+
+    @property
+    def wanted(self) -> int:
+        """How much of the queue is to be read, from its beginning."""
+        ...
+
+    def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
+        """Takes what was found, the earliest first; None: the queue could not be read. `whole`: there was no more."""
+        ...
+
+
+class Reads:
+    """The reading of one process. Who asks is told once what was read."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._waiting: Turns[Reading] = Turns()
+        self._asked = asyncio.Event()
+
+    def ask(self, reading: Reading) -> None:
+        """Has its queue read as soon as it is its turn."""
+        self._waiting.add(reading)
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._asked.wait()
+            batch = self._next_batch()
+            if not self._waiting:
+                self._asked.clear()
+            found: dict[str, list[Due]] | None = None
+            try:
+                found = await self._read(batch)
+            except Exception as error:  # noqa: BLE001  the watch says again that something is due, and tells of a database that is away
+                cancelling.obey(error)
+            for reading, wanted in batch:
+                rows = None if found is None else found.get(reading.endpoint_id, [])
+                reading.was_read(rows, whole=rows is not None and len(rows) < wanted)
+
+    def _next_batch(self) -> list[tuple[Reading, int]]:
+        """Returns whose queues are read next, and how much of each."""
+        batch: list[tuple[Reading, int]] = []
+        rows = 0
+        while self._waiting and len(batch) < QUEUES_AT_ONCE and rows < ROWS_AT_ONCE:
+            reading = self._waiting.next()
+            batch.append((reading, reading.wanted))
+            rows += reading.wanted
+        return batch
+
+    async def _read(self, batch: list[tuple[Reading, int]]) -> dict[str, list[Due]]:
+        """Returns what is due by endpoint. Removes what waited until its event was pruned."""
+        now_ms = clock.now_ms()
+        async with self._db.hot() as tx:
+            rows = await deliver_sql.NEXT.rows(tx, [(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch])
+            await deliver_sql.DONE.rows(tx, sorted((endpoint_id, due_at_ms, event_id) for endpoint_id, due_at_ms, event_id, _, _, body in rows
+                                                   if body is None))
+        found: dict[str, list[Due]] = {}
+        for endpoint_id, due_at_ms, event_id, tries, kind, body in rows:
+            if body is not None:
+                found.setdefault(endpoint_id, []).append(Due(Waiting(endpoint_id, due_at_ms, event_id, tries), kind, body))
+        return found

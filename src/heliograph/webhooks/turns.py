@@ -1,0 +1,37 @@
+"""Turns: whoever waits for the same thing has it one account after another, so what one account has plenty of delays nobody else."""
+
+from typing import Generic, Protocol, TypeVar
+
+
+class OfAccount(Protocol):
+    """An endpoint at work, whose account is known."""
+
+    @property
+    def account_id(self) -> str: ...
+
+
+T = TypeVar("T", bound=OfAccount)
+
+
+class Turns(Generic[T]):
+    """Those who wait: an account that has had its turn stands behind all others, and so does one of its endpoints behind its others."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, dict[T, None]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, one: T) -> None:
+        """Lets it wait. Whoever waits already keeps its place."""
+        self._waiting.setdefault(one.account_id, {})[one] = None
+
+    def next(self) -> T:
+        """Returns whose turn it is, who waits no longer. Somebody must wait."""
+        account_id = next(iter(self._waiting))
+        of_account = self._waiting.pop(account_id)
+        one = next(iter(of_account))
+        del of_account[one]
+        if of_account:
+            self._waiting[account_id] = of_account
+        return one

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from heliograph import messages
+from heliograph.base import clock
 from heliograph.base.advisory import AdvisoryLock
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
@@ -20,9 +21,17 @@ from heliograph.entry import sending as sends
 from heliograph.entry.only_server import DATABASE_LOCK, AlreadyServed, DatabaseHeld
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
-from tests.factories import SECRET_KEY, awaited, open_carrier
+from heliograph.webhooks.events import Event, emit, listeners
+from tests.capability.webhooks import endpoint
+from tests.factories import SECRET_KEY, awaited, open_account, open_carrier
 
 WITHIN_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a process remembers where its database is at home."""
+    monkeypatch.chdir(tmp_path)
 
 
 async def begun(db: Database, kind: str = "worker", carrier_id: int | None = None) -> Sending:
@@ -113,6 +122,34 @@ async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(postgres
     await until_another_epoch(db, former)
     assert not sending.keeping.done()
     await ended(sending, db)
+
+
+@awaited
+async def test_a_process_begins_anew_though_the_endpoint_that_it_holds_is_locked(postgresql_url: str) -> None:
+    db = Database(postgresql_url)
+    account_id = open_account(db)
+    await asyncio.to_thread(endpoint, db, account_id)
+    async with db.hot() as tx:
+        await emit(tx, await listeners(tx, [account_id]), [Event(account_id, False, "message.sent", clock.now_ms(), {})])
+    sending = await begun(db)
+    former = epochs(db)
+    with psycopg.connect(postgresql_url) as holder:
+        await until_held(holder)
+        retire_all(db)
+        async with asyncio.timeout(WITHIN_S):
+            while epochs(db) in ([], former) and not sending.keeping.done():
+                await asyncio.sleep(0.05)
+        assert not sending.keeping.done()
+        retire_all(db)  # and as it is stopped, with the row still locked
+        await ended(sending, db)
+
+
+async def until_held(holder: "psycopg.Connection[tuple[object, ...]]") -> None:
+    """Locks the endpoint's row as soon as a process holds it."""
+    async with asyncio.timeout(WITHIN_S):
+        while not holder.execute("SELECT FROM webhook_holders FOR UPDATE").rowcount:
+            holder.rollback()
+            await asyncio.sleep(0.05)
 
 
 @awaited

@@ -16,6 +16,10 @@ from heliograph.base import clock, migrate, schema
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.partitions import make_months, missing_months
+from heliograph.base.settings import Settings
+from heliograph.entry.doctor import examine
+from tests.capability.test_unconfirmed_commits import until
+from tests.factories import SECRET_KEY
 
 LATER = "later_migrations"
 CONTRACT = '''
@@ -33,6 +37,23 @@ def upgrade() -> None:
     op.drop_column("accounts", "time_zone")
 '''
 
+INDEX = '''
+"""An index of a table that is there."""
+
+from alembic import op
+
+revision = "9999"
+down_revision = "{before}"
+transactional = False
+
+
+def upgrade() -> None:
+    op.create_index("sends_by_later", "sends", ["reference"], if_not_exists=True, postgresql_concurrently=True)
+'''
+END_BUILDING = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index
+    WHERE datname = current_database() AND phase LIKE 'waiting%%'"""
+
 
 @pytest.fixture
 def database(new_database: Callable[[str], str]) -> Iterator[Database]:
@@ -43,13 +64,13 @@ def database(new_database: Callable[[str], str]) -> Iterator[Database]:
 
 @pytest.fixture
 def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Makes this version one that has a contracting migration more, which needs the schema that it is called with."""
+    """Makes this version one that has a migration more: a contracting one, which needs the schema that it is called with, or another `text`."""
     package = tmp_path / LATER
     shutil.copytree(Path(heliograph.migrations.__path__[0]), package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.syspath_prepend(tmp_path)
 
-    def begin(needs: str) -> None:
-        (package / "versions" / "9999_less.py").write_text(CONTRACT.format(needs=needs, before=schema.newest_version()))
+    def begin(needs: str, text: str = CONTRACT) -> None:
+        (package / "versions" / "9999_less.py").write_text(text.format(needs=needs, before=schema.newest_version()))
         monkeypatch.setattr(migrate, "MIGRATIONS", LATER)
         monkeypatch.setattr(schema, "_VERSIONS", f"{LATER}.versions")
         schema.newest_version.cache_clear()
@@ -100,6 +121,45 @@ def test_a_migration_that_a_running_process_would_not_survive_is_refused(
         migrate.upgrade(database.url)
     with psycopg.connect(database.url, application_name=f"heliograph worker {before} 77@elsewhere"):
         migrate.upgrade(database.url)
+
+
+def test_an_index_whose_building_was_broken_off_is_built_again(
+    database: Database, later: Callable[..., None], tmp_path: Path
+) -> None:
+    later("", INDEX)
+    ended: list[BaseException] = []
+
+    def migrate_until_it_ends() -> None:
+        try:
+            migrate.upgrade(database.url)
+        except sa.exc.OperationalError as error:
+            ended.append(error)
+
+    with psycopg.connect(database.url, autocommit=True) as other, psycopg.connect(database.url) as reader:
+        reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        reader.execute("SELECT count(*) FROM routes")  # what it waits for, with the index there already
+        thread = threading.Thread(target=migrate_until_it_ends)
+        thread.start()
+        until(lambda: _invalid(other) == ["sends_by_later"], "the index is being built")
+        until(lambda: bool(other.execute(END_BUILDING).fetchone()), "it has waited, and is ended")
+        thread.join()
+    assert ended
+    said: list[str] = []
+    migrate.upgrade(database.url, said.append)
+    assert said == ["index sends_by_later is invalid, because its building was broken off; it is built again"]
+    with psycopg.connect(database.url, autocommit=True) as other:
+        valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'sends_by_later'::regclass"
+        assert other.execute(valid).fetchone() == (True,)
+        other.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sends_by_later'::regclass")
+        found = {each.check: each for each in examine(Settings(tmp_path, database.url, SECRET_KEY))}["indexes"]
+        assert (found.verdict, "sends_by_later" in found.found) == ("failure", True)
+        migrate.upgrade(database.url)  # which has nothing else to do: one that earlier versions have left
+        assert other.execute(valid).fetchone() == (True,)
+
+
+def _invalid(sql: "psycopg.Connection[tuple[str]]") -> list[str]:
+    query = "SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisvalid"
+    return [name for (name,) in sql.execute(query).fetchall()]
 
 
 def test_a_month_is_made_beside_a_reader_without_holding_anybody_up(database: Database) -> None:

@@ -1,6 +1,7 @@
-"""Nobody but their owner reads the database, the secret key, the settings, and what commands write, whatever the umask."""
+"""Nobody but their owner reads what is in the data directory, the database, and what commands write, whatever the umask."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from heliograph.base import private
 from heliograph.base.db import Database
+from heliograph.carriers.smsc import Journal
 from tests.capability.commands import Run
 from tests.factories import open_account
 
@@ -37,23 +39,71 @@ def heliograph(data_dir: Path, *words: str) -> str:
     return done.stdout
 
 
+def files_line(data_dir: Path) -> str:
+    """What `doctor` says of files."""
+    [line] = [line for line in heliograph(data_dir, "doctor").splitlines() if " files " in line]
+    return line
+
+
 def test_what_others_may_read_is_told_by_doctor_and_made_private_by_the_next_command(tmp_path: Path) -> None:
-    heliograph(tmp_path, "account", "create", "amina", "--country", "GH", "--currency", "GHS")
-    made = sorted(path.name for path in tmp_path.iterdir())
+    data_dir, outside = tmp_path / "data", tmp_path / "outside.txt"
+    heliograph(data_dir, "account", "create", "amina", "--country", "GH", "--currency", "GHS")
+    made = sorted(path.name for path in data_dir.iterdir())
     assert {"heliograph.db", "secret.key"} <= set(made)
-    assert {mode(tmp_path / name) for name in made} == {0o600}, made
-    (tmp_path / "heliograph.toml").write_text("log_format = 'json'\n")
-    (tmp_path / "notes.txt").write_text("not ours\n")
+    assert {mode(data_dir / name) for name in made} == {0o600}, made
+    (data_dir / "backups" / "old").mkdir(parents=True)
+    copies = ("heliograph-backup.db", "secret.key.bak", "contacts-export.csv", "heliograph.db.home", "backups/old/heliograph.dump")
+    for name in copies:
+        (data_dir / name).write_text("what nobody else may read\n")
+    (data_dir / "heliograph.toml").write_text("log_format = 'json'\n")
+    outside.write_text("somebody else's\n")
+    (data_dir / "link").symlink_to(outside)
     for name in ("heliograph.db", "secret.key"):
-        (tmp_path / name).chmod(0o644)
-    told = heliograph(tmp_path, "doctor")
-    [line] = [line for line in told.splitlines() if " files " in line]
-    assert line.startswith("warning")
-    assert all(str(tmp_path / name) in line for name in ("heliograph.db", "secret.key", "heliograph.toml"))
-    assert "notes.txt" not in line
-    heliograph(tmp_path, "account", "list")
-    assert {name: mode(tmp_path / name) for name in ("heliograph.db", "secret.key", "heliograph.toml", "notes.txt")} == {
-        "heliograph.db": 0o600, "secret.key": 0o600, "heliograph.toml": 0o600, "notes.txt": 0o644}
+        (data_dir / name).chmod(0o644)
+    data_dir.chmod(0o755)
+    closed = [data_dir / name for name in ("heliograph.db", "secret.key", "heliograph.toml", *copies)]
+    told = files_line(data_dir)
+    assert told.startswith("warning")
+    folders = [data_dir, data_dir / "backups", data_dir / "backups" / "old"]
+    assert {*map(str, [*closed, *folders])} - {*re.split(r"[, ]+", told)} == set()
+    assert "link" not in told
+    heliograph(data_dir, "account", "list")
+    assert {path.name: mode(path) for path in closed} == {path.name: 0o600 for path in closed}
+    assert [mode(path) for path in (*folders, outside)] == [0o700, 0o700, 0o700, 0o644]
+    assert files_line(data_dir).startswith("ok")
+
+
+def test_doctor_names_some_of_many_files_and_counts_the_others(tmp_path: Path) -> None:
+    for number in range(24):
+        (tmp_path / f"export-{number:02}.csv").touch(0o644)
+    told = files_line(tmp_path)
+    assert ("export-19.csv" in told, "export-20.csv" in told, " and 4 more" in told) == (True, False, True)
+
+
+def test_a_directory_full_of_other_things_is_told_and_only_the_services_own_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private, "ENTRIES_MAX", 2)
+    for name in ("a.txt", "b.txt", "secret.key"):
+        (tmp_path / name).touch(0o644)
+    assert private.open_to_others(tmp_path, None) == ([tmp_path / "secret.key"], False)
+    private.make_private(tmp_path, None)
+    assert [mode(tmp_path / name) for name in ("a.txt", "secret.key")] == [0o644, 0o600]
+
+
+def test_what_an_owner_may_do_with_a_file_he_still_may(tmp_path: Path) -> None:
+    script, shown, link = tmp_path / "backup.sh", tmp_path / "shown", tmp_path / "data"
+    script.touch(0o755)
+    shown.touch(0o444)
+    link.symlink_to(tmp_path, target_is_directory=True)
+    private.make_private(link, None)
+    assert (mode(script), mode(shown)) == (0o700, 0o400)
+
+
+def test_a_log_of_the_smsc_becomes_private(tmp_path: Path) -> None:
+    """It holds phone numbers in full."""
+    log = tmp_path / "smsc.jsonl"
+    log.touch(0o644)
+    with Journal(log):
+        assert mode(log) == 0o600
 
 
 def test_files_beside_a_database_take_its_mode(tmp_path: Path) -> None:
@@ -73,7 +123,7 @@ def test_another_users_settings_that_our_group_may_read_are_not_told(tmp_path: P
     monkeypatch.setattr(os, "geteuid", lambda: settings.stat().st_uid + 1)
     for open_to, told in ((0o640, []), (0o644, [settings])):
         settings.chmod(open_to)
-        assert private.open_to_others(tmp_path, None) == told
+        assert private.open_to_others(tmp_path, None) == (told, True)
 
 
 @pytest.mark.parametrize("there", [False, True])

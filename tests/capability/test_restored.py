@@ -1,22 +1,14 @@
 """What a restored copy has queued, on the wire, in doubt, and in campaigns: all of it waits for an operator's word."""
 
 import asyncio
-import json
-import shutil
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from heliograph.base import clock, home
+from heliograph.base import clock
 from heliograph.base.clock import rfc3339
-from heliograph.base.db import Database
-from heliograph.base.sessions import sqlite_path
-from heliograph.base.settings import SettingError
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import Outcome
-from heliograph.entry.only_server import settle_at_home
 from heliograph.messages import fail_expired
 from heliograph.messages.tables import inflight, queue
 from tests.capability.campaigning import LOOKS_MAX, Running, sent
@@ -174,44 +166,3 @@ async def test_what_would_go_on_or_begin_by_itself_does_not(house: House, run: R
         ("paused", "paused_by_operator"),
         ("draft", None),
     ]
-
-
-def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(sqlite_url: str, tmp_path: Path) -> None:
-    db = Database(sqlite_url)
-    for _ in range(3):
-        settle_at_home(db)
-    for name in ("elsewhere", "of before the last start"):
-        (tmp_path / name).mkdir()
-        with sqlite3.connect(sqlite_path(sqlite_url)) as source, sqlite3.connect(tmp_path / name / "copy.db") as copied:
-            source.backup(copied)
-    settle_at_home(db)
-    shutil.copy(f"{sqlite_path(sqlite_url)}{home.SUFFIX}", tmp_path / "of before the last start" / "copy.db.home")
-    for name in ("elsewhere", "of before the last start"):
-        copy = Database(f"sqlite:///{tmp_path / name}/copy.db")
-        with pytest.raises(SettingError, match="restore-check"):
-            settle_at_home(copy)
-        home.settle(copy)
-        settle_at_home(copy)
-        copy.close()
-    db.close()
-
-
-def test_a_database_that_was_restored_beside_is_told_on_postgresql(house: House, run: Run) -> None:
-    settle_at_home(house.db)
-    if house.db.postgresql:
-        with house.db.write() as tx:
-            tx.exec_driver_sql("UPDATE installation SET home = '1/2'")
-    else:
-        sqlite_path(house.db.url).with_name("heliograph.db.home").unlink()
-    with pytest.raises(SettingError, match="restore-check"):
-        settle_at_home(house.db)
-    found = {finding["check"]: finding["verdict"] for finding in _doctor(run)}
-    assert found["restored copy"] == "failure"
-    assert run("restore-check", "--since", "1m").status == 0
-    settle_at_home(house.db)
-    assert "restored copy" not in {finding["check"] for finding in _doctor(run)}
-
-
-def _doctor(run: Run) -> list[dict[str, str]]:
-    said = run("doctor", "--json")
-    return list(json.loads(said.out))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -153,7 +153,7 @@ async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not
             await bump(other)
         assert epoch(db) == before
         await asyncio.to_thread(unreplicated.confirm)
-        await asyncio.to_thread(until, lambda: may_write(db) and epoch(db) == before + 1, "stored")
+        await asyncio.to_thread(until, lambda: may_write(db) and may_write(other) and epoch(db) == before + 1, "stored")
         await bump(other)
         assert epoch(db) == before + 2
 
@@ -171,6 +171,33 @@ async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(un
         # on a busy machine a lock may be waited for long before its holder commits: then it is asked for again, and Unconfirmed
         assert Unconfirmed in {type(error) for error in ended} <= {Unconfirmed, asyncpg.LockNotAvailableError}
         assert time.monotonic() - began_s < 2
+        await asyncio.to_thread(unreplicated.confirm)
+        await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
+        await bump(db)
+
+
+@awaited
+async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(unreplicated: Unreplicated,
+                                                                               database: Callable[[], Database]) -> None:
+    """Who waits for its lock finds out. Whoever comes after that is answered at once, and does not wait for a lock again."""
+    db, other = database(), database()
+    async with closing(db, other):
+        await bump(db)
+        await bump(other)
+        await asyncio.to_thread(unreplicated.lose)
+        with pytest.raises(Unconfirmed):
+            await bump(other)
+        changes: tuple[Callable[[], Awaitable[None]], ...] = (lambda: bump(db), lambda: asyncio.to_thread(db.transact, config.bump))
+        for change in changes:
+            await asyncio.sleep(0.5)  # for so long the other one's commit must have waited, to be taken for one that hangs
+            with pytest.raises(Unconfirmed):
+                await change()
+            assert not may_write(db)
+            began_s = time.monotonic()
+            for _ in range(10):
+                with pytest.raises(Unconfirmed):
+                    await change()
+            assert time.monotonic() - began_s < WITHIN_S, "none of them waits for the lock"
         await asyncio.to_thread(unreplicated.confirm)
         await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
         await bump(db)

@@ -15,7 +15,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import postgres_engine, sessions
+from heliograph.base import commits, postgres_engine, sessions
+from heliograph.base.commits import Unconfirmed
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.leases import LOOKED_WITHIN_S, Lease
@@ -30,6 +31,7 @@ MORE_ON_A_BUSY_MACHINE_S = 1.0
 BACK_WITHIN_S = 10.0
 ENDED_WITHIN_S = 30.0
 LIMIT_S = 0.5
+SWITCHED_WITHIN_S = 3.0
 HOLDERS = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {API_LOCK} AND database = " \
           "(SELECT oid FROM pg_database WHERE datname = current_database())"
 
@@ -47,6 +49,19 @@ def through(postgresql_url: str, proxy: Proxy) -> str:
     return parts._replace(netloc=f"{parts.username}@127.0.0.1:{proxy.port}").geturl()
 
 
+@pytest.fixture
+def other(postgresql_url: str) -> Iterator[Proxy]:
+    with Proxy(urlsplit(postgresql_url).port or 5432) as started:
+        yield started
+
+
+@pytest.fixture
+def through_either(through: str, other: Proxy) -> str:
+    """The same database at two addresses, the first of which is the proxy's."""
+    parts = urlsplit(through)
+    return parts._replace(netloc=f"{parts.netloc},127.0.0.1:{other.port}").geturl()
+
+
 def until(condition: Callable[[], bool], what: str, within_s: float) -> None:
     until_s = time.monotonic() + within_s
     while not condition():
@@ -54,10 +69,10 @@ def until(condition: Callable[[], bool], what: str, within_s: float) -> None:
         time.sleep(0.02)
 
 
-def fall_silent_within(db: Database, proxy: Proxy) -> None:
+def fall_silent_within(db: Database, proxy: Proxy, *, new_ones_too: bool = False) -> None:
     with db.write() as tx:
         tx.execute(sa.select(1))
-        proxy.swallow("server")
+        proxy.swallow("server", new_ones_too=new_ones_too)
         tx.execute(sa.select(1))
 
 
@@ -113,6 +128,116 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(postgresql
         until(lambda: {answered(path) for path in paths} == {200}, "200 again", BACK_WITHIN_S)
     finally:
         assert api.end() == 0
+
+
+def read(db: Database) -> int:
+    with db.read() as tx:
+        return int(tx.execute(sa.select(1)).scalar_one())
+
+
+def test_a_read_asks_all_hosts_as_soon_as_the_first_gives_no_answer(proxy: Proxy, through_either: str) -> None:
+    db = Database(through_either)
+    assert (read(db), proxy.connected > 0) == (1, True)
+    proxy.swallow(new_ones_too=True)
+    began_s = time.monotonic()
+    assert read(db) == 1
+    assert time.monotonic() - began_s < ANSWER_WITHIN_S
+    db.close()
+
+
+def test_where_there_is_no_other_host_a_read_is_refused_in_time(proxy: Proxy, through: str) -> None:
+    db = Database(through)
+    read(db)
+    proxy.swallow(new_ones_too=True)
+    for _ in range(2):
+        began_s = time.monotonic()
+        with pytest.raises(Unavailable):
+            read(db)
+        assert time.monotonic() - began_s < ANSWER_WITHIN_S
+    proxy.swallow_no_more()
+    assert read(db) == 1
+    db.close()
+
+
+def test_a_read_under_way_is_refused_in_time(proxy: Proxy, through: str) -> None:
+    db = Database(through)
+    began_s = time.monotonic()
+    with pytest.raises(Unavailable):
+        fall_silent_within(db, proxy, new_ones_too=True)
+    assert time.monotonic() - began_s < ANSWER_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
+    db.close()
+
+
+async def asked_hot(db: Database, sql: str = "SELECT 1", meanwhile: Callable[[], None] = lambda: None,
+                    before_commit: Callable[[], None] = lambda: None) -> object:
+    async with db.hot() as tx:
+        meanwhile()
+        answer = (await tx.fetch(sql))[0][0]
+        before_commit()
+    return answer
+
+
+@awaited
+async def test_a_hot_statement_gives_a_silent_host_up_and_the_next_one_finds_the_other(proxy: Proxy, through_either: str) -> None:
+    db = Database(through_either)
+    await asked_hot(db)
+    began_s = time.monotonic()
+    with pytest.raises(Unavailable):
+        await asked_hot(db, meanwhile=lambda: proxy.swallow(new_ones_too=True))
+    assert time.monotonic() - began_s < ANSWER_WITHIN_S
+    assert await asked_hot(db) == 1
+    assert time.monotonic() - began_s < SWITCHED_WITHIN_S
+    await db.close_hot()
+    db.close()
+
+
+@awaited
+async def test_a_hot_commit_without_an_answer_holds_up_the_others_no_longer_than_a_silent_host_may(proxy: Proxy, through_either: str,
+                                                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 1.2)  # what it is in service
+    db = Database(through_either)
+    await asked_hot(db)
+    began_s = time.monotonic()
+    with pytest.raises(Unconfirmed):
+        await asked_hot(db, before_commit=lambda: proxy.swallow("server", new_ones_too=True))
+    assert time.monotonic() - began_s < ANSWER_WITHIN_S
+    while True:
+        with suppress(Unavailable):
+            assert await asked_hot(db) == 1
+            break
+        await asyncio.sleep(0.02)
+    assert time.monotonic() - began_s < SWITCHED_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
+    await db.close_hot()
+    db.close()
+
+
+@awaited
+async def test_where_there_is_no_other_host_hot_statements_are_refused_in_time(proxy: Proxy, through: str) -> None:
+    db = Database(through)
+    await asked_hot(db)
+    for _ in range(2):
+        began_s = time.monotonic()
+        with pytest.raises(Unavailable):
+            await asked_hot(db, meanwhile=lambda: proxy.swallow(new_ones_too=True))
+        assert time.monotonic() - began_s < ANSWER_WITHIN_S
+    proxy.swallow_no_more()
+    assert await asked_hot(db) == 1
+    await db.close_hot()
+    db.close()
+
+
+@awaited
+async def test_a_statement_that_takes_long_is_waited_for_where_its_host_shows_itself(through_either: str) -> None:
+    db = Database(through_either)
+    assert db.hosts is not None
+    await asked_hot(db)
+    turn = db.hosts.turn
+    began_s = time.monotonic()
+    assert await asked_hot(db, "SELECT 2 FROM pg_sleep(2.2)") == 2
+    assert time.monotonic() - began_s > ANSWER_WITHIN_S
+    assert db.hosts.turn == turn
+    await db.close_hot()
+    db.close()
 
 
 @awaited

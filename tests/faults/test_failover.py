@@ -48,8 +48,21 @@ def pair() -> Iterator[Pair]:
             yield Pair(network, first, second, f"postgresql://{OWNER}@{first.address},{second.address}/postgres?target_session_attrs=read-write")
 
 
+def fall_silent(pair: Pair) -> Callable[[], None]:
+    pair.network.link_down("first")
+    return lambda: pair.network.link_up("first")
+
+
+def freeze(pair: Pair) -> Callable[[], None]:
+    """What it is sent is acknowledged, by its kernel."""
+    pair.first.hang()
+    return pair.first.go_on
+
+
 @pytest.mark.fault(41)
-def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_changes_nothing(new_house: NewHouse, pair: Pair) -> None:
+@pytest.mark.parametrize(("fault", "what"), [(fall_silent, "falls silent"), (freeze, "is frozen")])
+def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_changes_nothing(
+        new_house: NewHouse, pair: Pair, fault: Callable[[Pair], Callable[[], None]], what: str) -> None:
     migrate.upgrade(pair.url)
     house = new_house("postgresql", url=pair.url, redis_url="")
     clients = house.clients
@@ -61,19 +74,19 @@ def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_chan
 
     with clients.sending(per_second=50):
         clients.wait_for(30)
-        pair.network.link_down("first")
+        give_back = fault(pair)
         with pair.network.entered("second"):
             pair.second.promote()
         gone, submitted = len(clients.replies), len(carrier.submits())
         recovered_s = house.until(lambda: answered(gone) >= 10, "accepted again")
         house.until(lambda: len(carrier.submits()) > submitted + 10, "submitted again")
-        pair.network.link_up("first")
+        give_back()
         clients.wait_for(30)
     assert recovered_s < SILENT_WITHIN_S + BUSY_MACHINE_S
     assert beside(house) == {f"database host {pair.first.address}": "is a former primary: its timeline is 1, and 2 was seen",
                              f"database host {pair.second.address}": "is written to"}
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="two hosts in DATABASE_URL: the first falls silent under load, the second is "
+    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"two hosts in DATABASE_URL: the first {what} under load, the second is "
                 "promoted; from then until 10 were accepted; the first one comes back, goes on as a primary, and nobody asks it")
 
 

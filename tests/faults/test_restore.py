@@ -168,7 +168,9 @@ def _holds(house: House, copy: Restored, heard: Hearing, before: dict[tuple[str,
         }
         assert copy.said("restore-check", "send", "--carrier", "going") == {"sent": held["going"], "kept": held[KEPT]}
         house.until(
-            lambda: len(going.submits()) == submitted["going"] + 1 + held["going"], "what was let go has left again"
+            lambda: len(going.submits()) == submitted["going"] + 1 + held["going"],
+            "what was let go has left again",
+            SENT_WITHIN_S,
         )
         assert copy.said("restore-check", "cancel") == {"canceled": held[KEPT], "kept": 0}
         house.until(lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered")

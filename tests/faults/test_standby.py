@@ -17,7 +17,7 @@ from tests.faults.receivers import OPEN, Hearing, all_told, events_stored, heari
 from tests.services.standby import NAME, Pair
 
 ANSWER_WITHIN_S = 2.0
-MORE_ON_A_BUSY_MACHINE_S = 0.5
+MORE_ON_A_BUSY_MACHINE_S = quick_or_long(0.5, 0.0)
 NOTICED_WITHIN_S = 5.0
 BACK_WITHIN_S = 10.0
 LOST_FOR_S = (2.0, 5.0, 13.0, 25.0)  # past 12 s statements are given up, past 20 s a process begins anew
@@ -171,6 +171,6 @@ def _promote(house: House, pair: Pair, proxy: Proxy) -> None:
     pair.standby.start()
     with psycopg.connect(pair.standby.url, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
-        connection.execute("SELECT pg_promote()")
+    pair.standby.promote()  # not by SQL: what it still replays from the primary may cancel a statement
     proxy.lead_to(pair.standby.port)
     house.move_to(pair.standby.url)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from tests.services import ServiceMissing, private_only
@@ -52,6 +53,20 @@ class PrivatePostgres(PrivateService):
     def promote(self) -> None:
         """Makes a primary of a standby, and waits until it is one."""
         self._run("pg_ctl", "promote", "-D", self._data, "--wait")
+
+    def hang(self) -> None:
+        """Stops all of its processes where they are (SIGSTOP): its connections stay, and what they are sent is acknowledged and not
+        answered."""
+        for process in self._processes():
+            process.suspend()
+
+    def go_on(self) -> None:
+        """Lets them continue."""
+        for process in self._processes():
+            process.resume()
+
+    def _processes(self) -> "list[psutil.Process]":
+        return [self.process, *self.process.children(recursive=True)]
 
     def _run(self, program: str, *words: str | Path) -> None:
         done = subprocess.run([self._programs / program, *words], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -5,7 +5,6 @@ import subprocess
 import time
 from typing import Final
 
-import psutil
 import psycopg
 
 from tests.services import ServiceMissing
@@ -29,20 +28,6 @@ class Standby(PrivatePostgres):
         if copied.returncode:
             self.close()
             raise ServiceMissing(f"pg_basebackup failed:\n{copied.stderr}")
-
-    def hang(self) -> None:
-        """Stops all of its processes where they are (SIGSTOP): its connections stay, and nothing is confirmed."""
-        for process in self._processes():
-            process.suspend()
-
-    def go_on(self) -> None:
-        """Lets them continue."""
-        for process in self._processes():
-            process.resume()
-
-    def _processes(self) -> "list[psutil.Process]":
-        return [self.process, *self.process.children(recursive=True)]
-
 
 class Pair:
     """`url` is the primary's. Use it as a context; then every commit waits for the standby."""

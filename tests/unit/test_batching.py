@@ -56,6 +56,7 @@ async def all_of(batches: Batcher[int, str], items: Sequence[int]) -> list[str |
 @pytest.fixture
 def no_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "LOST_RETRY_DELAYS_S", (0,) * len(batching.LOST_RETRY_DELAYS_S))
+    monkeypatch.setattr(batching, "RETRIED_WITHIN_S", 60.0)  # however busy the machine is
 
 
 @awaited
@@ -195,6 +196,23 @@ async def test_a_database_that_stays_away_is_503_for_all_and_the_next_ones_are_t
     assert all(isinstance(outcome, Unavailable) and outcome.message == "The database is not reachable." for outcome in outcomes)
     assert outcomes[0] is not outcomes[1]  # an exception raised twice holds both requests' frames
     assert len(transactions.batches) == tries
+    assert await batches.submit(3) == "done 3"
+
+
+@awaited
+async def test_a_batch_that_is_lost_late_is_503_at_once_and_so_is_what_has_waited_behind_it_for_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "RETRIED_WITHIN_S", 0.0)
+    transactions = Transactions(Unavailable("The database is not reachable."))
+    transactions.may_commit.clear()
+    batches = batcher(transactions)
+    first = asyncio.create_task(batches.submit(1))
+    while not transactions.batches:
+        await asyncio.sleep(0)
+    second = asyncio.create_task(batches.submit(2))
+    await asyncio.sleep(0.01)
+    transactions.may_commit.set()
+    assert {type(error) for error in await asyncio.gather(first, second, return_exceptions=True)} == {Unavailable}
+    assert transactions.batches == [([1], False)]
     assert await batches.submit(3) == "done 3"
 
 

@@ -28,7 +28,7 @@ class House:
         listed = ",".join(f"db{number}:5432" for number in range(len(says)))
         self.hosts = Hosts(f"postgresql://amina:opensesame@{listed}/heliograph{options}", self._said)
 
-    def _said(self, host: Host) -> Standing:
+    def _said(self, _: Hosts, host: Host) -> Standing:
         self.asked += 1
         said = self.says[int(host.shown[2])]
         if isinstance(said, Exception):

@@ -1,9 +1,11 @@
-"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`, `localhost:9100`."""
+"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`, `localhost:9100`; and whose a client's address is."""
 
+import ipaddress
 import re
 from typing import Final, NamedTuple
 
 PORT_MAX: Final = 65_535
+NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
 _FORM: Final = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]]+)):([0-9]{1,5})", re.ASCII)
 
 
@@ -20,3 +22,14 @@ def listen_address(text: str) -> ListenAddress:
     if found is None or not 0 < int(found[3]) <= PORT_MAX:
         raise ValueError(text)
     return ListenAddress(found[1] or found[2], int(found[3]))
+
+
+def network_of(host: str) -> str:
+    """What counts as one client: of IPv6 the /64, of IPv4 the address, also where it is written in IPv6 (`::ffff:192.0.2.1`)."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    return str(address.ipv4_mapped or address.packed[:NETWORK_OCTETS].hex())

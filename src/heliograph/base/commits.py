@@ -3,6 +3,9 @@
 With `synchronous_standby_names` a COMMIT waits until a standby has it. It is on the primary's disk by then, and hidden from everybody else. To
 cancel that wait would not undo it but show it, unreplicated: a fail-over would lose what others have seen. So it goes on waiting, with its
 locks, and its session is remembered here. While there is one, no other change is begun: it would wait too, and sessions would pile up.
+
+A commit of another process is noticed by its locks: who does not get one in time asks whether some session waits for a standby. If one does,
+it holds up this process too. Else each change that waits its turn here would wait for a lock anew, and be answered later each time.
 """
 
 import asyncio
@@ -90,13 +93,14 @@ class Commits:
         self._connect = connect
         self._guard = threading.Lock()
         self._unconfirmed: dict[Backend, _Waiting] = {}
+        self._others_wait = False  # a commit of another process holds locks that are wanted here
         self._looking = False
         self._listeners: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
         self.confirmed_s = float("-inf")  # monotonic: when one was confirmed last, of the hot paths
 
     def check(self) -> None:
         """Raises Unconfirmed while nothing may be changed."""
-        if self._unconfirmed:
+        if self._is_held_up():
             raise Unconfirmed
 
     def hear(self, tell: Callable[[], None]) -> None:
@@ -107,23 +111,37 @@ class Commits:
         """A session has had its COMMIT for `within_s`. `cut` closes the connection on which somebody still waits for the answer; it is
         called when PostgreSQL has given one that did not arrive."""
         with self._guard:
-            is_first, is_looked_after = not self._unconfirmed, self._looking
+            was_held_up = self._is_held_up()
             self._unconfirmed[backend] = _Waiting(cut)
-            self._looking = True
-        if is_first:
+        self._hold_up(was_held_up)
+
+    def others_wait(self) -> None:
+        """A lock was not got because a commit of another process is not confirmed."""
+        with self._guard:
+            was_held_up = self._is_held_up()
+            self._others_wait = True
+        self._hold_up(was_held_up)
+
+    def over(self, backend: Backend) -> None:
+        """A session's COMMIT was answered, or its connection is gone."""
+        with self._guard:
+            was_last = self._unconfirmed.pop(backend, None) is not None and not self._is_held_up()
+        if was_last:
+            log.info("commits_confirmed_again")
+
+    def _is_held_up(self) -> bool:
+        return bool(self._unconfirmed) or self._others_wait
+
+    def _hold_up(self, was_held_up: bool) -> None:
+        with self._guard:
+            is_looked_after, self._looking = self._looking, True
+        if not was_held_up:
             log.warning("commits_unconfirmed")
             for loop, tell in self._listeners:
                 with suppress(RuntimeError):  # that loop has ended
                     loop.call_soon_threadsafe(tell)
         if not is_looked_after:
             threading.Thread(target=self._look_after, name="commits", daemon=True).start()
-
-    def over(self, backend: Backend) -> None:
-        """A session's COMMIT was answered, or its connection is gone."""
-        with self._guard:
-            was_last = self._unconfirmed.pop(backend, None) is not None and not self._unconfirmed
-        if was_last:
-            log.info("commits_confirmed_again")
 
     def _look_after(self) -> None:
         """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the event loop may be what waits."""
@@ -132,12 +150,13 @@ class Commits:
         while not pause.wait(LOOK_S):
             with self._guard:
                 waiting = dict(self._unconfirmed)
-                if not waiting:
+                if not self._is_held_up():
                     self._looking = False
                     break
             try:
                 session = session or self._connect()
                 still_at_it = _still_at_it(session, waiting)
+                others_wait = self._others_wait and waits_for_standby(session)
             except psycopg.Error:  # nothing is known of them, and nothing could be stored either
                 _close(session)
                 session = None
@@ -145,12 +164,25 @@ class Commits:
             for backend in waiting.keys() - still_at_it:
                 if waiting[backend].is_answered():
                     self.over(backend)
+            if not others_wait:
+                self._others_are_over()
         _close(session)
+
+    def _others_are_over(self) -> None:
+        with self._guard:
+            was_last, self._others_wait = self._others_wait and not self._unconfirmed, False
+        if was_last:
+            log.info("commits_confirmed_again")
 
 
 def _still_at_it(session: Session, backends: Collection[Backend]) -> set[Backend]:
     rows = session.execute(_STILL_AT_IT, ([backend.pid for backend in backends],)).fetchall()
     return {Backend(*row) for row in rows}
+
+
+def waits_for_standby(session: Session) -> bool:
+    """Tells whether a commit of any session has waited for a standby for longer than one should."""
+    return bool(session.execute(WAITS_FOR_STANDBY).fetchone()[0])
 
 
 def _close(session: Session | None) -> None:
@@ -173,5 +205,8 @@ def confirmed() -> Iterator[None]:
 def refuse_if_held_up(tx: sa.Connection) -> None:
     """Raises Unconfirmed when a lock was not got in time while some session's commit waits for a standby, perhaps another process's: another try
     would only wait as long again."""
-    if tx.dialect.name == "postgresql" and tx.exec_driver_sql(WAITS_FOR_STANDBY).scalar_one():
-        raise Unconfirmed
+    if tx.dialect.name == "postgresql":
+        session: Any = tx.connection.driver_connection
+        if tx.exec_driver_sql(WAITS_FOR_STANDBY).scalar_one():
+            session.commits.others_wait()
+            raise Unconfirmed

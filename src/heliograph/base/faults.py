@@ -1,9 +1,16 @@
 """What a log may say of an unexpected error: its kind and place, never its text, which may hold a statement's values."""
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import structlog
 from sqlalchemy import exc
+
+from heliograph.base import cancelling
+
+log = structlog.get_logger(__name__)
 
 
 def told(error: BaseException) -> dict[str, Any]:
@@ -16,3 +23,14 @@ def told(error: BaseException) -> dict[str, Any]:
     if ours:
         facts["at"] = f"{ours[-1].filename.rsplit('heliograph/', 1)[-1]}:{ours[-1].lineno} in {ours[-1].name}"
     return facts
+
+
+@contextmanager
+def ended_anyway(event: str) -> Iterator[None]:
+    """Around what a part of a process stores as it ends. Whatever goes wrong there is logged as `event` and keeps nothing else from ending: others
+    find it out as after a kill. It may be anything: the database is away, a lock is not got in time, rows are gone."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  see above
+        cancelling.obey(error)
+        log.warning(event, **told(error))

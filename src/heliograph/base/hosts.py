@@ -1,14 +1,19 @@
 """Which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
 
-One is chosen by asking all of them at once, and kept until a connection to it fails. Of several that say they can be written to, the one with
-the highest timeline is meant: PostgreSQL counts it up at every promotion, so an old primary that nobody has told of its successor has a lower one
-(PostgreSQL manual, section 26.3.5). Who has once seen the successor goes back to the old one no more.
+One is chosen by asking all of them at once, and kept until a connection to it fails, or an answer is overdue and it shows itself no more. Of
+several that say they can be written to, the one with the highest timeline is meant: PostgreSQL counts it up at every promotion, so an old
+primary that nobody has told of its successor has a lower one (PostgreSQL manual, section 26.3.5). Who has once seen the successor goes back to
+the old one no more.
+
+A host that is frozen, or whose disk is stuck, still acknowledges what it is sent. It is told from one that works long at a statement by asking
+it for something else over a new connection (`doubt`).
 """
 
 import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import psycopg
@@ -17,9 +22,13 @@ import structlog
 from heliograph.base.database_url import Host, parse
 
 ASKED_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
+# Of a host that was written to, the same is wanted sooner: a ping or a statement has waited for it by then for 1 s, and a client waits for 2 s.
+SHOWN_WITHIN_S: Final = 0.8
+DOUBTED_AFTER_S: Final = 1.0  # so long a statement may take without anybody asking whether its host is there: more than a lock is waited for
 LOOK_S: Final = 5.0  # how often the others are asked whether one of them has been promoted: the old primary may not know of it
 OTHERS_WITHIN_S: Final = 0.4  # once one host can be written to, the others have so long to name a higher timeline
 
+NOT_TOLD_APART: Final = "our role may not EXECUTE pg_control_system(): a host of another cluster would be taken for one of these"
 STANDBY: Final = "is a standby"
 WRITTEN_TO: Final = "is written to"
 
@@ -31,17 +40,22 @@ class Standing(NamedTuple):
 
     read_only: bool
     is_standby: bool
-    system: int  # which cluster it is: a number that initdb made
+    system: int | None  # which cluster it is: a number that initdb made; None where its role may not ask for it
     timeline: int  # 0 for a standby, which has none of its own
 
 
-STANDING_SQL: Final = """
-    SELECT current_setting('transaction_read_only') = 'on', pg_is_in_recovery(), system_identifier,
-    CASE WHEN pg_is_in_recovery() THEN '00000000' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END FROM pg_control_system()"""
+def standing_sql(with_system: bool, *more: str) -> str:
+    """Returns the statement whose first four columns `standing_of` reads. Without the right to EXECUTE pg_control_system(), it fails
+    unless it does without the system."""
+    system, source = ("system_identifier", " FROM pg_control_system()") if with_system else ("NULL", "")
+    columns = (
+        "current_setting('transaction_read_only') = 'on'", "pg_is_in_recovery()", system,
+        "CASE WHEN pg_is_in_recovery() THEN '00000000' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END", *more)
+    return f"SELECT {', '.join(columns)}{source}"
 
 
 def standing_of(row: Any) -> Standing:
-    """Returns what the first four columns of STANDING_SQL say."""
+    """Returns what the first four columns of `standing_sql` say."""
     read_only, is_standby, system, timeline = tuple(row)[:4]
     return Standing(read_only, is_standby, system, int(timeline, 16))
 
@@ -58,10 +72,18 @@ class NoHost(psycopg.OperationalError, ConnectionError):
     """No host can be written to. The text says of each why. To either driver's users it is a connection that was not made."""
 
 
-class Hosts:
-    """The hosts that `url` names. For any thread. `ask(host)` connects to one and returns what it says of itself, or raises."""
+class _Doubt:
+    """A host that is being asked whether it is there, and what to do for those who wait for it, each with its turn, should it not be."""
 
-    def __init__(self, url: str, ask: Callable[[Host], Standing]) -> None:
+    def __init__(self) -> None:
+        self.cuts: list[tuple[int, Callable[[], object]]] = []
+        self.over = threading.Event()
+
+
+class Hosts:
+    """The hosts that `url` names. For any thread. `ask(hosts, host)` connects to one and returns what it says of itself, or raises."""
+
+    def __init__(self, url: str, ask: Callable[["Hosts", Host], Standing]) -> None:
         self.all, self.wanted = parse(url)
         self._ask_one = ask
         self._guard = threading.Lock()  # of what follows
@@ -69,11 +91,14 @@ class Hosts:
         self._finds = 0
         self._chosen = self.all[0] if len(self.all) == 1 else None
         self._last = self._chosen
-        self._newest: dict[int, int] = {}  # the highest timeline that was seen, by cluster
+        self.may_ask_system = True  # which cluster a host belongs to; until one forbids it
+        self._newest: dict[int | None, int] = {}  # the highest timeline that was seen, by cluster
         self._turn = 0
         self._era = 0
         self._why_none: NoHost | None = None
         self._looked_s = time.monotonic()
+        self._doubt: _Doubt | None = None
+        self.heard_s = float("-inf")  # monotonic: when a connection that is in use had an answer last
 
     @property
     def turn(self) -> int:
@@ -109,18 +134,55 @@ class Hosts:
             seat, finds = (self._chosen and Seat(self._chosen, self._turn, self._era)), self._finds
         return seat or self._found(finds)
 
-    def failed(self, turn: int) -> None:
-        """Tells that a connection of that turn got no answer, was lost, or can be written to no more."""
+    def failed(self, turn: int, *, silent: bool = False) -> None:
+        """Tells that a connection of that turn was lost, or can be written to no more; `silent`: that it got no answer. A silent host is asked what
+        it is before it is connected to again, also if it is the only one: that is found out sooner, and once for all who want to know."""
         with self._guard:
             if turn == self._turn:
                 self._turn += 1
-                self._leave()
+                self._leave(silent)
 
-    def not_reached(self, seat: Seat) -> None:
+    def not_reached(self, seat: Seat, *, silent: bool = False) -> None:
         """Tells that no connection could be made there. The connections that exist stay in use until one fails or another host is chosen."""
         with self._guard:
             if seat.host == self._chosen:
-                self._leave()
+                self._leave(silent)
+
+    def doubt(self, turn: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
+        """Tells that an answer is overdue on a connection of that turn. All hosts are asked at once, in threads; what is returned is set when that is
+        over. `cut` is called, by any thread, if the host does not show itself, or another one has taken its place."""
+        with self._guard:
+            if turn == self._turn:
+                doubt = self._doubt
+                if doubt is None:
+                    doubt = self._doubt = _Doubt()
+                    threading.Thread(target=self._settle, args=(doubt,), daemon=True).start()
+                doubt.cuts.append((turn, cut))
+                return doubt.over
+        cut()
+        over = threading.Event()
+        over.set()
+        return over
+
+    def _settle(self, doubt: _Doubt) -> None:
+        began_s, turn, doubted = time.monotonic(), self._turn, self._last
+        heard = self.ask(self.all, within_s=SHOWN_WITHIN_S, is_enough=lambda host, said: host == doubted or self._is_promoted(said))
+        with self._guard:
+            self._doubt = None
+            promoted = {host: said for host, said in heard.items() if isinstance(said, Standing) and self._is_promoted(said)}
+            if promoted:
+                self._choose(promoted)
+            elif doubted and turn == self._turn and self.heard_s < began_s and not _shows_itself(heard.get(doubted)):
+                if self._chosen is not None:
+                    log.warning("database_host_silent", host=doubted.shown)
+                self._turn += 1
+                self._leave(silent=True)
+                self._choose(heard)
+            cuts = [cut for turn, cut in doubt.cuts if turn != self._turn]
+        for cut in cuts:
+            with suppress(RuntimeError):  # the event loop that it is to be called in has ended
+                cut()
+        doubt.over.set()
 
     def taken(self, seat: Seat, standing: Standing) -> Seat:
         """Returns the seat of a connection whose host is of this standing. Raises NoHost when it must not be used."""
@@ -132,25 +194,34 @@ class Hosts:
         log.warning("database_host_refused", host=seat.host.shown, reason=why)
         raise NoHost(f"{seat.host.shown} {why}")
 
-    def ask(self, hosts: Sequence[Host], others_within_s: float = OTHERS_WITHIN_S) -> dict[Host, Standing | Exception]:
-        """Asks all these at once. Returns what was heard until some time after the first that can be written to; a silent one is missing."""
+    def forbidden(self) -> None:
+        """Tells that the role may not ask a host which cluster it belongs to. From then on none is asked, and all are taken for the same cluster."""
+        with self._guard:
+            was_known, self.may_ask_system = not self.may_ask_system, False
+        if not was_known and len(self.all) > 1:
+            log.warning("database_clusters_not_told_apart", reason=NOT_TOLD_APART)
+
+    def ask(self, hosts: Sequence[Host], others_within_s: float = OTHERS_WITHIN_S, *, within_s: float = ASKED_WITHIN_S,
+            is_enough: Callable[[Host, Standing], bool] | None = None) -> dict[Host, Standing | Exception]:
+        """Asks all these at once. Returns what was heard until some time after the first that can be written to, or that `is_enough`; a silent one is
+        missing."""
         answers: queue.SimpleQueue[tuple[Host, Standing | Exception]] = queue.SimpleQueue()
         for host in hosts:
             threading.Thread(target=lambda asked: answers.put((asked, self._said_by(asked))), args=(host,), daemon=True).start()
         heard: dict[Host, Standing | Exception] = {}
-        until_s = time.monotonic() + ASKED_WITHIN_S
+        until_s = time.monotonic() + within_s
         while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
             try:
                 host, said = answers.get(timeout=left_s)
             except queue.Empty:
                 break
             heard[host] = said
-            if isinstance(said, Standing) and self._objection(said) is None:
+            if isinstance(said, Standing) and (self._objection(said) is None if is_enough is None else is_enough(host, said)):
                 until_s = min(until_s, time.monotonic() + others_within_s)
         return heard
 
-    def _leave(self) -> None:
-        if len(self.all) > 1:
+    def _leave(self, silent: bool) -> None:
+        if silent or len(self.all) > 1:
             self._chosen = None
 
     def _see(self, standing: Standing) -> None:
@@ -162,7 +233,7 @@ class Hosts:
 
     def _said_by(self, host: Host) -> Standing | Exception:
         try:
-            return self._ask_one(host)
+            return self._ask_one(self, host)
         except (psycopg.Error, OSError) as error:
             return error
 
@@ -181,7 +252,7 @@ class Hosts:
         """Finds the host, once for all who want to know at the same time: each gets what the one before it has found out."""
         with self._finding:
             if finds == self._finds:
-                heard = self.ask(self.all)
+                heard = self.ask(self.all, within_s=ASKED_WITHIN_S if self._last is None else SHOWN_WITHIN_S)
                 with self._guard:
                     self._finds += 1
                     self._choose(heard)
@@ -209,5 +280,10 @@ class Hosts:
 
     def told(self) -> dict[Host, str]:
         """Returns what each host is now, for people."""
-        heard = self.ask(self.all, ASKED_WITHIN_S)
+        heard = self.ask(self.all, ASKED_WITHIN_S, within_s=ASKED_WITHIN_S)
         return {host: WRITTEN_TO if host == self._chosen else self._why(heard.get(host)) for host in self.all}
+
+
+def _shows_itself(said: Standing | Exception | None) -> bool:
+    """Whether PostgreSQL itself has answered, be it that it lets nobody else in. That nothing could be connected to says nothing for it."""
+    return isinstance(said, Standing) or "FATAL" in str(said)

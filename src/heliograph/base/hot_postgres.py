@@ -30,7 +30,8 @@ class _PostgresTx:
         self.news: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        rows: list[Any] = await self._connection.fetch(as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args])
+        with self._connection.asking:
+            rows: list[Any] = await self._connection.fetch(as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args])
         return rows
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
@@ -63,7 +64,9 @@ class PostgresHot:
                 connection = await holding.enter_async_context(pool.acquire())
                 self._commits.check()  # it may have taken long to be made: nobody begins what would only wait for a lock
                 with self._told(connection.seat.turn):  # not of one that could not be made: those that exist stay in use
-                    await connection.execute("BEGIN")
+                    connection.asking.may_cut = True
+                    with connection.asking:
+                        await connection.execute("BEGIN")
                     tx = _PostgresTx(connection)
                     try:
                         yield tx
@@ -87,11 +90,14 @@ class PostgresHot:
             await pool.expire_connections()
 
     async def _roll_back(self, connection: Any, error: BaseException) -> None:
-        """Raises Unconfirmed when a lock was not got because somebody's commit is not confirmed."""
+        """Raises Unconfirmed when a lock was not got because somebody's commit is not confirmed, and has all others here refused too."""
         if connection.is_closed():
             return
-        await connection.execute("ROLLBACK")
-        if getattr(error, "sqlstate", None) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY):
+        with connection.asking:
+            await connection.execute("ROLLBACK")
+            is_held_up = getattr(error, "sqlstate", None) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
+        if is_held_up:
+            self._commits.others_wait()
             raise Unconfirmed from error
 
     def _commit(self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack) -> "asyncio.Future[None]":
@@ -109,7 +115,9 @@ class PostgresHot:
         timer = loop.call_later(self._commits.within_s, self._unconfirmed, backend, connection, told)
         try:
             async with holding:
-                await connection.execute("COMMIT", timeout=A_YEAR_S)
+                connection.asking.may_cut = False
+                with connection.asking:
+                    await connection.execute("COMMIT", timeout=A_YEAR_S)
         except BaseException as error:
             if not told.done():
                 told.set_exception(error) if isinstance(error, Exception) else told.cancel()

@@ -6,7 +6,8 @@ docs/recipes.md: the version before must survive it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from importlib import resources
 from typing import Final
 
@@ -16,20 +17,24 @@ from alembic.config import Config
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy.engine import Connection
 
-from heliograph.base import clock
+from heliograph.base import clock, home, indexes
+from heliograph.base.commits import Unconfirmed, confirmed
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.outage import is_conflict
+from heliograph.base.outage import is_conflict, reachable
 from heliograph.base.partitions import make_months
-from heliograph.base.postgres_engine import wait_for_it
+from heliograph.base.postgres_engine import answer_within, wait_for_it
 from heliograph.base.processes import others
 from heliograph.base.schema import found_version, installation, is_usable, newest_version
 from heliograph.base.settings import SettingError
+from heliograph.base.writable import require_confirmed
 
 MIGRATIONS: Final = "heliograph.migrations"
 LOCK_MS: Final = 100  # as long as requests may have to wait behind a migration that waits for a lock
 TRIES: Final = 120  # of one migration: about two minutes, in which most backups and reports come to their end
 AGAIN_S: Final = 1.0
+STATEMENT_S: Final = 86_400.0  # for an answer to one statement: a table may be long
+COMMIT_S: Final = 10.0  # past it, no standby confirms the commit, which goes on without us
 LONG_S: Final = 0.1  # transactions that have lasted for so long are told when a lock was not to be had
 _MIGRATION_LOCK: Final = 0x48454C49  # two processes that start at once migrate one after the other
 
@@ -53,18 +58,22 @@ def upgrade(url: str, tell: Tell = lambda line: None) -> None:
     try:
         with database.engine.connect() as connection:
             if database.postgresql:
-                wait_for_it(connection)
+                answer_within(connection, STATEMENT_S)
+                database.commits.within_s = COMMIT_S
+                if _missing(connection):  # whoever hangs in a commit has the lock
+                    _require_confirmed(url)
                 connection.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
                 connection.commit()
-                _upgrade_in_steps(connection, tell)
+                _upgrade_in_steps(connection, url, tell)
+                _mend_indexes(connection, tell)
             else:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")  # likewise; and what breaks off leaves nothing behind
                 for step in _missing(connection):
                     _run(connection, step)
                 connection.commit()
         if database.postgresql:
-            _make_months(database, tell)
+            _make_months(url, tell)
     finally:
         database.close()
 
@@ -97,10 +106,19 @@ def _run(tx: Connection, step: Script) -> None:
     config.attributes["connection"] = tx
     command.upgrade(config, step.revision)
     if readable_by := getattr(step.module, "readable_by", None):
-        tx.execute(sa.update(installation).values(readable_by=readable_by))
+        store_readable_by(tx, readable_by)
 
 
-def _upgrade_in_steps(connection: Connection, tell: Tell) -> None:
+def store_readable_by(tx: Connection, schema: str) -> None:
+    """Stores the oldest schema whose version can work with the database. On PostgreSQL the mark of `home` is of who
+    wrote its row, so that is made anew, unless it is a copy's."""
+    is_marked = tx.dialect.name == "postgresql" and home.is_marked(tx)
+    tx.execute(sa.update(installation).values(readable_by=schema))
+    if is_marked:
+        home.mark(tx)
+
+
+def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
     steps = _missing(connection)
     beside = others(connection) if steps else []
     connection.rollback()
@@ -113,14 +131,14 @@ def _upgrade_in_steps(connection: Connection, tell: Tell) -> None:
                 f"Migration {step.revision} is for versions that know schema {needs}, and {too_old[0]} would not survive"
                 " it. Bring those processes to the version before this one first, or stop them."
             )
-        _try(connection, step, tell)
+        _try(connection, step, url, tell)
 
 
-def _try(connection: Connection, step: Script, tell: Tell) -> None:
+def _try(connection: Connection, step: Script, url: str, tell: Tell) -> None:
     """Tries it again and again, until its locks are to be had. Raises Unavailable after TRIES."""
     for number in range(1, TRIES + 1):
         try:
-            _step(connection, step)
+            _step(connection, step, url)
             return
         except sa.exc.DBAPIError as error:
             connection.rollback()
@@ -135,19 +153,71 @@ def _try(connection: Connection, step: Script, tell: Tell) -> None:
     )
 
 
-def _step(connection: Connection, step: Script) -> None:
-    """Tries it once. What is not `transactional` (CREATE INDEX CONCURRENTLY) waits for others' transactions, but nobody
-    waits for it."""
+def _step(connection: Connection, step: Script, url: str) -> None:
+    """Tries it once, if what it stores will be confirmed.
+
+    What is not `transactional` (CREATE INDEX CONCURRENTLY) waits for others' transactions, but nobody waits for it."""
+    _require_confirmed(url)
     if getattr(step.module, "transactional", True):
         connection.execute(sa.text(f"SET LOCAL lock_timeout = {LOCK_MS}"))
         _run(connection, step)
-        connection.commit()
+        _commit(connection, step)
         return
+    with _alone(connection) as alone:
+        _run(alone, step)
+
+
+def _commit(connection: Connection, step: Script) -> None:
+    """Commits, and waits for a standby for COMMIT_S. Nothing cancels a commit: it would become visible unreplicated."""
+    try:
+        with confirmed(), reachable():
+            connection.commit()
+    except Unconfirmed as error:
+        raise Unavailable(
+            f"Migration {step.revision} is stored, and no synchronous standby confirms it: it keeps its locks until one"
+            " does. Bring the standby back, or take it out of synchronous_standby_names; then the same command goes on."
+        ) from error
+
+
+def _require_confirmed(url: str) -> None:
+    """Raises Unavailable when a commit would wait, with its locks, for a standby that does not confirm it."""
+    probe = Database(url)
+    try:
+        require_confirmed(probe)
+    except Unconfirmed as error:
+        raise Unavailable(
+            "The database does not confirm what it stores, so no migration is begun: it would keep its locks, and who"
+            " reads would wait too. Bring the synchronous standby back, or take it out of synchronous_standby_names."
+        ) from error
+    finally:
+        probe.close()
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[Connection]:
+    """A session for what cannot stand in a transaction, and takes as long as others' transactions do."""
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
         wait_for_it(alone)
         alone.execute(sa.text("SET lock_timeout = 0; SET statement_timeout = 0"))
-        _run(alone, step)
+        yield alone
         alone.invalidate()  # with its settings
+
+
+def _mend_indexes(connection: Connection, tell: Tell) -> None:
+    """Builds those again whose building was broken off: PostgreSQL keeps them up, uses them for nothing, and takes them
+    for there when a migration wants them."""
+    invalid = indexes.invalid(connection)
+    connection.rollback()
+    if not invalid:
+        return
+    with _alone(connection) as alone:
+        for name in invalid:
+            tell(f"index {name} is invalid, because its building was broken off; it is built again")
+            indexes.mend(alone, name)
+    left = indexes.invalid(connection)
+    connection.rollback()
+    if left:
+        raise Unavailable(f"Invalid indexes could not be built: {', '.join(left)}.")
 
 
 def _who_keeps_it(connection: Connection) -> str:
@@ -162,17 +232,24 @@ def _who_keeps_it(connection: Connection) -> str:
     )
 
 
-def _make_months(database: Database, tell: Tell) -> None:
+def _make_months(url: str, tell: Tell) -> None:
     """Makes the months' partitions. Those that are not made even so are made by the processes that run."""
+    with closing(Database(url)) as database:
+        left = _tried_months(database)
+    if left:
+        tell(
+            f"partitions not made, because somebody reads messages all the while: {', '.join(left)}. A worker tries"
+            " again every hour"
+        )
+
+
+def _tried_months(database: Database) -> list[str]:
     for _ in range(TRIES):
         left = make_months(database, clock.now_ms())
         if not left:
-            return
+            break
         time.sleep(AGAIN_S)
-    tell(
-        f"partitions not made, because somebody reads messages all the while: {', '.join(left)}. A worker tries again"
-        " every hour"
-    )
+    return left
 
 
 def _config() -> Config:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from heliograph.base.db import Database
 from heliograph.base.outage import is_conflict
+from heliograph.base.writable import require_confirmed
 
 MONTHS_AHEAD: Final = 3
 LOCK_MS: Final = 50  # as long as whoever sends may have to wait behind us
@@ -51,6 +52,7 @@ def make_months(db: Database, now_ms: int) -> list[str]:
 
 
 def _try(db: Database, month: Month) -> bool:
+    require_confirmed(db)  # a commit that no standby confirms would keep its locks
     try:
         with db.write() as tx:
             tx.execute(sa.text(f"SET LOCAL lock_timeout = {LOCK_MS}"))

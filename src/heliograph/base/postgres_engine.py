@@ -1,6 +1,8 @@
 """Connections to PostgreSQL for synchronous transactions: an SQLAlchemy engine over psycopg."""
 
+from collections.abc import Callable, Generator
 from contextlib import closing
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -9,7 +11,7 @@ from psycopg.abc import PQGen
 
 from heliograph.base.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
 from heliograph.base.database_url import Host
-from heliograph.base.hosts import STANDING_SQL, Hosts, Seat, Standing, standing_of
+from heliograph.base.hosts import DOUBTED_AFTER_S, Hosts, Seat, Standing, standing_of, standing_sql
 from heliograph.base.outage import READ_ONLY_SQLSTATE
 from heliograph.base.sessions import (
     ANY_HOST,
@@ -26,7 +28,7 @@ from heliograph.base.sessions import (
 )
 
 POSTGRES_ANSWER_S: Final = 12.0  # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
-POSTGRES_PING_S: Final = 2.0  # for a connection to show that it lives, before it is used
+POSTGRES_PING_S: Final = 1.0  # for a connection to show that it lives, before it is used
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
     commits: Commits
     backend: Backend
     seat: Seat
+    hosts: Hosts | None = None  # once it has a seat
     _is_committing = False
 
     def commit(self) -> None:
@@ -60,16 +63,53 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         within_s = self.answer_within_s
-        if self.autocommit and within_s is not None:
-            within_s = POSTGRES_PING_S  # SQLAlchemy's ping is all that runs in no transaction
-        if self._is_committing:
+        is_ping = self.autocommit and within_s is not None  # SQLAlchemy's is all that runs in no transaction
+        if is_ping:
+            within_s = POSTGRES_PING_S
+            self._be_of_this_turn()
+        elif self._is_committing:
             within_s = self.commits.within_s
+        elif within_s is not None and self.hosts is not None:
+            gen = self._doubting(self.hosts, gen)
         try:
             return super().wait(gen, interval, within_s if timeout is None else timeout)
         except psycopg.OperationalError as error:
             if error.sqlstate is None and timeout is None and not self._is_committing:  # not PostgreSQL's words
+                is_silent = self.pgconn.status == psycopg.pq.ConnStatus.OK
                 self.pgconn.finish()
+                if is_ping and self.hosts is not None:  # SQLAlchemy makes another connection at once
+                    self.hosts.failed(self.seat.turn, silent=is_silent)
             raise
+
+    def _be_of_this_turn(self) -> None:
+        if self.hosts is not None and self.seat.turn != self.hosts.turn:
+            self.pgconn.finish()
+            raise psycopg.OperationalError("a connection as old as this one was lost")
+
+    def _doubting(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
+        """As `gen`. Whenever an answer is overdue its host is asked whether it is there; raises OperationalError if it is not. Whoever waits
+        wakes it many times a second, ready or not."""
+        is_silent = False
+
+        def cut() -> None:
+            nonlocal is_silent
+            is_silent = True
+
+        overdue_s = monotonic() + DOUBTED_AFTER_S
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and is_silent:
+                    raise psycopg.OperationalError("the host has fallen silent")
+                if not ready and monotonic() >= overdue_s:
+                    overdue_s = monotonic() + DOUBTED_AFTER_S
+                    hosts.doubt(self.seat.turn, cut)
+                wanted = gen.send(ready)
+        except StopIteration as ended:
+            hosts.heard_s = monotonic()
+            answer: T = ended.value
+            return answer
 
 
 def wait_for_it(tx: sa.Connection) -> None:
@@ -90,7 +130,9 @@ def postgres_hosts(url: str) -> Hosts:
 
 
 def postgres_session(hosts: Hosts) -> "psycopg.Connection[Any]":
-    """Opens one connection beside the engine's, for questions that must not wait for others: it is closed when an answer takes POSTGRES_PING_S."""
+    """Opens one connection beside the engine's, for questions that must not wait for others: it is closed when an answer takes POSTGRES_PING_S.
+    Who needs it has long had no answer: first all hosts are asked, for another one may have been promoted."""
+    hosts.doubt(hosts.turn).wait()
     return _open(hosts.seat().host)
 
 
@@ -123,12 +165,12 @@ def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> Impatie
         seat = hosts.seat()
         try:
             connection = _seated(hosts, seat, synchronous_commit)
-        except psycopg.OperationalError:
-            hosts.not_reached(seat)
+        except psycopg.OperationalError as error:
+            hosts.not_reached(seat, silent=isinstance(error, psycopg.errors.ConnectionTimeout))
             if is_last:
                 raise
         else:
-            connection.commits = commits
+            connection.commits, connection.hosts = commits, hosts
             return connection
     raise AssertionError("the last try returns or raises")
 
@@ -136,8 +178,8 @@ def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> Impatie
 def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConnection:
     connection = _open(seat.host)
     try:
-        begin = begin_session(session_settings(synchronous_commit))
-        standing = standing_of(connection.execute(begin, prepare=False).fetchone())
+        settings = session_settings(synchronous_commit)
+        standing = _standing(hosts, connection, lambda with_system: begin_session(settings, with_system=with_system))
         connection.seat = hosts.taken(seat, standing)
         row = connection.execute(WHO_AM_I, prepare=False).fetchone()
         assert row is not None
@@ -156,9 +198,20 @@ def _open(host: Host) -> ImpatientConnection:
         keepalives_count=KEEPALIVE_COUNT)
 
 
-def _ask(host: Host) -> Standing:
+def _ask(hosts: Hosts, host: Host) -> Standing:
     with closing(_open(host)) as connection:
-        return standing_of(connection.execute(STANDING_SQL, prepare=False).fetchone())
+        return _standing(hosts, connection, standing_sql)
+
+
+def _standing(hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]) -> Standing:
+    """What the host says of itself, asked with the statement that `sql` makes with or without the system, as the role may."""
+    try:
+        return standing_of(connection.execute(sql(hosts.may_ask_system), prepare=False).fetchone())
+    except psycopg.errors.InsufficientPrivilege:
+        if not hosts.may_ask_system:
+            raise
+        hosts.forbidden()
+        return standing_of(connection.execute(sql(False), prepare=False).fetchone())
 
 
 def _be_impatient(connection: ImpatientConnection | None, record: object) -> None:

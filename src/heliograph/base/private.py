@@ -1,18 +1,27 @@
-"""Files that nobody but their owner may read: the database with its texts and numbers, the secret key, the settings, and what commands write."""
+"""Files that nobody but their owner may read: all that is in the data directory, the database wherever it is, and what commands write."""
 
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 MODE: Final = 0o600
+ENTRIES_MAX: Final = 10_000  # a directory with more is not the service's alone: there only the service's own files are looked at
 _FOR_GROUP_AND_OTHERS: Final = 0o077
 _FOR_OTHERS: Final = 0o007
-# By name, for a data directory may be one that other things are kept in too.
-_OURS: Final = ("heliograph.toml", "secret.key", "serve.lock", "heliograph.db")
-_BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal")
+_OURS: Final = ("heliograph.toml", "secret.key", "serve.lock")
+_BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
+
+
+class Found(NamedTuple):
+    """What others may read: the data directory itself, the service's own files, then the others by name.
+
+    `is_all` False: the directory has more than ENTRIES_MAX entries, and only the service's own files were looked at."""
+
+    open: list[Path]
+    is_all: bool
 
 
 def opener(path: str, flags: int) -> int:
@@ -30,24 +39,42 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))
 
 
-def open_to_others(data_dir: Path, database: Path | None) -> list[Path]:
-    """Returns which of the files that the service keeps can be read by others. `database`: the file, on SQLite."""
-    return [path for path in _kept(data_dir, database) if _is_open(path)]
+def open_to_others(data_dir: Path, database: Path | None) -> Found:
+    """Returns which files and folders of the data directory others may read, and whether the database is one. `database`: the file, on SQLite.
+    Symbolic links are not followed."""
+    databases = [data_dir / "heliograph.db", *([database] if database is not None else [])]
+    own = [data_dir / name for name in _OURS]
+    own += [each.with_name(f"{each.name}{ending}") for each in databases for ending in ("", *_BESIDE_DATABASE)]
+    there, is_all = _entries(data_dir)
+    found = [path for path in dict.fromkeys([*own, *sorted(there)]) if _is_open(path)]
+    return Found([*([data_dir] if _is_open_directory(data_dir) else []), *found], is_all)
 
 
 def make_private(data_dir: Path, database: Path | None) -> None:
-    """Takes these files from others. What belongs to another user is left as it is: `heliograph doctor` tells of it."""
-    for path in open_to_others(data_dir, database):
+    """Takes all of it from others. What belongs to another user stays as it is, unless the superuser asks: `heliograph doctor` tells of it."""
+    for path in open_to_others(data_dir.resolve(), database).open:
         with suppress(OSError):
-            path.chmod(MODE)
+            _take_from_others(path)
 
 
-def _kept(data_dir: Path, database: Path | None) -> Iterator[Path]:
-    files = dict.fromkeys([*(data_dir / name for name in _OURS), *([database] if database is not None else [])])
-    for path in files:
-        yield path
-        if path.suffix == ".db" or path == database:
-            yield from (path.with_name(f"{path.name}{ending}") for ending in _BESIDE_DATABASE)
+def _entries(data_dir: Path) -> tuple[list[Path], bool]:
+    """Returns what is in the directory and in those below it, and True; nothing and False when that is more than ENTRIES_MAX."""
+    found: list[Path] = []
+    for path in _walked(data_dir):
+        if len(found) == ENTRIES_MAX:
+            return [], False
+        found.append(path)
+    return found, True
+
+
+def _walked(directory: Path) -> Iterator[Path]:
+    waiting = [str(directory)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:  # another user's folder, or one that has just gone
+            for entry in entries:
+                yield Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
 
 
 def _is_open(path: Path) -> bool:
@@ -57,4 +84,25 @@ def _is_open(path: Path) -> bool:
     except OSError:
         return False
     closed = _FOR_GROUP_AND_OTHERS if found.st_uid == os.geteuid() else _FOR_OTHERS
-    return stat.S_ISREG(found.st_mode) and bool(found.st_mode & closed)
+    return (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) and bool(found.st_mode & closed)
+
+
+def _is_open_directory(data_dir: Path) -> bool:
+    """Whether the data directory itself shows others what is in it. One that is another user's, or that all write to (/tmp), is not ours to close."""
+    try:
+        found = data_dir.stat()
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX and bool(found.st_mode & _FOR_GROUP_AND_OTHERS)
+
+
+def _take_from_others(path: Path) -> None:
+    """0600 of a file, 0700 of a folder; what its owner may not do with it, nobody can afterwards."""
+    # Not opened for reading, for closing that would let go SQLite's locks (fcntl); and a link that has taken its place meanwhile is not followed.
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor).st_mode
+        if not stat.S_ISLNK(found):
+            os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(found) & ~_FOR_GROUP_AND_OTHERS)
+    finally:
+        os.close(descriptor)

@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base import private
-from heliograph.base.hosts import STANDING_SQL
+from heliograph.base.hosts import standing_sql
 
 SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
 POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up others (architecture section 4)
@@ -120,8 +120,7 @@ def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
     }
 
 
-def begin_session(settings: dict[str, str]) -> str:
-    """Returns the first statement of a connection. Its first columns are those of STANDING_SQL. PgBouncer refuses settings
+def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
+    """Returns the first statement of a connection. Its first columns are those of `standing_sql`. PgBouncer refuses settings
     that come with the connection itself (its manual, ignore_startup_parameters)."""
-    made = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
-    return STANDING_SQL.replace(" FROM pg_control_system()", f", {made} FROM pg_control_system()")
+    return standing_sql(with_system, *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()))

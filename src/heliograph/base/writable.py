@@ -28,6 +28,7 @@ ROOM_OCTETS: Final = 262_144  # of disk: more than one batch of sends takes, and
 _WRITE: Final = """
     WITH nothing AS (UPDATE config SET epoch = epoch WHERE false)
     SELECT set_config('work_mem', '64kB', true), CAST(pg_logical_emit_message(true, 'heliograph', 'written') AS text)"""
+_CONFIRM: Final = "SELECT CAST(pg_logical_emit_message(true, 'heliograph', 'written') AS text)"
 _FILL: Final = "SELECT count(*) FROM generate_series(1, 20000)"  # 14 octets each
 _WRITE_SQLITE: Final = "UPDATE config SET epoch = epoch"
 
@@ -64,7 +65,7 @@ class Writable:
         """Answers why nothing can be written; nothing when it can."""
         try:
             with reachable():
-                await self._apart.run(partial(_write if self._db.postgresql else _write_sqlite, self._db))
+                await self._apart.run(partial(try_to_write, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
             cancelling.obey(error)
             fault = error.message if isinstance(error, Unavailable) else "The database does not store what is written."
@@ -76,6 +77,20 @@ class Writable:
                 log.info("database_writable_again")
         self._fault = fault
         return fault
+
+
+def require_confirmed(db: Database) -> None:
+    """Makes sure that a commit, which may keep locks, will not wait for a standby that is lost; also in a database of PostgreSQL that has no schema
+    yet. Raises Unavailable, Unconfirmed among them, after WITHIN_S at the latest."""
+    with db.write() as tx:
+        answer_within(tx, WITHIN_S)
+        tx.exec_driver_sql(_CONFIRM)
+
+
+def try_to_write(db: Database) -> None:
+    """Stores something that changes nothing. Raises Unavailable, Unconfirmed among them, after WITHIN_S at the latest."""
+    with reachable():
+        (_write if db.postgresql else _write_sqlite)(db)
 
 
 def _write(db: Database) -> None:

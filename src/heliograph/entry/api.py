@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import tempfile
-from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
@@ -15,8 +14,8 @@ import uvloop
 
 from heliograph.base import cancelling, files, processes, timekeeping
 from heliograph.base.db import Database
-from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.base.faults import told
+from heliograph.base.errors import ServiceError
+from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
@@ -26,7 +25,7 @@ from heliograph.entry.counting import CountingHeld, needs_redis, share_limits
 from heliograph.entry.draining import API_DRAIN_S, Server
 from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import address_of, answer, listening
-from heliograph.entry.only_server import require_schema, tune_collector
+from heliograph.entry.only_server import require_home, require_schema, tune_collector
 from heliograph.entry.roles import ANSWERING, API
 from heliograph.entry.siblings import HOPELESS, Siblings
 from heliograph.entry.waking import Teller
@@ -58,6 +57,7 @@ def _reach(settings: Settings) -> None:
             pass
         require_schema(db)
         timekeeping.begin(db)
+        require_home(db, settings.data_dir)
     finally:
         db.close()
 
@@ -84,6 +84,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
     try:
         await asyncio.to_thread(require_schema, db)
         await asyncio.to_thread(timekeeping.begin, db)
+        await asyncio.to_thread(require_home, db, settings.data_dir, anew=True)
         await counting.take()
         await asyncio.to_thread(lease.begin)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
@@ -100,7 +101,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         for task in (*beside, holding, ending):
             task.cancel()
         await app.stop()
-        with suppress(Unavailable):
+        with ended_anyway("lease_not_ended"):
             await asyncio.to_thread(lease.end)
         if refused:
             holding.result()

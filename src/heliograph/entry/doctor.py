@@ -4,19 +4,18 @@ import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import sqlalchemy as sa
 from redis import Redis
 from redis.exceptions import RedisError
 
-from heliograph.base import clock, home, migrate, timekeeping
+from heliograph.base import clock, home, migrate
 from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
-from heliograph.base.hosts import STANDBY, WRITTEN_TO
 from heliograph.base.leases import workers
-from heliograph.base.private import open_to_others
+from heliograph.base.private import ENTRIES_MAX, open_to_others
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.sessions import sqlite_path
 from heliograph.base.settings import Settings
@@ -32,6 +31,8 @@ from heliograph.carriers import (
     connection_settings,
     unbound_links,
 )
+from heliograph.entry import database_findings
+from heliograph.entry.database_findings import Finding
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.messages import restored
 from heliograph.otp.guards import count_blocked
@@ -40,29 +41,20 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.tables import GONE
 
+__all__ = ["Finding", "examine", "try_to_bind"]
+
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
 BIND_TIMEOUT_S: Final = 15.0
 FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
 DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
 ENDPOINTS_SHOWN_MAX: Final = 10
+FILES_SHOWN_MAX: Final = 20
 OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
 
-Verdict = Literal["ok", "warning", "failure"]
-
-
-class Finding(NamedTuple):
-    """One thing that was looked at. `remedy` says what to do when it is not ok."""
-
-    check: str
-    verdict: Verdict
-    found: str
-    remedy: str | None = None
-
-
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Looks at everything, one thing after the other; never changes anything."""
+    """Looks at everything, one thing after the other; never changes anything, though it tries to."""
     yield Finding("settings", "ok", f"data directory {settings.data_dir}")
     yield _disk(settings)
     yield _files(settings)
@@ -84,11 +76,15 @@ def _disk(settings: Settings) -> Finding:
 
 def _files(settings: Settings) -> Finding:
     database = None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
-    open_files = open_to_others(settings.data_dir, database)
+    open_files, is_all = open_to_others(settings.data_dir, database)
+    only = "" if is_all else f"; the data directory holds more than {ENTRIES_MAX} files and folders, of which only the service's own were looked at"
     if not open_files:
-        return Finding("files", "ok", "nobody else may read the database, the secret key or the settings")
-    return Finding("files", "warning", f"others may read {', '.join(map(str, open_files))}",
-                   "any other command makes those of its user private (mode 0600); look whether copies and backups are too")
+        found = "nobody else may read what is in the data directory, or the database"
+        return Finding("files", "ok" if is_all else "warning", found + only, None if is_all else "keep other things in another directory")
+    named = ", ".join(map(str, open_files[:FILES_SHOWN_MAX]))
+    more = f" and {len(open_files) - FILES_SHOWN_MAX} more" if len(open_files) > FILES_SHOWN_MAX else ""
+    return Finding("files", "warning", f"others may read {named}{more}{only}",
+                   "any other command makes what belongs to its user private (mode 0600, folders 0700); look whether copies elsewhere are too")
 
 
 def _redis(settings: Settings) -> Iterator[Finding]:
@@ -111,11 +107,13 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
-        yield from _restored(db, tx)
-        yield from _hosts(db)
+        yield from _restored(db, settings, tx)
+        yield from database_findings.hosts(db)
+        yield from database_findings.writable(db)
         if db.postgresql:
-            yield _clock(db)
-            yield from _durability(tx, settings.synchronous_commit)
+            yield database_findings.clock(db)
+            yield from database_findings.indexes(tx)
+            yield from database_findings.durability(tx, settings.synchronous_commit)
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
             yield _processes(kinds)
@@ -138,48 +136,14 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
                           "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
 
 
-def _clock(db: Database) -> Finding:
-    measured = timekeeping.measure(db)
-    assert measured is not None  # PostgreSQL has a clock
-    found = f"{measured.in_words()}, measured within {measured.within_us / 1e6:.3f} s"
-    if measured.apart_ms <= timekeeping.START_MS_MAX:
-        return Finding("clock", "ok", found)
-    return Finding("clock", "failure", found, "synchronise both with NTP: no process starts on this machine until they agree")
-
-
-def _durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
-    """Whether accepted means stored: what a session of ours has, and what the server does with its disk."""
-    at_commit, synced, whole_pages = tx.execute(sa.text(
-        "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes')")).one()
-    if at_commit != wanted:
-        yield Finding("synchronous_commit", "failure", f"{at_commit} in our sessions, which ask for {wanted}",
-                      "what stands between us and the server, such as PgBouncer, must pass on what a connection begins with")
-    else:
-        yield Finding("synchronous_commit", "ok", f"{at_commit} in our sessions, whatever the server has")
-    for name, setting in (("fsync", synced), ("full_page_writes", whole_pages)):
-        if setting == "on":
-            yield Finding(name, "ok", "on")
-        else:
-            yield Finding(name, "failure", f"{setting}: what was accepted is lost when the server's machine stops",
-                          f"ALTER SYSTEM SET {name} = on; SELECT pg_reload_conf()")
-
-
-def _restored(db: Database, tx: sa.Connection) -> Iterator[Finding]:
+def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
     """Whether it is a copy, and what was kept of one."""
-    if home.is_elsewhere(db):
-        yield Finding("restored copy", "failure", "the database was last served elsewhere; nothing that sends starts with it",
+    if home.is_elsewhere(db, settings.data_dir):
+        yield Finding("restored copy", "failure", "the database was last served elsewhere; nothing that sends or answers starts with it",
                       "heliograph restore-check --since T, T being when the copy was taken")
     if waiting := sum(kept.messages for kept in restored.kept(tx)):
         yield Finding("restored copy", "warning", f"{waiting} of its messages are kept until somebody decides",
                       "heliograph restore-check, then heliograph restore-check send, or cancel")
-
-
-def _hosts(db: Database) -> Iterator[Finding]:
-    """Where there are several. A standby is as it should be."""
-    if db.hosts is not None and len(db.hosts.all) > 1:
-        for host, found in db.hosts.told().items():
-            is_well = found in (WRITTEN_TO, STANDBY)
-            yield Finding(f"database host {host.shown}", "ok" if is_well else "warning", found, None if is_well else "see docs/failover.md")
 
 
 def _processes(kinds: Counter[str]) -> Finding:

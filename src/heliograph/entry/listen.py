@@ -12,8 +12,7 @@ import uvloop
 
 from heliograph.base import cancelling, clock, files, processes
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
-from heliograph.base.faults import told
+from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
 from heliograph.base.settings import Settings
 from heliograph.webhooks import endpoints
@@ -63,10 +62,10 @@ async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str
         await stopped.wait()
         staying.cancel()
         await deliveries.stop(0.0)
-        with suppress(Unavailable):
+        with ended_anyway("lease_not_ended"):
             await asyncio.to_thread(lease.end)
     finally:
-        with suppress(Unavailable):
+        with ended_anyway("endpoint_not_forgotten"):  # whoever prunes does, when it has been silent for long
             await asyncio.to_thread(_forget, db, endpoint.id)
         await db.close_hot()
         db.close()

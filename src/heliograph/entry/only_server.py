@@ -131,13 +131,19 @@ def require_schema(db: Database) -> None:
             raise SettingError("DATABASE_URL", "a database without this version's schema", "one that `heliograph migrate` has brought up to date")
 
 
-def settle_at_home(db: Database) -> None:
-    """Makes sure that a copy which was restored sends nothing that has left already. Raises SettingError, Unavailable."""
-    if home.is_elsewhere(db):
+def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+    """Makes sure that a copy which was restored neither sends what has left already nor accepts more. `anew`: the process has run. Raises
+    SettingError, Unavailable."""
+    if home.is_elsewhere(db, data_dir, anew=anew):
         raise SettingError(
             "DATABASE_URL", "a database that was last served elsewhere: a copy, which knows nothing of what was sent since",
             "one that `heliograph restore-check --since T` has looked at, T being when the copy was taken")
-    home.settle(db)
+
+
+def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+    """`require_home`, and the database is at home here. Raises likewise."""
+    require_home(db, data_dir, anew=anew)
+    home.settle(db, data_dir)
 
 
 def tune_collector() -> None:

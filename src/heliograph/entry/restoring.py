@@ -42,7 +42,7 @@ async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: 
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
         campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
-        await asyncio.to_thread(home.settle, db)
+        await asyncio.to_thread(home.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000)
         with db.read() as tx:
             return Done(restored.kept(tx), campaigns)
 

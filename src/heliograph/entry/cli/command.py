@@ -1,6 +1,7 @@
 """What all commands share: their options, how they fail, and the database they work on."""
 
 import re
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -51,6 +52,7 @@ class Session:
         """The settings of a command that looks only."""
         from heliograph.base import settings
 
+        _keep_logs_out()
         return settings.load(self.data_dir)
 
     @cached_property
@@ -116,7 +118,8 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except _expected() as error:
-            raise Failure(_in_words_of(self.params, error, _told(error))) from error
+            told = _unconfirmed(ctx.params) if _is_unconfirmed(error) else _in_words_of(self.params, error, _told(error))
+            raise Failure(told) from error
 
 
 class Noun(click.Group):
@@ -158,6 +161,32 @@ def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str)
         return as_typed(fields[0].field) + told.removeprefix(fields[0].field)
     lines = [f"{as_typed(field)} {message}." for field, message in fields[:FIELDS_TOLD_MAX]]
     return "\n".join([f"{len(fields)} values are wrong.", *(f"  {line}" for line in lines), *(["  …"] if len(fields) > FIELDS_TOLD_MAX else [])])
+
+
+def _keep_logs_out() -> None:
+    """What a library of ours logs must not stand in a record that is printed, nor beside the one line of a failure. Processes that go on set up their
+    logs themselves."""
+    import structlog
+
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr), wrapper_class=structlog.make_filtering_bound_logger("error"))
+        click.get_current_context().call_on_close(structlog.reset_defaults)
+
+
+def _is_unconfirmed(error: Exception) -> bool:
+    from heliograph.base.commits import Unconfirmed
+
+    return isinstance(error, Unconfirmed)
+
+
+def _unconfirmed(given: dict[str, Any]) -> str:
+    """What is true of a command whose commit no standby has confirmed: it has no Idempotency-Key, but may have a reference."""
+    told = "The database does not confirm what it stores: no synchronous standby answers. It may have been applied, or may be yet. When one answers,"
+    if given.get("reference"):
+        return f"{told} repeat it with the same --reference: that is applied once, and it says whether it was already."
+    if "reference" in given:
+        return f"{told} look whether it was (heliograph account show) before you repeat it: without a --reference a repeat is applied again."
+    return f"{told} look whether it was before you repeat it."
 
 
 def _told(error: Exception) -> str:

@@ -20,10 +20,12 @@ def command(session: Session, account: str, url: str, events: str, sandbox: bool
     """Show an account's events as they happen, and forward each to an address of yours: for development without a public URL.
 
     They are signed like all others, with a secret that holds for this run. Works beside a running server, until Ctrl-C."""
+    from dataclasses import replace
+
     from heliograph import accounts
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
-    from heliograph.entry import listen
+    from heliograph.entry import listen, logs
     from heliograph.webhooks.record import Tried
 
     def show(kind: str, body: str, tried: Tried) -> None:
@@ -34,6 +36,7 @@ def command(session: Session, account: str, url: str, events: str, sandbox: bool
     def ready(secret: str) -> None:
         click.echo(f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of this run: {secret}")
 
+    logs.set_up(replace(session.settings, log_level="warning"))
     with session.read() as tx:
         account_id = accounts.find(tx, account).id
     listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,

@@ -1,0 +1,79 @@
+"""What `heliograph doctor` finds out about the database itself."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import sqlalchemy as sa
+
+from heliograph.base import timekeeping
+from heliograph.base.commits import Unconfirmed
+from heliograph.base.db import Database
+from heliograph.base.errors import ServiceError
+from heliograph.base.hosts import NOT_TOLD_APART, STANDBY, WRITTEN_TO
+from heliograph.base.indexes import invalid
+from heliograph.base.writable import try_to_write
+
+Verdict = Literal["ok", "warning", "failure"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at. `remedy` says what to do when it is not ok."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    remedy: str | None = None
+
+
+def writable(db: Database) -> Iterator[Finding]:
+    """Whether it stores anything, found out by storing something that changes nothing, as `/readyz` does."""
+    try:
+        try_to_write(db)
+    except Unconfirmed:
+        yield Finding("stored", "failure", "the database does not confirm what it stores: no synchronous standby answers, and nothing is accepted",
+                      "bring the standby back, or take it out of synchronous_standby_names: docs/operations.md, A synchronous standby")
+    except (ServiceError, OSError) as error:
+        yield Finding("stored", "failure", f"nothing can be stored: {error}", "see whether its disk is full, or it is read-only")
+    else:
+        yield Finding("stored", "ok", "what is written is stored and confirmed")
+
+
+def indexes(tx: sa.Connection) -> Iterator[Finding]:
+    if broken := invalid(tx):
+        yield Finding("indexes", "failure", f"invalid, because their building was broken off: {', '.join(broken)}", "run `heliograph migrate`")
+
+
+def clock(db: Database) -> Finding:
+    measured = timekeeping.measure(db)
+    assert measured is not None  # PostgreSQL has a clock
+    found = f"{measured.in_words()}, measured within {measured.within_us / 1e6:.3f} s"
+    if measured.apart_ms <= timekeeping.START_MS_MAX:
+        return Finding("clock", "ok", found)
+    return Finding("clock", "failure", found, "synchronise both with NTP: no process starts on this machine until they agree")
+
+
+def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
+    """Whether accepted means stored: what a session of ours has, and what the server does with its disk."""
+    at_commit, synced, whole_pages = tx.execute(sa.text(
+        "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes')")).one()
+    if at_commit != wanted:
+        yield Finding("synchronous_commit", "failure", f"{at_commit} in our sessions, which ask for {wanted}",
+                      "what stands between us and the server, such as PgBouncer, must pass on what a connection begins with")
+    else:
+        yield Finding("synchronous_commit", "ok", f"{at_commit} in our sessions, whatever the server has")
+    for name, setting in (("fsync", synced), ("full_page_writes", whole_pages)):
+        if setting == "on":
+            yield Finding(name, "ok", "on")
+        else:
+            yield Finding(name, "failure", f"{setting}: what was accepted is lost when the server's machine stops",
+                          f"ALTER SYSTEM SET {name} = on; SELECT pg_reload_conf()")
+
+
+def hosts(db: Database) -> Iterator[Finding]:
+    """Where there are several. A standby is as it should be."""
+    if db.hosts is not None and len(db.hosts.all) > 1:
+        for host, found in db.hosts.told().items():
+            is_well = found in (WRITTEN_TO, STANDBY)
+            yield Finding(f"database host {host.shown}", "ok" if is_well else "warning", found, None if is_well else "see docs/failover.md")
+        if not db.hosts.may_ask_system:
+            yield Finding("database hosts", "warning", NOT_TOLD_APART, "GRANT EXECUTE ON FUNCTION pg_control_system() TO its role, on the primary")

@@ -40,7 +40,7 @@ MAY_OPEN_A_TRANSACTION = {
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",
-    "webhooks/receiver.py": "what is due is read in a transaction",
+    "webhooks/read.py": "what is due is read in a transaction, and what is pruned goes out of its queue",
     "webhooks/record.py": "a batch of webhook outcomes is a transaction",
     "entry/listen.py": "its endpoint comes and goes with it",
     "base/leases.py": "a process shows that it lives",

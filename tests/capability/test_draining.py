@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from heliograph.base import files
 from heliograph.base.db import Database
 from heliograph.base.settings import load
 from heliograph.entry.app import App
@@ -17,6 +19,7 @@ from tests.factories import awaited
 
 LATE = 200
 ANSWERED_WITHIN_S = 10.0
+LONGEST_QUEUE = 28  # octets before it in <linux/tcp.h>'s tcp_info: of a listening socket, tcpi_sacked
 
 
 def test_who_was_there_is_accepted_and_who_comes_is_not() -> None:
@@ -71,3 +74,24 @@ async def test_those_in_the_queue_are_answered_when_the_port_is_closed(sqlite_ur
     db.close()
     assert [line.partition(b"\r\n")[0] for line in server.answers] == [b"HTTP/1.1 200 OK"] * LATE
     assert all(b"connection: close\r\n" in answered for answered in server.answers)
+
+
+@awaited
+async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_requests_are_answered(
+        sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "limit", lambda: 800)
+    db = Database(sqlite_url)
+    app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
+    await app.start()
+    found = []
+    with listening("127.0.0.1", 0) as listener:
+
+        async def when_ready(_: int) -> bool:
+            found.append(struct.unpack_from("=I", listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64), LONGEST_QUEUE)[0])
+            return False
+
+        await answer(Server(app, 0.0), listener, [], when_ready)
+    await app.stop()
+    await db.close_hot()
+    db.close()
+    assert found == [100]

@@ -14,7 +14,7 @@ import pytest
 
 from heliograph.base.db import Database
 from heliograph.base.settings import load
-from heliograph.entry import connected, draining, protocol
+from heliograph.entry import connected, draining, times
 from heliograph.entry.app import App
 from heliograph.entry.listening import answer, listening
 from tests.factories import SECRET_KEY, awaited, issue_key, open_account
@@ -66,7 +66,7 @@ def trickled(address: tuple[str, int], key: str) -> tuple[int, dict[str, Any], s
 
 @awaited
 async def test_a_body_has_so_long_to_come_whole(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "BODY_S", 0.3)
+    monkeypatch.setattr(times, "BODY_S", 0.3)
     monkeypatch.setattr(connected, "LOOK_S", 0.1)
     async with served(database_url, tmp_path) as (_, address, key):
         for _ in range(2):
@@ -78,7 +78,7 @@ async def test_a_body_has_so_long_to_come_whole(database_url: str, tmp_path: Pat
 
 @awaited
 async def test_each_body_has_its_own_time(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "BODY_S", 0.8)
+    monkeypatch.setattr(times, "BODY_S", 0.8)
     monkeypatch.setattr(connected, "LOOK_S", 0.05)
     async with served(database_url, tmp_path) as (_, address, key):
 

@@ -7,7 +7,6 @@ import pytest
 
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.framing import PDU_OCTETS_MAX
-from heliograph.carriers.smsc import guests
 from heliograph.carriers.smsc.session import RECEIPTS_UNACKNOWLEDGED_MAX
 from tests.wire.raw_client import RawClient, read, sequences, serving, submission
 
@@ -232,16 +231,6 @@ async def test_a_silent_client_is_asked_whether_it_is_there_and_dropped_when_it_
             asked = await client.next(pdu.ENQUIRE_LINK)
             client.say(pdu.encode_pdu(pdu.ENQUIRE_LINK_RESP, 0, asked.sequence))
         await client.until_closed()
-
-
-async def test_a_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guests, "SESSIONS_MAX", 2)
-    async with serving() as smsc:
-        first, _ = await smsc.bound(), await smsc.bound()
-        await (await smsc.client()).until_closed()
-        first.request(pdu.UNBIND)
-        await first.until_closed()
-        await smsc.bound()
 
 
 async def test_past_the_window_it_throttles() -> None:

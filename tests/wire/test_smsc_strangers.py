@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from heliograph.base import files
+from heliograph.base.addresses import network_of
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import SmscSettings, guests
-from tests.wire.raw_client import RawClient, serving, submission
+from tests.wire.raw_client import RawClient, Served, serving, submission
 
 HALF = pdu.encode_pdu(pdu.SUBMIT_SM, 0, 7, submission())[:40]
 
@@ -51,29 +52,59 @@ async def test_who_asks_and_reads_no_answer_is_dropped(tmp_path: Path) -> None:
         assert [lost["why"] for lost in smsc.events("lost")] == ["the client reads nothing"]
 
 
-async def test_past_the_sessions_of_an_address_another_address_still_gets_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(guests, "SESSIONS_OF_ADDRESS_MAX", 2)
+async def test_one_address_has_a_quarter_of_the_places_and_its_quietest_connection_ends_for_its_next(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
     async with serving(log=tmp_path / "log") as smsc:
-        first, _ = await smsc.bound(), await smsc.bound()
-        await (await smsc.client()).until_closed()
-        await (await smsc.client()).until_closed()
-        elsewhere = RawClient(*await asyncio.open_connection("127.0.0.1", smsc.port, local_addr=("127.0.0.2", 0)))
+        elsewhere = await connected(smsc, "127.0.0.2")
         assert await elsewhere.bind() == 0
+        speaking, quiet = await smsc.bound(), await smsc.bound()
+        assert (await speaking.ask(pdu.ENQUIRE_LINK)).status == 0
+        third = await smsc.bound()
+        await quiet.until_closed()
+        fourth = await smsc.bound()
+        await speaking.until_closed()
+        for client in (elsewhere, third, fourth):
+            assert (await client.ask(pdu.ENQUIRE_LINK)).status == 0
         elsewhere.close()
-        first.request(pdu.UNBIND)
-        await first.until_closed()
-        await smsc.bound()
-        [told] = smsc.events("refused")  # once a minute, however many come
+        [told] = smsc.events("limited")  # once a minute, however many there are
         assert (told["peer"], told["why"]) == ("127.0.0.1", "this address has 2 connections; allowed: 2")
-        assert smsc.smsc.journal.counts["connection_refused"] == 2
+        assert [lost["why"] for lost in smsc.events("lost")] == ["ended for a newer connection"] * 2
+        assert (smsc.smsc.journal.counts["limited"], smsc.smsc.session_count) == (2, 3)
 
 
-async def test_there_are_fewer_sessions_than_files_that_can_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 2)
+async def test_who_says_much_and_does_not_bind_ends_before_who_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
     async with serving() as smsc:
-        first, _ = await smsc.bound(), await smsc.bound()
-        await (await smsc.client()).until_closed()
-        assert (await first.ask(pdu.ENQUIRE_LINK)).status == 0
+        unbound, bound = await smsc.client(), await smsc.bound()
+        assert (await unbound.ask(pdu.ENQUIRE_LINK)).status == 0
+        await smsc.bound()
+        await unbound.until_closed()
+        assert (await bound.ask(pdu.ENQUIRE_LINK)).status == 0
+
+
+async def test_when_several_addresses_hold_every_place_who_comes_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
+    async with serving() as smsc:
+        idle = [await connected(smsc, f"127.0.0.{last}") for last in (2, 2, 3, 3, 4, 4, 5, 5)]
+        operator = await smsc.bound()
+        await idle[0].until_closed()
+        assert (await operator.ask(pdu.ENQUIRE_LINK)).status == 0
+        assert smsc.smsc.session_count == 8
+        for client in idle:
+            client.close()
+
+
+async def connected(smsc: Served, address: str) -> RawClient:
+    return RawClient(*await asyncio.open_connection("127.0.0.1", smsc.port, local_addr=(address, 0)))
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("192.0.2.1", "192.0.2.2", False), ("::ffff:192.0.2.1", "192.0.2.1", True), ("2001:db8::1", "2001:db8::ffff:0:0:1", True),
+    ("2001:db8::1", "2001:db8:0:1::1", False), ("fe80::1%eth0", "fe80::2%eth0", True), ("", "", True),
+])  # fmt: skip
+def test_whose_an_address_is(one: str, other: str, same: bool) -> None:
+    assert (network_of(one) == network_of(other)) is same
 
 
 async def keep_asking(writer: asyncio.StreamWriter) -> None:

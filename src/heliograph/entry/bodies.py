@@ -8,6 +8,7 @@ from heliograph.base import cancelling
 from heliograph.base.errors import PayloadTooLarge, ServiceError, Unavailable
 
 OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
+PIECES_MAX: Final = 32_768  # chunks: 20,000 if each value of the largest body (base/json.py) is one; each costs what a few hundred octets cost
 REFUSAL: Final = "heliograph.refusal"  # of a scope: why the rest of the body will not be read, once that is so
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]

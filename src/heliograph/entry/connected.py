@@ -14,7 +14,8 @@ import structlog
 from heliograph.base import clock, files, metrics
 from heliograph.base.faults import told
 
-MOST: Final = 10_000  # with the heads and bodies of all, some 800 MB at the very worst, and 100 MB while they wait
+MOST: Final = 10_000  # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be, and what may be held
+HELD_OCTETS_MOST: Final = 256 * 1024 * 1024  # of bodies and of requests ahead of their turn, in all; a body is 1 MiB at most, a read 250 KiB
 SHARE: Final = 2  # half of the files that a process may open: webhooks take three eighths (webhooks/places.py), databases and carriers the rest
 ADDRESS_SHARE: Final = 4  # and one address a quarter of those at most: a single one keeps nobody else out
 LOOK_S: Final = 1.0  # how much longer anything may take: a timer for each costs more than reading a request does
@@ -64,7 +65,10 @@ class Connected:
         self._peers: dict[str, Peer] = {}
         self._all: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}
+        self._holding: dict[Connection, int] = {}
+        self._held_octets = 0
         self._told_s = -math.inf
+        self._host = ""
         self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
 
     def admit(self, connection: Connection, host: str) -> bool:
@@ -92,6 +96,19 @@ class Connected:
         self._waiting.pop(connection, None)
         peer.waiting.pop(connection, None)
 
+    def holds(self, connection: Connection, octets: int) -> None:
+        """So much of what its client has sent is in memory. If that is too much in all, those are closed that have held some for the longest."""
+        if connection.peer is None:
+            return
+        self._held_octets += octets - self._holding.get(connection, 0)
+        if octets:
+            self._holding[connection] = octets
+        else:
+            self._holding.pop(connection, None)
+        while self._held_octets > HELD_OCTETS_MOST:
+            longest = next(iter(self._holding))
+            self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
+
     def gone(self, connection: Connection) -> None:
         """Counts it no more."""
         peer, connection.peer = connection.peer, None
@@ -99,6 +116,7 @@ class Connected:
             return
         self.works(connection, peer)
         self._all.discard(connection)
+        self._held_octets -= self._holding.pop(connection, 0)
         peer.count -= 1
         if not peer.count:
             del self._peers[peer.key]
@@ -115,23 +133,28 @@ class Connected:
     def _look(self, now_s: float) -> None:
         for connection in [each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s]:
             connection.overdue()
-        self._tell("")
+        self._tell()
 
     def _make_room(self, why: str, waiting: dict[Connection, None], host: str) -> bool:
         longest = next(iter(waiting), None)
-        if longest is not None:
-            self.gone(longest)
-            longest.make_room()
-        metrics.connection_closed(why)
-        self._untold[why] += 1
-        self._tell(host)
+        self._close_for(why, longest, host)
         return longest is not None
 
-    def _tell(self, host: str) -> None:
-        """At once, and then at most once a minute."""
+    def _close_for(self, why: str, connection: Connection | None, host: str) -> None:
+        """Nobody, if there is none."""
+        if connection is not None:
+            self.gone(connection)
+            connection.make_room()
+        metrics.connection_closed(why)
+        self._untold[why] += 1
+        self._host = host
+        self._tell()
+
+    def _tell(self) -> None:
+        """At once, and then at most once a minute, with the address that came last."""
         if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
             self._told_s = clock.monotonic_s()
-            log.warning("connections_limited", **self._untold, open=len(self._all), most=self.most, most_of_one=self.most_of_one, client=host or None)
+            log.warning("connections_limited", **self._untold, open=len(self._all), most=self.most, most_of_one=self.most_of_one, client=self._host)
             self._untold = dict.fromkeys(self._untold, 0)
 
 

@@ -1,7 +1,8 @@
 """`/metrics` of a process that answers nothing else: what it has counted, for whoever may read it.
 
 Its connections are no way to do the process harm, which needs its files for carriers and webhooks: there are few, each is for one request, and each
-has little time. One more than there may be ends the oldest, so who only holds connections keeps no reader away.
+has little time. One more than there may be ends the oldest that has not brought its request yet, so nobody keeps readers away by holding
+connections, or by making new ones all the time.
 """
 
 import asyncio
@@ -16,13 +17,15 @@ from typing import Any, Final, TypeAlias
 import structlog
 from prometheus_client import make_wsgi_app
 
-from heliograph.base import clock, metrics
+from heliograph.base import clock, files, metrics
 from heliograph.base.addresses import ListenAddress
 from heliograph.base.settings import SettingError
 from heliograph.entry.client import names_this_machine
 
 REFUSED: Final = b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address in Host.\n"
-CONNECTIONS_MAX: Final = 16  # a few readers, every few seconds
+CONNECTIONS_MAX: Final = 128  # a few readers, every few seconds; beside 5,000 new connections a second one has 25 ms to bring its request
+FILES_SHARE: Final = 16  # and of the files: API and webhooks have seven eighths
+BACKLOG: Final = 128  # past it a reader would be let in a second later, when it asks again
 HEAD_OCTETS_MAX: Final = 8_192
 REQUEST_S: Final = 5.0  # from the connection to the end of the request's head
 ANSWER_S: Final = 5.0  # for the answer to be taken
@@ -50,7 +53,7 @@ def showing_metrics(host: str, port: int | None, token: str | None, host_named: 
     if not token and not _is_loopback(host):
         raise SettingError(host_named, host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set")
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=CONNECTIONS_MAX)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
     except OSError as error:
         why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
         raise SettingError(port_named, f"{port} on {host} ({why})", "a free port of an address of this machine") from error
@@ -65,12 +68,16 @@ def showing_metrics(host: str, port: int | None, token: str | None, host_named: 
 
 
 class _Readers:
-    """Those who are connected, the oldest first. `serve` runs in a thread of its own until `end`, which is for any other thread."""
+    """Those who are connected, the oldest first, and which of them have brought their request.
+
+    `serve` runs in a thread of its own until `end`, which is for any other thread."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
+        self._most = max(1, min(CONNECTIONS_MAX, files.limit() // FILES_SHARE))
         self._there: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
         self._told_s = float("-inf")
+        self._asked: dict[asyncio.StreamWriter, None] = {}
         self._started = threading.Event()
 
     async def serve(self, listener: socket.socket) -> None:
@@ -88,7 +95,7 @@ class _Readers:
         self._loop.call_soon_threadsafe(self._ended.set)
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._there) >= CONNECTIONS_MAX:
+        if len(self._there) >= self._most:
             self._end_oldest()
         self._there[writer] = asyncio.current_task()
         try:
@@ -97,19 +104,24 @@ class _Readers:
             writer.transport.abort()  # no request came, or nobody took the answer
         finally:
             self._there.pop(writer, None)
+            self._asked.pop(writer, None)
             writer.close()
 
     def _end_oldest(self) -> None:
-        oldest = next(iter(self._there))
+        oldest = next((writer for writer in self._there if writer not in self._asked), None) or next(iter(self._there))
         del self._there[oldest]
+        self._asked.pop(oldest, None)
         oldest.transport.abort()
         if clock.monotonic_s() - self._told_s >= TOLD_S:
             self._told_s = clock.monotonic_s()
-            log.warning("metrics_connections_ended", connections=CONNECTIONS_MAX)
+            log.warning("metrics_connections_ended", connections=self._most)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
+        if writer not in self._there:  # ended meanwhile
+            return
+        self._asked[writer] = None
         writer.write(_answered(self._application, head.decode("latin-1")))
         async with asyncio.timeout(ANSWER_S):
             await writer.drain()

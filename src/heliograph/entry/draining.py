@@ -14,14 +14,15 @@ from typing import Final
 import structlog
 import uvicorn
 
-from heliograph.base import clock
+from heliograph.base import clock, files
 from heliograph.entry.app import App
 from heliograph.entry.connected import Connected
 from heliograph.entry.malformed import CLOSE
 from heliograph.entry.protocol import Protocol
 
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
-BACKLOG: Final = 2_048
+BACKLOG_MAX: Final = 2_048
+BACKLOG_SHARE: Final = 8  # of the files: the whole queue may be accepted before the first of it is counted (entry/connected.py)
 API_DRAIN_S: Final = 5.0  # unless set: a balancer that asks every second and believes the third answer has noticed after 3 s
 HANDSHAKE_S: Final = 0.1  # for connections whose client believes them made already
 ALONE_S: Final = 2.0  # by then one of several has heard whether the others stay
@@ -50,7 +51,7 @@ class Server(uvicorn.Server):
         super().__init__(uvicorn.Config(
             app, http=partial(Protocol, connected),  # type: ignore[arg-type]  # a class, or what makes its objects
             ws="none", loop="none", lifespan="off", access_log=False, log_config=None, server_header=False, proxy_headers=False,
-            backlog=BACKLOG, timeout_graceful_shutdown=SHUTDOWN_S))
+            backlog=backlog(), timeout_graceful_shutdown=SHUTDOWN_S))
         self.app = app
         self._connected = connected
         self.ending = asyncio.Event()
@@ -133,6 +134,11 @@ class Server(uvicorn.Server):
         until_s = clock.monotonic_s() + within_s
         while not self.force_exit and clock.monotonic_s() < until_s and not condition():
             await asyncio.sleep(LOOK_S)
+
+
+def backlog() -> int:
+    """How many connections may wait to be accepted: of the socket, and again of uvicorn, which has it listen anew."""
+    return min(BACKLOG_MAX, files.limit() // BACKLOG_SHARE)
 
 
 def refuse_new(listener: socket.socket) -> None:

@@ -1,5 +1,7 @@
-"""Where trailers go, and when a connection is read: parts of `entry/protocol.py`."""
+"""Where trailers go, when a connection is read, and when it is closed: parts of `entry/protocol.py`."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -25,11 +27,23 @@ class Flow(FlowControl):
         self.holds = True
         self.pause_reading()
 
-    def release(self) -> None:
-        """Reads again."""
+    def release(self, *, is_full: bool = False) -> None:
+        """Reads again, or, while the body that is being read is full, when something has been taken of it."""
         self.holds = False
-        self.resume_reading()
+        if not is_full:
+            self.resume_reading()
 
     def resume_reading(self) -> None:
         if not self.holds:
             super().resume_reading()
+
+
+class Outlet:
+    """What an answer has for its transport: `close`, which it calls when it is whole, is the protocol's, that may still be read from."""
+
+    __slots__ = ("close", "is_closing", "write")
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = close

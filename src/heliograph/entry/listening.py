@@ -8,11 +8,9 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from heliograph.base import files
-from heliograph.entry.draining import BACKLOG, Server
+from heliograph.entry.draining import Server, backlog
 
 STARTING_POLL_S: Final = 0.005
-BACKLOG_SHARE: Final = 8  # of the files: the whole queue may be accepted before the first of it is counted (entry/connected.py)
 
 WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
 
@@ -26,9 +24,8 @@ class AddressInUse(Exception):
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
     """Raises AddressInUse."""
-    backlog = min(BACKLOG, files.limit() // BACKLOG_SHARE)
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=backlog)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=backlog())
     except OSError as error:
         why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
         raise AddressInUse(f"Cannot listen on {host} port {port}: {why}. Name another with --host or --port.") from error

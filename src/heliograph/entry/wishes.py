@@ -25,13 +25,14 @@ class Reader(Protocol):
 
 
 def framing_of(headers: Headers) -> Headers:
-    """Returns the fields that say where the body ends; none when there is no body."""
-    found = [(name, value) for name, value in headers if name in FRAMING]
-    return [] if found == [(b"content-length", b"0")] else found
+    """Returns the fields that say where the body ends; none when there is no body. One of no octets (`0`, `00`) is a body too."""
+    return [(name, value) for name, value in headers if name in FRAMING]
 
 
 def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser:
-    """Returns a parser that stands behind a head with these fields, and tells the reader what follows it."""
+    """Returns a parser that stands behind a head with these fields, and tells the reader what follows it; at once, that nothing does.
+
+    Raises httptools.HttpParserError."""
     parser = httptools.HttpRequestParser(_BehindHead(reader))
     parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
     parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(b"%b: %b\r\n" % field for field in framing) + b"\r\n")

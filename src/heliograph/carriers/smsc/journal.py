@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from heliograph.base import clock
+from heliograph.base import clock, private
 
 LINES_HELD_MAX: Final = 1_000  # then they are written, also in the middle of what is being done
 
@@ -31,7 +31,7 @@ class Journal:
         self.failure: OSError | None = None  # the file could not be written; nothing more is
         self.on_failure: Callable[[], None] = lambda: None
         self.is_kept = path is not None
-        self._file = -1 if path is None else os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._file = -1 if path is None else private.opener(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._lines: list[bytes] = []
         if path is not None and stat.S_ISREG(os.fstat(self._file).st_mode):
             try:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from heliograph.base import clock
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
@@ -46,6 +47,7 @@ class Session(asyncio.Protocol):
         self._tick_s = min(_TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._why = ""
+        self.quiet_since_s = 0.0
         self.closed = asyncio.Event()
 
     # --- what the outbox asks for
@@ -123,9 +125,8 @@ class Session(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = str((transport.get_extra_info("peername") or ("",))[0])
-        if not self._center.sessions.admit(self, peer):
-            transport.close()
-            return
+        self.quiet_since_s = clock.monotonic_s()
+        self._center.sessions.admit(self, peer)
         self._transport = cast(asyncio.Transport, transport)  # uvloop's own is no subclass
         self._journal.count("connection")
         self.note("connected", peer=peer)
@@ -133,8 +134,6 @@ class Session(asyncio.Protocol):
         self._later("tick", self._tick_s, self._tick)
 
     def connection_lost(self, fault: Exception | None) -> None:
-        if self not in self._center.sessions:  # one that was too many
-            return
         self._transport = None
         for timer in self._timers.values():
             timer.cancel()
@@ -167,6 +166,8 @@ class Session(asyncio.Protocol):
             self._watch.heard()
         self._held += frames
         self.look_again()
+        if frames and self._is_bound():
+            self.quiet_since_s = clock.monotonic_s()
 
     # --- PDUs
 

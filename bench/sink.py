@@ -76,7 +76,9 @@ class PostConnection(Connection):
         end = data.find(HEAD_END)
         if end < 0:
             return
-        length = int(LENGTH.search(data, 0, end + 2)[1])  # type: ignore[index]
+        found = LENGTH.search(data, 0, end + 2)
+        assert found, "a request without a Content-Length"
+        length = int(found[1])
         if len(data) >= end + len(HEAD_END) + length:
             self.buffer = b""
             self.answer(1)

@@ -19,13 +19,20 @@ TESTS_FAILED: Final = 1  # pytest's exit status
 def main() -> int:
     FAILED.unlink(missing_ok=True)
     status = pytest(*BESIDE, "--durations=15")
-    failed = sorted(json.loads(FAILED.read_text())) if status == TESTS_FAILED and FAILED.exists() else []
+    failed = failures() if status == TESTS_FAILED else []
     if not failed or len(failed) > SECOND_TIME_MAX:
         return status
     print(f"\nOnce more, alone: {', '.join(failed)}", flush=True)
     status = pytest(*failed)
-    print(f"Failed beside others, and {'again' if status else 'passed'} alone: {', '.join(failed)}", flush=True)
+    again = failures() if status else []
+    for test in failed:
+        print(f"Failed beside others, and {'again' if status and test in again else 'passed'} alone: {test}", flush=True)
     return status
+
+
+def failures() -> list[str]:
+    """Which tests failed in the last run."""
+    return sorted(json.loads(FAILED.read_text())) if FAILED.exists() else []
 
 
 def pytest(*arguments: str) -> int:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from heliograph import accounts, senders, wallet
-from heliograph.accounts.quotas import DAY_MS
 from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
 from tests.api.cast import PHONE, Actor
 from tests.api.service import Reply, Service
 from tests.books import assert_books_agree

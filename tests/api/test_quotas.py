@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from heliograph import accounts
 from heliograph.accounts import Stored
-from heliograph.accounts.quotas import DAY_MS
 from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from heliograph.contacts.tables import contacts
 from heliograph.messages.tables import sends
 from heliograph.otp.tables import otps

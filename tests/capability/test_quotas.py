@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from heliograph import accounts, campaigns, wallet
 from heliograph.accounts import StorageQuotaReached, Stored
-from heliograph.accounts.quotas import DAY_MS
 from heliograph.accounts.tables import storage_used
 from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
 from heliograph.base.db import Database
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as campaigns_table

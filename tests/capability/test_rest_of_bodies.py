@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.entry import times
 from heliograph.entry.bodies import OCTETS_MAX, PIECES_MAX
-from tests.api.held import LOOK_S, Looks, little_garbage
+from tests.api.held import little_garbage, looked
 from tests.capability.test_slow_bodies import served
 from tests.factories import awaited
 
@@ -44,17 +44,6 @@ def answered(address: tuple[str, int], octets: bytes) -> bytes:
     return b""
 
 
-async def held_s(address: tuple[str, int], octets: bytes) -> tuple[float, bytes]:
-    looks = Looks()
-    looking = asyncio.create_task(looks.keep())
-    await asyncio.sleep(2 * LOOK_S)
-    looks.longest_s = 0.0
-    answer = await asyncio.to_thread(answered, address, octets)
-    await asyncio.sleep(2 * LOOK_S)
-    looking.cancel()
-    return looks.longest_s, answer
-
-
 @awaited
 async def test_a_body_in_chunks_of_one_octet_does_not_hold_the_loop(sqlite_url: str, tmp_path: Path) -> None:
     async with served(sqlite_url, tmp_path) as (_, address, key):
@@ -66,7 +55,8 @@ async def test_a_body_in_chunks_of_one_octet_does_not_hold_the_loop(sqlite_url: 
                                              (with_key, values, b"400", b"no_route")):
                 tries: list[float] = []
                 while len(tries) < TRIES and not (tries and min(tries) <= HELD_S_MAX):
-                    seconds, answer = await held_s(address, head + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+                    octets = head + b"Transfer-Encoding: chunked\r\n\r\n" + body
+                    answer, seconds = await looked(asyncio.to_thread(answered, address, octets))
                     assert not answer or (answer.split()[1], said in answer) == (status, True), answer  # it may be cut off while it sends
                     tries.append(seconds)
                 assert min(tries) <= HELD_S_MAX, f"{said.decode()}: {[f'{seconds * 1_000:.1f} ms' for seconds in tries]}"

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from heliograph import campaigns, plugin, wallet, webhooks
 from heliograph.base import clock, ids, metrics
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.pruning import ROWS_AT_ONCE
 from heliograph.campaigns.jobs import Jobs
@@ -18,7 +19,7 @@ from heliograph.entry import pruning, retention
 from heliograph.messages import Chunker
 from heliograph.messages.audit import audit
 from heliograph.messages.read import as_record, message_of
-from heliograph.messages.retention import DAY_MS, NOTHING, TEXTS, KeptFor, first_kept, kept_for
+from heliograph.messages.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.messages.verify_events import verify_events
 from heliograph.wallet import hold_still

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph import wallet
 from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
 from heliograph.base.db import Database
 from heliograph.base.paging import first_id_of
 from heliograph.base.partitions import make_partitions
@@ -16,7 +17,7 @@ from heliograph.entry import retention
 from heliograph.messages import months
 from heliograph.messages.audit import audit
 from heliograph.messages.groups import open_group
-from heliograph.messages.retention import DAY_MS, MESSAGES, first_kept, kept_for
+from heliograph.messages.retention import MESSAGES, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, queue, sends, tallies
 from heliograph.messages.verify import verify_charges
 from heliograph.wallet.tables import ledger_entries

@@ -12,8 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from heliograph.base import metrics
+from heliograph.base.addresses import network_of
 from heliograph.entry import connected, protocol, times
-from heliograph.entry.connected import key_of
 from heliograph.entry.draining import Server
 from tests.capability.test_slow_bodies import served
 from tests.factories import awaited
@@ -241,5 +241,5 @@ async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has
 
 
 def test_one_address_is_an_ipv6_network_or_an_ipv4_address() -> None:
-    assert key_of("192.0.2.1") == key_of("::ffff:192.0.2.1") == "192.0.2.1"
-    assert key_of("2001:db8::1") == key_of("2001:db8::ffff:1") != key_of("2001:db8:0:1::1")
+    assert network_of("192.0.2.1") == network_of("::ffff:192.0.2.1") == "192.0.2.1"
+    assert network_of("2001:db8::1") == network_of("2001:db8::ffff:1") != network_of("2001:db8:0:1::1")

@@ -45,15 +45,21 @@ class Load:
         self._numbers: Iterator[int] = iter(range(1, 1_000_000))
         self._unanswered: deque[Order] = deque()
         self._threads: list[threading.Thread] = []
+        self._has_answer = threading.Event()
         self.accepted: dict[Order, str] = {}
         self.asked_again: list[bool] = []
         self.wrong: list[str] = []
 
     def start(self, url: str) -> None:
         """Until the server is gone: first what it was asked before and nobody saw the answer, then one order after the other."""
+        self._has_answer.clear()
         self._threads = [threading.Thread(target=self._order_until_gone, args=(url,)) for _ in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
+
+    def wait_for_an_answer(self) -> None:
+        """The first since it started: from then on the server is at work, however slow the machine is."""
+        assert self._has_answer.wait(ANSWERED_WITHIN_S), "no request was answered"
 
     def join(self) -> None:
         for thread in self._threads:
@@ -99,6 +105,7 @@ class Load:
         except httpx.HTTPError:
             self._unanswered.append(order)
             return False
+        self._has_answer.set()
         if answer.status_code != 200:
             self.wrong.append(f"{answer.status_code} {answer.text}")
             return True

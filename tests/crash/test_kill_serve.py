@@ -46,6 +46,7 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
             else:
                 server.wait_until_ready()
                 load.start(server.address)
+                load.wait_for_an_answer()
                 time.sleep(chance.uniform(0.1, 0.8))  # the moment is the test
             server.process.kill()
             server.process.wait()

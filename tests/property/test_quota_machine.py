@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from heliograph import accounts, plugin, wallet
 from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, key_octets
-from heliograph.accounts.quotas import DAY_MS
 from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
 from heliograph.messages.batch import Outcome
 from heliograph.plugin.logs import Said, store_event, store_logs

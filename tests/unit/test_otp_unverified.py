@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from heliograph.otp.tables import ALL_COUNTRIES, DAY_MS, HOUR_MS
+from heliograph.base.clock import DAY_MS
+from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
 from heliograph.otp.unverified import ACCOUNT_FLOOR, DAYS, FACTOR, HOURS, Tally, floor_of, read, written
 
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2

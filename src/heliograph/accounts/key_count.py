@@ -7,8 +7,9 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.quotas import DAY_MS, MEASURES, StorageQuotaReached, Stored, refusal_of
+from heliograph.accounts.quotas import MEASURES, StorageQuotaReached, Stored, refusal_of
 from heliograph.accounts.tables import storage_quotas
+from heliograph.base.clock import DAY_MS
 
 _ROW_OCTETS: Final = MEASURES[Stored.KEYS].row_octets
 NO_BOUND: Final = -1  # in place of a quota where SQL tells it, for NULL says that none was set

@@ -16,11 +16,11 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.account import by_id, text_of_id
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
 from heliograph.base import config
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited
 from heliograph.base.lines import refused
 from heliograph.base.pruning import Kept
 
-DAY_MS: Final = 86_400_000
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
 KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)  # yesterday's counters are nobody's any more

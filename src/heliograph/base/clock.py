@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+DAY_MS: Final = 86_400_000
 FOLLOWED_NS: Final = 1_000_000_000  # less than this apart, the machine's clock is right: so much time servers correct
 CATCH_UP: Final = 100  # further apart, it is neared by a second in so many: an hour in four days, unless the process starts anew before
 # On Linux it counts the time that a machine slept, too.

@@ -205,10 +205,11 @@ def _ask(hosts: Hosts, host: Host) -> Standing:
 
 def _standing(hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]) -> Standing:
     """What the host says of itself, asked with the statement that `sql` makes with or without the system, as the role may."""
+    with_system = hosts.may_ask_system  # now: another thread may find out meanwhile that it may not
     try:
-        return standing_of(connection.execute(sql(hosts.may_ask_system), prepare=False).fetchone())
+        return standing_of(connection.execute(sql(with_system), prepare=False).fetchone())
     except psycopg.errors.InsufficientPrivilege:
-        if not hosts.may_ask_system:
+        if not with_system:
             raise
         hosts.forbidden()
         return standing_of(connection.execute(sql(False), prepare=False).fetchone())

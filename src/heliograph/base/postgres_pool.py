@@ -128,10 +128,11 @@ async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: 
 
 async def _standing(hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]) -> Standing:
     """Begins the session and returns what the host says of itself; without the system where the role may not ask for it."""
+    with_system = hosts.may_ask_system  # now: another connection may find out meanwhile that it may not
     try:
-        return standing_of(await connection.fetchrow(begin_session(settings, with_system=hosts.may_ask_system)))
+        return standing_of(await connection.fetchrow(begin_session(settings, with_system=with_system)))
     except asyncpg.InsufficientPrivilegeError:
-        if not hosts.may_ask_system:
+        if not with_system:
             raise
         hosts.forbidden()
         return standing_of(await connection.fetchrow(begin_session(settings, with_system=False)))

@@ -18,7 +18,6 @@ from heliograph.wallet.tables import wallets
 from heliograph.webhooks import Event, emit_now, listeners_now
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
-DAY_MS: Final = 86_400_000
 _ITS_END: Final = 0  # the place of `campaign.completed` in the ids that belong to a campaign
 
 
@@ -63,7 +62,8 @@ def glance(tx: Connection) -> Glance:
 def at_work(tx: Connection) -> list[AtWork]:
     """Those that something can be done for, at most AT_WORK_MAX."""
     found = []
-    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(_AT_WORK, {"today": clock.now_ms() // DAY_MS}):
+    today = {"today": clock.now_ms() // clock.DAY_MS}
+    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(_AT_WORK, today):
         found.append(AtWork(id_, group_id, bool(sandbox), status, reason, bool(expanded), rate, bool(held), int(in_queue),
                             _can_go_on(reason, *figures)))
     return found

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 from uvicorn import Config
@@ -20,7 +21,7 @@ from heliograph.entry.malformed import answer_not_read
 NOTHING, HEAD, BODY = range(3)  # what is being read
 
 
-class Answering(HttpToolsProtocol):
+class Answering(HttpToolsProtocol, ABC):
     """A connection's state, and what goes out on it. `until_s` and `unread_until_s`, by the loop's clock: when it will have taken too long."""
 
     flow: Flow
@@ -45,13 +46,13 @@ class Answering(HttpToolsProtocol):
         self._last_s = math.inf  # when the last answer was written
         self._is_over = False  # nothing more is parsed
 
+    @abstractmethod
     def _read_on(self) -> None:
         """Goes on with what is held, or else reads."""
-        raise NotImplementedError
 
+    @abstractmethod
     def overdue(self) -> None:
         """Called when `until_s` or `unread_until_s` has passed."""
-        raise NotImplementedError
 
     # --- answering
 
@@ -131,7 +132,7 @@ class Answering(HttpToolsProtocol):
         if self._reading == BODY and self.cycle.response_complete:
             self._linger()
         elif self._reading == BODY:
-            self.scope[REFUSAL] = why  # type: ignore[typeddict-unknown-key]
+            self.scope[REFUSAL] = why  # type: ignore[typeddict-unknown-key]  # ours, beside what ASGI has
             self.cycle.keep_alive = False
             self.cycle.message_event.set()
         else:

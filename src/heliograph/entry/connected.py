@@ -4,7 +4,6 @@ A limit that is reached closes the connection that has waited longest for a requ
 """
 
 import asyncio
-import ipaddress
 import math
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -12,6 +11,7 @@ from typing import Final, Protocol
 import structlog
 
 from heliograph.base import clock, files, metrics
+from heliograph.base.addresses import network_of
 from heliograph.base.faults import told
 
 MOST: Final = 10_000  # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be, and what may be held
@@ -20,7 +20,6 @@ SHARE: Final = 2  # half of the files that a process may open: webhooks take thr
 ADDRESS_SHARE: Final = 4  # and one address a quarter of those at most: a single one keeps nobody else out
 LOOK_S: Final = 1.0  # how much longer anything may take: a timer for each costs more than reading a request does
 TELL_S: Final = 60.0
-NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
 
 ADDRESS_LIMIT: Final = "address_limit"
 PROCESS_LIMIT: Final = "process_limit"
@@ -73,7 +72,7 @@ class Connected:
 
     def admit(self, connection: Connection, host: str) -> bool:
         """Counts a new connection, which waits. False: there is no room, and none can be made."""
-        key = key_of(host)
+        key = network_of(host)
         peer = self._peers.get(key) or Peer(key, self._is_proxy(host))
         if peer.count >= self.most_of_one and not peer.is_proxy and not self._make_room(ADDRESS_LIMIT, peer.waiting, host):
             return False
@@ -156,14 +155,3 @@ class Connected:
             self._told_s = clock.monotonic_s()
             log.warning("connections_limited", **self._untold, open=len(self._all), most=self.most, most_of_one=self.most_of_one, client=self._host)
             self._untold = dict.fromkeys(self._untold, 0)
-
-
-def key_of(host: str) -> str:
-    """What counts as one address: of IPv6 its /64, of IPv4 in IPv6's form (`::ffff:192.0.2.1`) the IPv4 one."""
-    if ":" not in host:
-        return host
-    try:
-        address = ipaddress.IPv6Address(host)
-    except ValueError:
-        return host
-    return str(address.ipv4_mapped or address.packed[:NETWORK_OCTETS].hex())

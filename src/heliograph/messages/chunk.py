@@ -15,7 +15,7 @@ from heliograph.messages.accept import FACTS, TARIFF
 from heliograph.messages.batch import Batch, send_of
 from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.groups import Tally
-from heliograph.messages.judge import DAY_MS, Accepted, AccountFacts, Plan, Tariff, WalletState, approved_sender, end_run
+from heliograph.messages.judge import Accepted, AccountFacts, Plan, Tariff, WalletState, approved_sender, end_run
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.request import SendRequest
 from heliograph.text import Phone
@@ -199,7 +199,7 @@ class _Filling:
         credits = self.tally.credits
         if not credits:
             return
-        wallet, today = self._wallet, self._batch.now_ms // DAY_MS
+        wallet, today = self._wallet, self._batch.now_ms // clock.DAY_MS
         wallet.spent_day, wallet.spent_credits = today, (wallet.spent_credits if wallet.spent_day == today else 0) + credits
         wallet.charged = True
         self._batch.charge(self._wanted.account_id, credits, wallet.sms_credits, self.tally.queued,
@@ -210,4 +210,4 @@ def _left_today(wallet: WalletState, facts: AccountFacts, now_ms: int) -> int:
     """Credits that the account's daily cap still allows."""
     if facts.daily_credits is None:
         return wallet.sms_credits
-    return facts.daily_credits - (wallet.spent_credits if wallet.spent_day == now_ms // DAY_MS else 0)
+    return facts.daily_credits - (wallet.spent_credits if wallet.spent_day == now_ms // clock.DAY_MS else 0)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.lines import cut
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
@@ -16,7 +17,6 @@ from heliograph.text import Phone
 from heliograph.wallet import refusal_to_spend
 
 PLANS_MAX: Final = 100_000
-DAY_MS: Final = 86_400_000
 SANDBOX_SENDER: Final = "SANDBOX"
 SANDBOX_NO_CREDITS: Final = "004"  # last digits of a recipient that make a sandbox send 402 (contract section 4)
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.base.clock import DAY_MS
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE, Kept, statement
@@ -18,7 +19,6 @@ from heliograph.messages.tables import kept_from, messages, operator_decisions, 
 TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
 NOTHING: Final = "0" * 32  # an id below all others: nothing of it has gone
 MESSAGES_DEFAULT: Final = "messages_default"  # the partition of what has no month
-DAY_MS: Final = 86_400_000
 UNDER_WAY_MS: Final = 1_000  # a send's id is lower than those of its messages, by less than this
 
 _FROM: Final = "SELECT from_id FROM kept_from WHERE what = $1"

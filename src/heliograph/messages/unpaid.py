@@ -7,7 +7,8 @@ Counted under a row of `storage_used`, after the wallets' locks and in order; of
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from heliograph.accounts import DAY_MS, MEASURES, NO_BOUND, Stored, octets_of, quota_told
+from heliograph.accounts import MEASURES, NO_BOUND, Stored, octets_of, quota_told
+from heliograph.base.clock import DAY_MS
 from heliograph.base.hot import HotTx, Statement
 from heliograph.messages.answer import Send
 from heliograph.messages.request import SendRequest

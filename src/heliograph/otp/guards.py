@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound, RateLimited
 from heliograph.base.forms import shown
 from heliograph.otp.limits import seconds_until
-from heliograph.otp.tables import DAY_MS, otp_ranges
+from heliograph.otp.tables import otp_ranges
 
 RANGE_DIGITS: Final = 8
 SENDS_MAX: Final = 50  # to a range, in WINDOW_MS, without one verification

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited, ServiceError
-from heliograph.otp.tables import DAY_MS
 
 VALID_MS: Final = 300_000
 TRIES_MAX: Final = 5  # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in 200,000

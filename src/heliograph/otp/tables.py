@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.db import RawId, metadata
 from heliograph.base.pruning import Kept
 
@@ -58,7 +59,6 @@ otp_tallies = sa.Table(
 
 ALL_COUNTRIES = "*"
 HOUR_MS = 3_600_000
-DAY_MS = 86_400_000
 KEPT_MS = DAY_MS + 3_600_000  # an hour longer than anything of it counts: clocks of several machines differ
 TALLIES_KEPT_MS = 9 * DAY_MS  # a day longer than the best hour of a week counts
 KEPT = (Kept(otps.name, "id", KEPT_MS), Kept(otp_ranges.name, "changed_at_ms", KEPT_MS),

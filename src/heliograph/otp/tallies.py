@@ -7,11 +7,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.hot import HotTx
 from heliograph.otp import issue_sql
-from heliograph.otp.tables import DAY_MS, otp_tallies
+from heliograph.otp.tables import otp_tallies
 from heliograph.otp.unverified import Tally, floor_of, read, written
 from heliograph.wallet.tables import wallets
 

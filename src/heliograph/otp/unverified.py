@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, NamedTuple
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
-from heliograph.otp.tables import ALL_COUNTRIES, DAY_MS, HOUR_MS
+from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
 from heliograph.text import parse_phone
 
 HOURS: Final = 24  # that are counted one by one

@@ -1,15 +1,13 @@
 """Credits that may leave an account in a day (UTC), by whatever way: by its own sends, and by what a partner moves to its customers."""
 
-from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import by_id
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
 from heliograph.wallet.tables import wallets
-
-DAY_MS: Final = 86_400_000
 
 
 class DailyCapReached(RateLimited):

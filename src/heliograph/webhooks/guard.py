@@ -82,7 +82,7 @@ def openings(settings: Settings) -> Openings:
     """Raises SettingError for a network that is never opened."""
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
-        closed = next((closed for closed in _CLOSED_OF[network.version] if network.subnet_of(closed.network)), None)  # type: ignore[arg-type]
+        closed = next((closed for closed in _CLOSED_OF[network.version] if network.subnet_of(closed.network)), None)  # type: ignore[arg-type]  # of one version
         if closed is not None and not closed.openable:
             raise SettingError("HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS", f"{network} ({closed.kind})",
                                "private networks; loopback is opened by HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK, and nothing opens the rest")

@@ -6,14 +6,19 @@ A transaction costs as much for one endpoint as for twenty, and those of sends a
 import asyncio
 from typing import Final, NamedTuple, Protocol
 
+import structlog
+
 from heliograph.base import cancelling, clock
 from heliograph.base.db import Database
+from heliograph.base.faults import told
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.record import Waiting
 from heliograph.webhooks.turns import Turns
 
 QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
 ROWS_AT_ONCE: Final = 2_000  # that they may have together, unless a single one wants more: what others wait for meanwhile
+
+log = structlog.get_logger(__name__)
 
 
 class Due(NamedTuple):
@@ -66,8 +71,9 @@ class Reads:
             found: dict[str, list[Due]] | None = None
             try:
                 found = await self._read(batch)
-            except Exception as error:  # noqa: BLE001  the watch says again that something is due, and tells of a database that is away
+            except Exception as error:  # noqa: BLE001  whatever it was, the watch says again that something is due
                 cancelling.obey(error)
+                log.error("webhooks_not_read", **told(error))
             for reading, wanted in batch:
                 rows = None if found is None else found.get(reading.endpoint_id, [])
                 reading.was_read(rows, whole=rows is not None and len(rows) < wanted)

@@ -8,6 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from heliograph.base.clock import DAY_MS
 from heliograph.base.db import RawId, metadata
 from heliograph.base.ids import LATER_MS
 from heliograph.base.pruning import Kept
@@ -101,8 +102,7 @@ webhook_holders = sa.Table(
     sa.Column("worker", sa.BigInteger, nullable=False, comment="epoch of the process that delivers to it"),
 )
 
-_DAY_MS: Final = 86_400_000
-KEPT_MS: Final = 30 * _DAY_MS  # replayable for so long (contract section 7)
+KEPT_MS: Final = 30 * DAY_MS  # replayable for so long (contract section 7)
 EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS  # an event's id has the time of what it tells of, which may be so much older
 KEPT: Final = (Kept("webhook_deliveries", "at_ms", KEPT_MS), Kept("webhook_attempts", "id", KEPT_MS),
                Kept("webhook_events", "id", EVENTS_KEPT_MS))

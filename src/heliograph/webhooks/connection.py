@@ -7,17 +7,16 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from heliograph.webhooks.answer import AnswerReader, BadAnswer
-from heliograph.webhooks.meter import Meter
+from heliograph.webhooks.tls import CountedTls
 
 
 class PostConnection(ResponseHandler):
     """A connection, in `connected` while it is one. aiohttp's pool keeps it while `should_close` is false and asks `is_connected` before it is
     used again; the answers are read by AnswerReader, since aiohttp's own parser reads whatever comes, for as long as it comes."""
 
-    def __init__(self, connected: "set[PostConnection]", meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, connected: "set[PostConnection]", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._of = connected
-        self._meter = meter
         self._is_used = False
         self._reader: AnswerReader | None = None
         self._settled: asyncio.Future[None] | None = None
@@ -31,8 +30,9 @@ class PostConnection(ResponseHandler):
         transport = self.transport
         if transport is None or transport.is_closing():
             raise aiohttp.ServerDisconnectedError
-        if self._is_used:
-            self._meter.count_anew(self._file_number())
+        tls = transport.get_extra_info("ssl_object")
+        if isinstance(tls, CountedTls) and self._is_used:  # the first POST pays for the handshake
+            tls.count_anew()
         self._is_used = True
         self._reader = reader = AnswerReader()
         self._settled = settled = self._loop.create_future()

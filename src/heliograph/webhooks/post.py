@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import ssl
 import time
 from collections.abc import Mapping
 from functools import lru_cache, partial
@@ -19,13 +18,14 @@ from heliograph.webhooks.answer import RETRY_AFTER_MAX, BadAnswer
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed, Reason
 from heliograph.webhooks.connection import PostConnection
 from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judged_socket
-from heliograph.webhooks.meter import Meter
 from heliograph.webhooks.resolve import LookUp, Resolver, of_account, system_look_up
+from heliograph.webhooks.tls import strangers_tls
 
 TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
 DETAIL_MAX: Final = 200
 IDLE_S: Final = 4.0  # a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a failure for nothing
 DNS_TTL_S: Final = 10
+RECEIVE_BUFFER: Final = 4 * 1_024  # octets, of which Linux takes twice; it bounds what one turn of the event loop reads of one connection
 _URLS_KEPT: Final = 4_096
 _NEVER_ROUNDED: Final = float("inf")  # aiohttp ends what takes longer than its threshold at whole seconds, up to 1 s late
 
@@ -44,20 +44,18 @@ class Poster:
         self._timeout_s = timeout_s
         self._kept_max = connections / 2
         self._connected: set[PostConnection] = set()
-        self._meter = Meter(loop)
         self._ran_out_s = 0.0  # perf_counter: when no socket could be made
         self._connecting = aiohttp.ClientTimeout(total=None, sock_connect=None)  # within the one deadline
         self._target = lru_cache(_URLS_KEPT)(partial(_target, allow=allow))
         self._connector = aiohttp.TCPConnector(
-            limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=_tls(allow.ca_file), resolver=Resolver(look_up),
+            limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=strangers_tls(allow.ca_file), resolver=Resolver(look_up),
             ttl_dns_cache=dns_ttl_s, socket_factory=partial(self._socket, allow=allow), timeout_ceil_threshold=_NEVER_ROUNDED)  # fmt: skip
         # There is no public way in; that it still leads there is tested by answers without end.
-        self._connector._factory = partial(PostConnection, self._connected, self._meter, loop)  # type: ignore[assignment]
+        self._connector._factory = partial(PostConnection, self._connected, loop)  # type: ignore[assignment]
 
     async def close(self) -> None:
         """Cuts all connections."""
         await self._connector.close()
-        self._meter.close()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = "") -> Answered | Failed:
         """Never raises for what the other side does. `headers` are ours: nothing in them is a customer's. `account_id`: whose endpoint it is."""
@@ -92,7 +90,7 @@ class Poster:
             if error.errno in files.EXHAUSTED:
                 self._ran_out_s = time.perf_counter()
             raise
-        self._meter.add(made)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         return made
 
 
@@ -125,14 +123,6 @@ def _target(url: str, account_id: str, allow: Openings) -> _Target:
 def _written(target: _Target, headers: Mapping[str, str], body: bytes) -> bytes:
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     return f"{target.head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
-
-
-def _tls(ca_file: str | None) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.options |= ssl.OP_NO_RENEGOTIATION  # a server may ask for handshake after handshake
-    if ca_file is not None:
-        context.load_verify_locations(ca_file)
-    return context
 
 
 def _line(text: str, most: int) -> str:

@@ -1,0 +1,67 @@
+"""TLS to a stranger's server: what it takes in beside the answer is counted, and bounded.
+
+An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can send session tickets, key updates or handshake
+messages for as long as the connection lasts: this process would work through them, and nobody would see it. Event loops read TLS through the object
+that the context makes (`SSLContext.wrap_bio`), so that is where it is counted, as it comes.
+"""
+
+import ssl
+from typing import Any, Final
+
+BESIDE_MAX: Final = 32 * 1_024  # octets of one POST that are no plain text: a chain of certificates has 3 to 10 KiB, and a record's frame 22
+
+
+class CountedTls(ssl.SSLObject):
+    """One side of a connection. It ends with an SSLError when too much has come beside the plain text; `count_anew` begins another POST."""
+
+    incoming: ssl.MemoryBIO
+    _beside = 0
+
+    def count_anew(self) -> None:
+        """The connection is used for another POST."""
+        self._beside = 0
+
+    def do_handshake(self) -> None:
+        """Raises SSLError when the other side sends too much."""
+        waiting = self.incoming.pending
+        try:
+            super().do_handshake()
+        finally:
+            self._count(waiting - self.incoming.pending)
+
+    def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  the name that the standard library gave it
+        """Raises SSLError when the other side sends too much."""
+        waiting, plain = self.incoming.pending, 0
+        try:
+            got = super().read(len, buffer)
+            plain = got if isinstance(got, int) else got.__len__()
+            return got
+        finally:
+            self._count(waiting - self.incoming.pending - plain)
+
+    def _count(self, octets: int) -> None:
+        self._beside += octets
+        if self._beside > BESIDE_MAX:
+            raise ssl.SSLError(ssl.SSL_ERROR_SSL, "too much came beside the answer")
+
+
+class StrangersTls(ssl.SSLContext):
+    """Makes connections to servers whose certificates the system's authorities have signed, or those of `ca_file`."""
+
+    def wrap_bio(self, incoming: ssl.MemoryBIO, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        """Notes where the object reads from."""
+        made = super().wrap_bio(incoming, *args, **kwargs)
+        assert isinstance(made, CountedTls), "strangers_tls says so"
+        made.incoming = incoming
+        return made
+
+
+def strangers_tls(ca_file: str | None) -> ssl.SSLContext:
+    """Reads all the system's authorities, which takes from a tenth of a second to a whole one."""
+    context = StrangersTls(ssl.PROTOCOL_TLS_CLIENT)
+    context.sslobject_class = CountedTls
+    context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    context.options |= ssl.OP_NO_RENEGOTIATION  # a server may ask for handshake after handshake
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context

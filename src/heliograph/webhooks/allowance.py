@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from heliograph.base import clock
 from heliograph.webhooks.turns import Turns
 
-POSTS_AT_ONCE: Final = 3  # begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other accounts read
+POSTS_AT_ONCE: Final = 8  # begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other accounts read
 POSTS_PER_S: Final = 500  # beside busy carriers: less than a tenth of a process
 BUSY_PER_S: Final = 1_500  # claims, answers and receipts, three a message: what a process does besides in any case
 TICK_S: Final = 0.02

@@ -193,6 +193,19 @@ def test_the_operator_sees_and_sets_quotas_and_old_counts_go(db: Database, amina
     assert count(db, storage_used) == 0
 
 
+def test_a_customers_quotas_are_shown_and_set_as_its_partners(db: Database, amina: str, run: Run) -> None:
+    """But for the keys that its own key uses."""
+    open_account(db, "dede", parent_id=amina)
+    refused = run("quota", "set", "dede", "logs=2MB")
+    assert (refused.status, ids.text_of_raw("acc", amina) in refused.err) == (1, True)
+    allow(db, amina, logs=7)
+    changed = {record["kind"]: record for record in run("quota", "set", "dede", "keys=3", "--json").json}
+    assert (changed["logs"]["account_id"], changed["logs"]["octets_a_day"]) == (ids.text_of_raw("acc", amina), 7)
+    assert (changed["keys"]["account_id"][:4], changed["keys"]["octets_a_day"]) == ("cus_", 3)
+    with db.read() as tx:
+        assert [usage.is_default for usage in accounts.quotas_of(tx, amina) if usage.kind is Stored.KEYS] == [True]
+
+
 def test_a_clock_that_is_behind_counts_in_the_day_that_there_is(db: Database, amina: str) -> None:
     allow(db, amina, logs=100)
     now_ms = clock.now_ms()

@@ -101,7 +101,7 @@ class App:
         if path not in self._pages and (path.startswith(f"{BASE_PATH}/") or path == BASE_PATH):
             await self.api(scope, receive, send)
         else:
-            await answer_page(self._pages, scope, send)
+            await answer_page(self._pages, scope, send, self.api.meant)
 
     async def _health(self, scope: Scope) -> Shown:
         """The process is there."""

@@ -162,7 +162,8 @@ def test_a_method_that_a_path_does_not_answer_is_405_and_the_others_named(api: S
     answered: dict[str, set[str]] = {}
     for example in EXAMPLES:
         answered.setdefault(example.path, set()).add(example.endpoint.method)
-    for path, methods in answered.items():
+    for path, asked in answered.items():
+        methods = {*asked, "HEAD"} if "GET" in asked else asked
         for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW"} - methods:
             reply = api.run(api.requested(method, amina.key(), path)) if method != "HEAD" else None
             response = reply.response if reply else api.run(api.client.head(f"/api/v1{path}", headers=[bearer(amina.key())]))

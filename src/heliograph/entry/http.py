@@ -107,6 +107,9 @@ class Routes:
         by_path: dict[str, dict[str, Endpoint]] = {}
         for endpoint in endpoints:
             by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        for methods in by_path.values():
+            if "GET" in methods:
+                methods["HEAD"] = methods["GET"]  # the same answer without its body (RFC 9110, 9.3.2)
         self.meant = Meant(by_path)
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]

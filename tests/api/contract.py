@@ -61,9 +61,10 @@ class Contract:
 
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
         """The description of an answer, and a name for it."""
+        asked = "GET" if method == "HEAD" else method  # which is answered the same, but for the body
         for endpoint in self.endpoints:
-            if endpoint.method == method and _matches(endpoint.path, path):
-                answer = self.document["paths"][endpoint.path][method.lower()]["responses"].get(str(status))
+            if endpoint.method == asked and _matches(endpoint.path, path):
+                answer = self.document["paths"][endpoint.path][asked.lower()]["responses"].get(str(status))
                 return f"{method} {endpoint.path} {status}", self._resolved(answer) if answer else None
         generic = {401: "Unauthorized", 404: "NoSuchPath", 405: "MethodNotAllowed", 429: "RateLimited", 503: "Unavailable"}.get(status)
         return f"{generic}", self.document["components"]["responses"].get(generic)

@@ -140,10 +140,11 @@ class Loop:
 
 
 @contextmanager
-def service_on(database_url: str, data_dir: Path) -> Iterator[Service]:
+def service_on(database_url: str, data_dir: Path, **more: Any) -> Iterator[Service]:
+    """`more`: further settings."""
     db, run = Database(database_url), Loop()
     try:
-        app = App(Settings(data_dir=data_dir, database_url=database_url, secret_key=SECRET_KEY), db, lambda carriers: None)
+        app = App(Settings(data_dir=data_dir, database_url=database_url, secret_key=SECRET_KEY, **more), db, lambda carriers: None)
         run(app.start())
         try:
             yield Service(db, app, make_cast(db), run)

@@ -1,5 +1,7 @@
 """What stands before every endpoint, over all of them: key, rate, path, permission, account, size, form (the order of contract section 2)."""
 
+import gzip
+import json
 from typing import Any
 
 import pytest
@@ -160,12 +162,15 @@ def test_a_method_that_a_path_does_not_answer_is_405_and_the_others_named(api: S
     answered: dict[str, set[str]] = {}
     for example in EXAMPLES:
         answered.setdefault(example.path, set()).add(example.endpoint.method)
-    for path, methods in answered.items():
+    for path, asked in answered.items():
+        methods = {*asked, "HEAD"} if "GET" in asked else asked
         for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW"} - methods:
             reply = api.run(api.requested(method, amina.key(), path)) if method != "HEAD" else None
             response = reply.response if reply else api.run(api.client.head(f"/api/v1{path}", headers=[bearer(amina.key())]))
             assert response.status_code == 405, (method, path)
             assert response.headers["allow"] == ", ".join(sorted(methods))
+            assert reply is None or f"answers {', '.join(sorted(methods))}. " in reply.error["message"]
+            assert reply is None or reply.error["message"].endswith("All paths are described at /docs.")
             assert sent(api, EXAMPLES[0]._replace(path=path), []).status == 401
 
 
@@ -173,7 +178,14 @@ def test_an_unknown_path_is_not_found_and_without_a_key_not_even_that(api: Servi
     for path in ("/", "/nothing", "/sms", "/sms/send/", "/SMS/SEND", "/balance/x", "/..%2fbalance", "/messages/a%2fb", "/%00", "/" + "x" * 5_000):
         reply = api.get(amina, path)
         assert (reply.status, reply.code, reply.reason) == (404, "NOT_FOUND", "no_such_path"), path
+        assert "/docs" in reply.error["message"]
         assert api.get(None, path).status == 401, path
+
+
+def test_every_path_is_named_to_whoever_nearly_asked_for_it(api: Service, amina: Actor) -> None:
+    for path in {example.endpoint.path for example in EXAMPLES}:
+        for nearly in (f"{path}/", f"/api/v1{path}"):
+            assert f" /api/v1{path}? " in api.get(amina, nearly.replace("{id}", "x")).error["message"], nearly
 
 
 def test_a_body_over_one_mebibyte_is_refused_after_the_permission_and_before_its_form(api: Service, amina: Actor) -> None:
@@ -199,6 +211,41 @@ def test_only_json_is_read(api: Service, amina: Actor) -> None:
             assert (reply.status, reply.reason) == (400, "invalid_json"), (str(example), content_type)
         for content_type in ("application/json; charset=utf-8", "Application/JSON"):
             assert is_answered(api, amina, example, headers={"Content-Type": content_type}), (str(example), content_type)
+
+
+def test_a_compressed_body_is_told_as_one(api: Service, amina: Actor) -> None:
+    for example in POSTS:
+        content = gzip.compress(json.dumps(example.body).encode())
+        for headers in ({"Content-Encoding": "gzip"}, {}):
+            reply = api.request(example.endpoint.method, amina, example.path, content=content, headers=headers)
+            assert (reply.status, reply.reason) == (400, "invalid_json"), str(example)
+            assert "compressed" in reply.error["message"]
+            assert "gzip" in reply.error["message"]
+        assert is_answered(api, amina, example, headers={"Content-Encoding": "identity"}), str(example)
+
+
+def test_an_empty_body_is_told_as_one(api: Service, amina: Actor) -> None:
+    for example in POSTS:
+        reply = api.request(example.endpoint.method, amina, example.path, content=b"")
+        assert (reply.status, reply.reason, reply.error["message"]) == (400, "invalid_json", "The body is empty; send a JSON object."), str(example)
+
+
+def test_a_key_in_another_form_is_told_which_form_was_found(api: Service, amina: Actor) -> None:
+    key = amina.key()
+    for header, said in ((f"Basic {key}", "the scheme Basic"), (key, "without the word Bearer"), (f'Bearer "{key}"', "in quotation marks")):
+        reply = sent(api, EXAMPLES[0], [(b"authorization", header.encode())])
+        assert (reply.status, reply.reason) == (401, "invalid_key")
+        assert said in reply.error["message"]
+        assert key not in reply.response.text
+
+
+def test_an_empty_limit_is_an_integer_that_is_missing(api: Service, amina: Actor) -> None:
+    for example in EXAMPLES:
+        operation = api.contract.document["paths"][example.endpoint.path][example.endpoint.method.lower()]
+        if any(parameter["name"] == "limit" for parameter in operation["parameters"]):
+            reply = api.request(example.endpoint.method, amina, f"{example.path}?limit=")
+            assert (reply.status, reply.reason, reply.bad_fields) == (400, "invalid_query", ["limit"]), str(example)
+            assert "must be an integer from 1 to 1" in reply.error["message"]
 
 
 def test_a_key_makes_as_many_requests_a_minute_as_its_tier_says(api: Service, amina: Actor) -> None:

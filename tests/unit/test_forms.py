@@ -72,6 +72,25 @@ def test_what_is_required_is_missed_by_its_own_name(body: dict[str, Any]) -> Non
     assert errors_of_form(body, lambda form: form.text("sender", "from", required=True, most=11)) == [("sender", "is required")]
 
 
+@pytest.mark.parametrize(("field", "sent"), [
+    ("message", "text"), ("sender", "sender_id"), ("sender", "senderId"), ("recipients", "recipient"), ("recipients", "phone_number"),
+    ("phone", "phone_number"), ("phone", "phoneNumber"), ("code", "otp"), ("full_name", "fullName"), ("full_name", "name"), ("site_url", "url")])
+def test_a_missing_field_is_told_with_the_name_that_was_sent_in_its_place(field: str, sent: str) -> None:
+    def read(form: Form) -> None:
+        form.text("customer_id", most=5)
+        form.text(field, required=True, most=11)
+
+    assert errors_of_form({sent: "A", "customer_id": "x", "z" * 1_000: 1}, read) == [(field, f"is required; found {sent!r} instead")]
+
+
+def test_a_field_of_the_form_is_not_taken_for_another_one() -> None:
+    def read(form: Form) -> None:
+        form.text("phone", required=True, most=11)
+        form.text("to", most=5)
+
+    assert errors_of_form({"to": "A"}, read) == [("phone", "is required")]
+
+
 @pytest.mark.parametrize("body", [{"sender": "A"}, {"from": "A"}, {"sender": "A", "from": "A"}, {"sender": None, "from": "A"}])
 def test_an_alias_is_taken_for_the_name_and_both_may_say_the_same(body: dict[str, Any]) -> None:
     form = Form(body)
@@ -182,6 +201,12 @@ def test_a_querys_integer_is_plain_digits_within_its_bounds(value: str) -> None:
     query = Query([("limit", value)])
     assert query.integer("limit", default=50, least=1, most=100) == 50
     assert [field for field, _ in errors_of(query)] == ["limit"]
+
+
+def test_an_empty_number_is_no_filter_that_was_left_out_but_a_number_that_is_missing() -> None:
+    query = Query([("limit", "")])
+    assert query.integer("limit", default=50, least=1, most=100) == 50
+    assert errors_of(query) == [("limit", "must be an integer from 1 to 100, not ''")]
 
 
 def test_what_a_query_may_say_is_read_as_it_is() -> None:

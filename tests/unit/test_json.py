@@ -1,5 +1,6 @@
 """Each thing that contract section 2 refuses, wherever in a body it stands. Bodies at random: tests/property/test_json_property.py."""
 
+import gzip
 import json
 import time
 from contextlib import suppress
@@ -26,10 +27,19 @@ def test_a_body_that_is_no_object_is_refused_by_what_it_is(body: bytes, kind: st
     assert refusal(body) == f"The body must be a JSON object, not {kind}."
 
 
-@pytest.mark.parametrize("body", [b"", b" ", b"{", b"{}}", b"{} {}", b"{'a': 1}", b"{a: 1}", b'{"a": 1,}', b'{"a": 01}', b'{"a": +1}', b'{"a": .5}',
+@pytest.mark.parametrize("body", [b"{", b"{}}", b"{} {}", b"{'a': 1}", b"{a: 1}", b'{"a": 1,}', b'{"a": 01}', b'{"a": +1}', b'{"a": .5}',
                                   b'{"a": "\t"}', b'{"a": "\0"}', b'{"a": "\\x"}', b'{"a": "\\u12"}', b"{}\0", b"{} // comment"])
 def test_what_is_not_json_is_refused_with_the_place(body: bytes) -> None:
     assert refusal(body).startswith("The body is not JSON: ")
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"\r\n\t"])
+def test_an_empty_body_is_told_as_empty(body: bytes) -> None:
+    assert refusal(body) == "The body is empty; send a JSON object."
+
+
+def test_a_compressed_body_is_told_as_compressed() -> None:
+    assert refusal(gzip.compress(b'{"a": 1}')) == "The body is compressed (gzip), which is not read here; send it as it is."
 
 
 def test_a_byte_order_mark_is_refused() -> None:

@@ -71,10 +71,33 @@ def test_a_repeated_number_is_rejected_as_its_first_one_was() -> None:
     assert verdict.duplicates == [(3, 1)]
 
 
-def test_a_send_without_one_good_recipient_is_refused_with_all_reasons() -> None:
+def test_a_send_without_one_good_recipient_is_refused_and_each_one_named() -> None:
     error = refused(send("1", NAIROBI))
     assert (error.status, error.reason) == (400, "no_valid_recipient")
-    assert "invalid_number, no_route" in error.message
+    assert error.extra["rejected"] == [{"index": 0, "recipient": "1", "reason": "invalid_number"},
+                                       {"index": 1, "recipient": NAIROBI, "reason": "no_route"}]
+    assert error.message.endswith(" 1 more cannot be sent to either; error.rejected has them.")
+    assert len(refused(send(*map(str, range(1_000)))).extra["rejected"]) == 100
+
+
+@pytest.mark.parametrize(("to", "country_code", "told"), [
+    ("020x", None, "'020x', is no phone number in international digits such as 233201234567; for numbers as they are dialled in a country give "
+                   "countryCode, such as GH."),
+    ("12", "GH", "'12', is no phone number of GH (countryCode), nor one in international digits such as 233201234567."),
+    (NAIROBI, None, "'254712345678', has no route: the operator has connected no carrier for such numbers."),
+    (LAGOS, "GH", "'2348021234567', is a number of NG, and this account may not send there.")])
+def test_the_first_recipient_that_cannot_be_sent_to_is_named_with_what_would_be_right(to: str, country_code: str | None, told: str) -> None:
+    request = send(to)
+    request.country_code = country_code
+    error = refused(request, facts=FACTS._replace(countries=frozenset({"GH", "KE"})))
+    assert error.message == f"None of the recipients can be sent to. The first, {told}"
+
+
+def test_a_send_whose_destination_has_no_price_says_so() -> None:
+    tariff = Tariff(TARIFF.routes, Rates([Rate(GENERAL, "GH", None)]))
+    error = judge(send(ACCRA), FACTS, tariff, wallet(), NOW_MS)
+    assert isinstance(error, InvalidRequest)
+    assert "has no rate: the operator has set no price" in error.message
 
 
 @pytest.mark.parametrize("sender", ["BILAL", "SANDBOX"])

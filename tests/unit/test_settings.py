@@ -62,9 +62,12 @@ def test_every_setting_can_stand_in_the_environment(data_dir: Path, tmp_path: Pa
         "HELIOGRAPH_OTP_SENDER": "CODES",
         "HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS": "10.20.0.0/16,fd00:1::/32", "HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1",
         "HELIOGRAPH_WEBHOOKS_CA_FILE": authorities, "HELIOGRAPH_METRICS_ADDRESS": "[::1]:9100",
+        "HELIOGRAPH_CORS_ORIGINS": "https://app.example.org, http://localhost:5173,http://[::1]:8000,http://127.0.0.1,https://xn--e1afmkfd.example",
     }) == Settings(data_dir, POSTGRESQL, SECRET, "redis://127.0.0.1:6379/0", "https://sms.example.org", ("10.0.0.0/8", "192.0.2.1"), "m", "json",
                    "debug", 7.5, "CODES", ("10.20.0.0/16", "fd00:1::/32"), True, authorities,
-                   metrics_address=ListenAddress("::1", 9100))  # fmt: skip
+                   metrics_address=ListenAddress("::1", 9100),
+                   cors_origins=("https://app.example.org", "http://localhost:5173", "http://[::1]:8000", "http://127.0.0.1",
+                                 "https://xn--e1afmkfd.example"))  # fmt: skip
 
 
 def test_a_file_is_read_and_the_environment_is_stronger(data_dir: Path) -> None:
@@ -99,6 +102,11 @@ def test_the_file_of_the_data_directory_is_read_before_the_working_directorys(da
     ("HELIOGRAPH_BASE_URL", "sms.example.org", "'sms.example.org'", "http://… or https://…"),
     ("HELIOGRAPH_TRUSTED_PROXIES", "10.0.0.0/8,proxy", "'proxy'", "addresses or networks such as 10.0.0.0/8"),
     ("HELIOGRAPH_TRUSTED_PROXIES", "10.0.0.1/8", "'10.0.0.1/8'", "addresses or networks such as 10.0.0.0/8"),
+    *(("HELIOGRAPH_CORS_ORIGINS", f"https://app.example.org,{wrong}", repr(wrong), "origins as browsers send them, such as https://app.example.org")
+      for wrong in ("*", "null", "", "app.example.org", "https://App.example.org", "https://app.example.org/", "https://app.example.org:443",
+                    "http://app.example.org:80", "https://app.example.org:65536", "https://*.example.org", "https://amina:x@app.example.org",
+                    "ftp://app.example.org", "https://app.example.org/shop", "https://[::1", "https://[1:2]", "https://-.org", "https://a..org",
+                    "https://б.org", "https://a.org https://b.org", "https://a.org\r\nX: y", "https://a.org?x", "https://")),
     ("HELIOGRAPH_LOG_FORMAT", "xml", "'xml'", "auto, text, json"),
     ("HELIOGRAPH_LOG_LEVEL", "INFO", "'INFO'", "debug, info, warning, error"),
     ("HELIOGRAPH_DRAIN_S", "5s", "'5s'", "0 to 15 seconds"),
@@ -126,6 +134,7 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(data_d
     ('log_format = ["json"]', "HELIOGRAPH_LOG_FORMAT"),
     ("trusted_proxies = 5", "HELIOGRAPH_TRUSTED_PROXIES"),
     ("trusted_proxies = [5]", "HELIOGRAPH_TRUSTED_PROXIES"),
+    ("cors_origins = true", "HELIOGRAPH_CORS_ORIGINS"),
     ("base_url = true", "HELIOGRAPH_BASE_URL"),
     ("redis_url = {}", "REDIS_URL"),
     ("database_url = 5", "DATABASE_URL"),

@@ -1,4 +1,5 @@
-"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`, `localhost:9100`; and whose a client's address is."""
+"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`, `localhost:9100`; origins of web pages; and whose a
+client's address is."""
 
 import ipaddress
 import re
@@ -7,6 +8,12 @@ from typing import Final, NamedTuple
 PORT_MAX: Final = 65_535
 NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
 _FORM: Final = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]]+)):([0-9]{1,5})", re.ASCII)
+
+WEB_ORIGINS: Final = ("origins as browsers send them, such as https://app.example.org or http://localhost:5173 (http or https, a host in lower "
+                      "case, a port unless it is the usual one; no path, no *)")
+_LABEL: Final = "[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
+_ORIGIN: Final = re.compile(rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?", re.ASCII)
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 class ListenAddress(NamedTuple):
@@ -22,6 +29,19 @@ def listen_address(text: str) -> ListenAddress:
     if found is None or not 0 < int(found[3]) <= PORT_MAX:
         raise ValueError(text)
     return ListenAddress(found[1] or found[2], int(found[3]))
+
+
+def web_origin(text: str) -> str:
+    """An origin in the one form in which browsers send it (RFC 6454, 6.2), so that octets can be compared. Raises ValueError when it has another."""
+    found = _ORIGIN.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    scheme, host, port = found[1], found[2], int(found[3] or 0)
+    if port > PORT_MAX or port == _USUAL_PORTS[scheme]:
+        raise ValueError(text)
+    if host.startswith("["):
+        ipaddress.IPv6Address(host[1:-1])
+    return text
 
 
 def network_of(host: str) -> str:

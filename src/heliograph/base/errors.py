@@ -78,8 +78,8 @@ class MethodNotAllowed(ServiceError):
 
     code, status, reason = "METHOD_NOT_ALLOWED", 405, "method_not_allowed"
 
-    def __init__(self, allowed: list[str]) -> None:
-        super().__init__(f"This path answers {', '.join(allowed)}.")
+    def __init__(self, allowed: list[str], message: str) -> None:
+        super().__init__(message)
         self.allowed = allowed
 
 

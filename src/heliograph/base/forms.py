@@ -8,11 +8,13 @@ from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.lines import cut
+from heliograph.base.near_names import sent_instead
 
 T = TypeVar("T")
 
 SHOWN_MAX: Final = 40  # characters of a bad value that an error repeats
 NAME_SHOWN_MAX: Final = 64  # of an unknown name; ours are shorter
+REQUIRED: Final = "is required"
 UNKNOWN_NAMED_MAX: Final = 20  # unknown fields of one body, by name
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -99,8 +101,14 @@ class Form:
                     self.refuse(sent, f"differs from {found[0][0]}; give one of them")
                 found.append((sent, value))
         if required and not given:
-            self.refuse(name, "is required")
+            self.refuse(name, REQUIRED)
         return found[0][1] if found else None
+
+    def _name_near_ones(self) -> None:
+        """Beside "is required": what was sent in place of the field, once it is known what else is none of ours."""
+        missing = {error.field: place for place, error in enumerate(self.errors) if error.message == REQUIRED}
+        for field, sent in sent_instead(missing, self._unread).items() if missing else ():
+            self.errors[missing[field]] = FieldError(field, f"{REQUIRED}; found {sent!r} instead")
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""
@@ -111,6 +119,7 @@ class Form:
 
     def finish(self) -> None:
         if self.errors:
+            self._name_near_ones()
             reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
             raise InvalidRequest(_summary(self.errors, self._untold), reason=reason, fields=self.errors)
 
@@ -147,9 +156,12 @@ class Query:
         return found[0][1] if found else None
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
-        value = self.text(name)
+        value = "" if self._values.get(name) == "" else self.text(name)
         if value is None:
             return default
+        if value == "":  # no filter that is left out, but a number that somebody forgot
+            self._known.append(name)
+            del self._values[name]
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
             self.errors.append(FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}"))
             return default

@@ -21,6 +21,7 @@ _QUOTES_MAX: Final = 4 * PARTS_MAX  # of so many parts, if each is a string with
 _BRACKETS_ONLY: Final = bytes.maketrans(b"{}", b"[]")  # which of the two it is does not matter for how deep they stand
 _NO_BRACKETS: Final = bytes(octet for octet in range(256) if octet not in b"[]{}")
 _INTEGER_CHARACTERS_MAX: Final = 20  # of a signed 64-bit integer, sign and all
+_GZIP: Final = b"\x1f\x8b"  # RFC 1952, 2.3.1
 _ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a surrogate, both of which can only come in escaped
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -45,8 +46,12 @@ def decode_object(body: bytes) -> dict[str, Any]:
     try:
         value = _DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
+        if body.startswith(_GZIP):
+            raise InvalidJson("The body is compressed (gzip), which is not read here; send it as it is.") from error
         raise InvalidJson(f"The body is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
+        if not body.strip():
+            raise InvalidJson("The body is empty; send a JSON object.") from error
         raise InvalidJson(f"The body is not JSON: {error.msg} (character {error.pos}).") from error
     except RecursionError as error:  # brackets that do not match, by hundreds: the decoder's own stack is limited
         raise InvalidJson(_TOO_DEEP) from error

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from heliograph.base.addresses import ListenAddress, listen_address
+from heliograph.base.addresses import WEB_ORIGINS, ListenAddress, listen_address, web_origin
 from heliograph.base.database_url import FORM, WrongUrl
 from heliograph.base.database_url import parse as parse_database_url
 
@@ -56,6 +56,7 @@ class Settings:
     delete_after_days: int | None = None  # messages and sends
     synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
     metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
+    cors_origins: tuple[str, ...] = ()  # of web pages whose scripts may call the API
 
 
 DATABASE_URLS: Final = (f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
@@ -68,6 +69,7 @@ SYNCHRONOUS_COMMITS: Final = ("on", "remote_apply", "local")  # `off` and `remot
 LOG_FORMATS: Final = ("auto", "text", "json")
 ERASE_DAYS: Final = (7, 3_650)  # a message is valid for two days at most, and its receipts have three more to come
 DELETE_DAYS: Final = (40, 3_650)  # webhook events tell of messages for 30 days, from when they changed last
+NETWORKS: Final = "addresses or networks such as 10.0.0.0/8"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -205,14 +207,14 @@ def _redis_url(value: Any) -> str:
     return url
 
 
-def _networks(name: str) -> Callable[[Any], tuple[str, ...]]:
+def _list_of(name: str, judge: Callable[[str], object], allowed: str) -> Callable[[Any], tuple[str, ...]]:
     def check(value: Any) -> tuple[str, ...]:
         parts = value if isinstance(value, list) else str(value).split(",")
         for part in parts:
             try:
-                ipaddress.ip_network(str(part).strip())
+                judge(str(part).strip())
             except ValueError as error:
-                raise SettingError(_variable(name), repr(part), "addresses or networks such as 10.0.0.0/8, separated by commas") from error
+                raise SettingError(_variable(name), repr(part), f"{allowed}, separated by commas") from error
         return tuple(str(part).strip() for part in parts)
 
     return check
@@ -274,14 +276,15 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "synchronous_commit": _one_of("synchronous_commit", SYNCHRONOUS_COMMITS),
     "base_url": _url("base_url", ("http", "https")),
-    "trusted_proxies": _networks("trusted_proxies"),
+    "trusted_proxies": _list_of("trusted_proxies", ipaddress.ip_network, NETWORKS),
+    "cors_origins": _list_of("cors_origins", web_origin, WEB_ORIGINS),
     "metrics_token": str,
     "metrics_address": _listen_address,
     "log_format": _one_of("log_format", LOG_FORMATS),
     "log_level": _one_of("log_level", LOG_LEVELS),
     "drain_s": _drain_s,
     "otp_sender": str,
-    "webhooks_allow_networks": _networks("webhooks_allow_networks"),
+    "webhooks_allow_networks": _list_of("webhooks_allow_networks", ipaddress.ip_network, NETWORKS),
     "webhooks_allow_loopback": _switch("webhooks_allow_loopback"),
     "webhooks_ca_file": _authorities("webhooks_ca_file"),
     "erase_after_days": _days("erase_after_days", *ERASE_DAYS),

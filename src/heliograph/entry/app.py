@@ -21,6 +21,7 @@ from heliograph.connect import endpoints as connect_endpoints
 from heliograph.contacts import endpoints as contact_endpoints
 from heliograph.entry.bodies import Headers, Receive
 from heliograph.entry.client import Proxies, host_of, names_this_machine
+from heliograph.entry.cors import Cors, answer_preflight
 from heliograph.entry.http import Api, Scope, Send
 from heliograph.entry.loop_delay import watch_loop_delay
 from heliograph.entry.openapi import BASE_PATH
@@ -62,6 +63,7 @@ class App:
         self.stopping = False  # whoever distributes requests shall take others
         self._readiness = Readiness(at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)])
         self._metrics_apart = Apart("metrics")
+        self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._pages: dict[str, Page] = {
             "/healthz": self._health, "/readyz": self._ready, **published_pages(table, settings.base_url)}
         if settings.metrics_address is None:
@@ -98,10 +100,15 @@ class App:
         if scope["type"] != "http":
             return
         path: str = scope["path"]
+        if self._cors is not None and path.startswith(f"{BASE_PATH}/"):
+            send = self._cors.sending(scope, send)
+            if self._cors.is_preflight(scope):
+                await answer_preflight(send)
+                return
         if path not in self._pages and (path.startswith(f"{BASE_PATH}/") or path == BASE_PATH):
             await self.api(scope, receive, send)
         else:
-            await answer_page(self._pages, scope, send)
+            await answer_page(self._pages, scope, send, self.api.meant)
 
     async def _health(self, scope: Scope) -> Shown:
         """The process is there."""

@@ -17,16 +17,16 @@ from heliograph.base.cache import ConfigCache
 from heliograph.base.commits import Commits
 from heliograph.base.errors import Forbidden, InvalidRequest, MethodNotAllowed, NoSuchPath, RateLimited, ServiceError
 from heliograph.base.faults import told
-from heliograph.base.forms import Query, shown
+from heliograph.base.forms import SHOWN_MAX, Query, shown
 from heliograph.base.json import encode
 from heliograph.base.lines import cut
 from heliograph.entry.bodies import Disconnected, Headers, Receive, read_body
+from heliograph.entry.meant import Meant
 from heliograph.entry.threads import Threads
 from heliograph.keys import Allowance, Answer, Call, Endpoint, InThread, Limiter, Principal, Usage, authenticate, idempotency_key
 
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
-PATH_SHOWN_MAX: Final = 100
 INTERNAL_ERROR: Final = 500
 ASIDE: Final = 2  # threads for what awaited endpoints must not do in the event loop; one an account. More would only contend for the interpreter
 
@@ -42,6 +42,7 @@ class Api:
 
     def __init__(self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits) -> None:
         self._routes = Routes(endpoints)
+        self.meant = self._routes.meant
         self._cache = cache
         self._limiter = limiter
         self._threads = Threads(commits)
@@ -106,6 +107,10 @@ class Routes:
         by_path: dict[str, dict[str, Endpoint]] = {}
         for endpoint in endpoints:
             by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        for methods in by_path.values():
+            if "GET" in methods:
+                methods["HEAD"] = methods["GET"]  # the same answer without its body (RFC 9110, 9.3.2)
+        self.meant = Meant(by_path)
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]
 
@@ -114,17 +119,18 @@ class Routes:
         methods = self._fixed.get(path)
         parameters: dict[str, str] = {}
         if methods is None:
-            methods, parameters = self._match(path.split("/"))
+            methods, parameters = self._match(method, path.split("/"))
         endpoint = methods.get(method)
         if endpoint is None:
-            raise MethodNotAllowed(sorted(methods))
+            allowed = sorted(methods)
+            raise MethodNotAllowed(allowed, self.meant.not_answered(method, methods[allowed[0]].path, allowed))
         return endpoint, parameters
 
-    def _match(self, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
+    def _match(self, method: str, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
         for template, methods in self._templates:
             if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
                 return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
-        raise NoSuchPath(f"There is nothing at {cut('/'.join(parts), PATH_SHOWN_MAX)!r}.")
+        raise NoSuchPath(self.meant.not_found(method, "/".join(parts)))
 
 
 def _permit(endpoint: Endpoint, principal: Principal) -> None:
@@ -140,7 +146,7 @@ def _call(endpoint: Endpoint, scope: Scope, body: bytes, principal: Principal, r
           in_thread: InThread) -> Call:
     headers: Headers = scope["headers"]
     if endpoint.takes_body:
-        _check_content_type(headers)
+        _check_content(headers)
     query_string: bytes = scope["query_string"]
     if len(query_string) > QUERY_OCTETS_MAX:
         raise InvalidRequest(f"The query string is longer than {QUERY_OCTETS_MAX} characters.", reason="invalid_query")
@@ -159,8 +165,12 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
         raise InvalidRequest("The query string is not percent-encoded UTF-8.", reason="invalid_query") from error
 
 
-def _check_content_type(headers: Headers) -> None:
+def _check_content(headers: Headers) -> None:
     for name, value in headers:
+        if name == b"content-encoding" and value.strip().lower() not in (b"identity", b""):
+            coding = cut(value.decode("latin-1"), SHOWN_MAX)
+            raise InvalidRequest(f"The body is compressed (Content-Encoding: {coding}), which is not read here; send it as it is.",
+                                 reason="invalid_json")
         if name == b"content-type" and value.split(b";")[0].strip().lower() not in (b"application/json", b""):
             raise InvalidRequest(f"Content-Type must be application/json, not {shown(value.decode('latin-1'))}.", reason="invalid_json")
 

@@ -7,6 +7,7 @@ from heliograph.base import cancelling
 from heliograph.base.errors import MethodNotAllowed, NoSuchPath
 from heliograph.entry.bodies import Headers
 from heliograph.entry.http import JSON, Scope, Send, failed, new_request_id, respond
+from heliograph.entry.meant import DESCRIBED, Meant
 
 METHODS: Final = ("GET", "HEAD")
 
@@ -21,16 +22,16 @@ class Shown(NamedTuple):
 Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
 
 
-async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send) -> None:
-    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be shown."""
+async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant: Meant) -> None:
+    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be shown. `meant`: of the API's paths."""
     path: str = scope["path"]
     request_id = new_request_id()
     status = 200
     try:
         if path not in pages or scope["raw_path"] != path.encode():  # under one spelling only: a proxy judges what it passes on by that
-            raise NoSuchPath("There is nothing here. The API is below /api/v1; its description is at /docs.")
+            raise NoSuchPath(meant.not_below_base(scope["method"], path))
         if scope["method"] not in METHODS:
-            raise MethodNotAllowed([*METHODS])
+            raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
         body, headers = await pages[path](scope)
     except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
         cancelling.obey(error)

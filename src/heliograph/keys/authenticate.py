@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.errors import Unauthorized
 from heliograph.keys.issue import well_formed
+from heliograph.keys.malformed import what_was_found
 from heliograph.keys.tables import api_keys, tiers
 
 AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 46 characters; anything longer is none of ours
@@ -43,13 +44,13 @@ def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
     """The key of the one Authorization header. Raises MissingKey when there is none, Unauthorized when it cannot be a key."""
     given = [value for name, value in headers if name == b"authorization"]
     if not given:
-        raise MissingKey
+        raise MissingKey(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
     scheme, _, key = given[0].partition(b" ")
     if len(given) > 1 or len(given[0]) > AUTHORIZATION_OCTETS_MAX or scheme.lower() != b"bearer":
-        raise Unauthorized
+        raise Unauthorized(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
     text = key.decode("latin-1").strip(" ")
     if not text:
-        raise MissingKey
+        raise MissingKey(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
     return text
 
 
@@ -61,7 +62,7 @@ async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -
     if principal is None and well_formed(key):  # what has not our form is not looked for in the database
         principal = await cache.get(PRINCIPALS, digest)
     if principal is None or (principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()):
-        raise Unauthorized
+        raise Unauthorized(None if well_formed(key) else what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
     return principal
 
 

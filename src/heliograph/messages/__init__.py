@@ -21,6 +21,7 @@ from heliograph.messages.sealing import text_sealer
 from heliograph.messages.sweep import fail_expired, fail_over, queue_depths, settle_doubts, take_over, unreceipted
 from heliograph.messages.tables import KEPT
 from heliograph.messages.turn import Turn
+from heliograph.messages.unapproved import accept_or_tell
 from heliograph.messages.waiting import account_ends
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
     "SENDER_NOT_APPROVED",
     "VALIDITY_DEFAULT_S", "VALIDITY_S", "Aboard", "Acceptor", "AccountFacts", "CarrierFacts", "Chunk", "Chunker",
     "Companion", "FairQueue", "Outcome", "Person", "Places", "Plan", "Recipient", "SendRequest", "Tally", "Tariff",
-    "Turn", "Wanted", "account_ends", "approved_sender", "cancel_group", "drop_too_many", "endpoints", "fail_blocked",
+    "Turn", "Wanted", "accept_or_tell", "account_ends", "approved_sender", "cancel_group", "drop_too_many", "endpoints", "fail_blocked",
     "fail_canceled", "fail_expired", "fail_over", "hold", "learn_id_format", "load_tariff", "mark_held",
     "match_doubts", "one_time_passwords", "open_group", "queue_depths", "read_send", "release", "rematch",
     "send_answer", "settle_doubts", "take_over", "tally_of", "text_sealer", "unreceipted",

@@ -18,6 +18,7 @@ from heliograph.messages.batch import Outcome
 from heliograph.messages.groups import group_of
 from heliograph.messages.request import REFERENCE_MAX, SendRequest, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.messages.unapproved import accept_or_tell
 from heliograph.requests import acting_for_call, refuse_used_key_of
 from heliograph.text import parse_phone
 
@@ -68,7 +69,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
             await refuse_used_key_of(db, call, SEND_PATH)
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
-        outcome = await acceptor.accept(request)
+        outcome = await accept_or_tell(acceptor, db, call, request)
         if len(request.recipients) <= LARGE_SEND:
             return _answer(request, outcome)
         return await call.in_thread(lambda: _encoded(_answer(request, outcome)))

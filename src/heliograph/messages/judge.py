@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from heliograph.base.clock import DAY_MS
-from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
+from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.lines import cut
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.messages.companion import Aboard
+from heliograph.messages.refusals import SenderNotApproved, no_valid_recipient
 from heliograph.messages.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.text import Phone
 from heliograph.wallet import refusal_to_spend
@@ -19,6 +20,8 @@ from heliograph.wallet import refusal_to_spend
 PLANS_MAX: Final = 100_000
 SANDBOX_SENDER: Final = "SANDBOX"
 SANDBOX_NO_CREDITS: Final = "004"  # last digits of a recipient that make a sandbox send 402 (contract section 4)
+SIMULATED_NO_CREDITS: Final = (f"Simulated: in sandbox a recipient that ends in {SANDBOX_NO_CREDITS} is answered as if the wallet held too few SMS "
+                               "credits. Nothing is missing.")
 
 
 class AccountFacts(NamedTuple):
@@ -115,11 +118,10 @@ def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: Wal
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `companion`: of its type, if that has one."""
     sender = request.sender if request.sender_is_ours else approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
     if sender is None:
-        return InvalidRequest(f"The sender {request.sender!r} is not approved for this account.", reason="sender_not_approved")
+        return SenderNotApproved(f"The sender {request.sender!r} is not approved for this account.")
     accepted = _sort_recipients(request, sender, facts, tariff)
     if not accepted.recipients:
-        reasons = ", ".join(sorted({reason for _, _, reason in accepted.rejected}))
-        return InvalidRequest(f"None of the recipients can be sent to ({reasons}).", reason="no_valid_recipient")
+        return no_valid_recipient(request, accepted.rejected)
     refusal = companion.refusal(request, now_ms) if companion is not None else None
     if refusal is None and not request.dry_run:
         refusal = _debit(request, accepted, facts, wallet, now_ms)
@@ -190,7 +192,7 @@ def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet
     cost = accepted.credits_required
     if request.sandbox:  # the one place where charging is skipped
         if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.recipients):
-            return InsufficientCredits(required=cost, available=0)
+            return InsufficientCredits(SIMULATED_NO_CREDITS, required=cost, available=0)
         return None
     if cost > wallet.sms_credits:
         return InsufficientCredits(required=cost, available=wallet.sms_credits)

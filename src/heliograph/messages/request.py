@@ -40,6 +40,7 @@ class SendRequest:
     path: str = "POST /sms/send"
     sender_is_ours: bool = False  # the service's own, which no account has to have approved
     customer_id: str | None = field(default=None)
+    country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
     partner_id: str | None = None  # raw; whose wallet is locked as well, for a send that counts for a partner and its customers together
 
@@ -63,7 +64,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     assert recipients is not None
     phones = parse_phones(recipients, country_code)
     return SendRequest(number, account_id, account_id, sandbox, sender, text, encoding, segments, recipients, phones, reference,
-                       validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id)
+                       validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id, country_code=country_code)
 
 
 def _text(value: Any) -> str:

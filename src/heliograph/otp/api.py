@@ -13,7 +13,7 @@ from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.db import Database
 from heliograph.base.secrets import Sealer
 from heliograph.keys import Answer, Call, Endpoint, Handler
-from heliograph.messages import Acceptor, Outcome, text_sealer
+from heliograph.messages import Acceptor, Outcome, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS
@@ -49,7 +49,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, codes: Codes, 
         account_id = await acting_for_call(db, cache, call, SEND_PATH, wish.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
-        outcome = await acceptor.accept(_request(call, account_id, wish, own, codes, sealer, service_sender))
+        outcome = await accept_or_tell(acceptor, db, call, _request(call, account_id, wish, own, codes, sealer, service_sender))
         body: dict[str, Any] = {"data": _record(outcome, wish)}
         return Answer({**body, "warnings": wish.warnings} if wish.warnings else body, replayed=outcome.replayed)
 

@@ -10,6 +10,7 @@ from heliograph.text import Phone, count_segments, parse_phone, read_country
 PLACE: Final = "{code}"  # of the code in a text
 CODE_MAX: Final = 64  # characters: what cannot be a code is a wrong one, within reason
 SENDER_MAX: Final = 64  # as POST /sms/send reads it; an approved one has 15 at most
+_BETWEEN_DIGITS: Final = {ord(character): None for character in " -\t\r\n\u00a0"}  # what programs that show and copy codes put there
 ANY_CODE: Final = "0" * DIGITS  # digits all take one septet or one unit
 DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 minutes."
 NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minutes."
@@ -57,7 +58,13 @@ def read_given(body: dict[str, Any]) -> Given:
     form.finish()
     assert phone is not None
     assert code is not None
-    return Given(phone, code, customer_id, form.warnings())
+    return Given(phone, read_code(code), customer_id, form.warnings())
+
+
+def read_code(given: str) -> str:
+    """Returns the digits of a code that somebody wrote in groups, or copied with spaces around it; what is no code stays as it is."""
+    digits = given.translate(_BETWEEN_DIGITS)
+    return digits if len(digits) == DIGITS and digits.isascii() and digits.isdigit() else given
 
 
 def default_text(name: str) -> str:

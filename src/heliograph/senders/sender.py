@@ -77,6 +77,12 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     return [Sender(*row) for row in tx.execute(query)]
 
 
+def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
+    """The account's senders of this name, whatever their status: at most one of each mode, the live one first."""
+    query = sa.select(*COLUMNS).where(senders.c.account_id == account_id, senders.c.folded == folded(name)).order_by(senders.c.sandbox)
+    return [Sender(*row) for row in tx.execute(query)]
+
+
 def approved_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], dict[str, str]]:
     """What sends may name, by account and mode: the sender in lower case → as it was approved, and goes out."""
     query = sa.select(*COLUMNS).where(senders.c.account_id.in_(account_ids), senders.c.status == "approved").order_by(senders.c.sandbox, senders.c.id)

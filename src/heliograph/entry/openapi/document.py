@@ -23,6 +23,7 @@ from heliograph.entry.openapi.parts import (
 )
 from heliograph.entry.openapi.reasons import ALWAYS, ON_POST, REASONS, WHEN_CHANGING, WITH_BODY, WITH_PATH_ID, of_status
 from heliograph.keys import Endpoint
+from heliograph.messages.refusals import REJECTED_REPORTED_MAX
 
 VERSION: Final = "1.0.0"  # specification section 9
 BASE_PATH: Final = "/api/v1"
@@ -67,6 +68,7 @@ _ERROR: Final[Json] = {
                 "reason": one_of(REASONS, "Why exactly."),
                 "fields": array(record("One bad field.", field=text("Its JSON path, such as `recipients[3]`."),
                                        message=text("What was found, and what is allowed.")), "Every bad field.", maxItems=FIELDS_REPORTED_MAX),
+                "rejected": array(messages.REJECTED, "With `no_valid_recipient`: the recipients.", maxItems=REJECTED_REPORTED_MAX),
                 "required": {"type": "number", "description": "With 402: what it would cost."},
                 "available": {"type": "number", "description": "With 402: what there is."},
                 "attempts_remaining": {"type": "integer", "minimum": 0, "description": "With `otp_incorrect`: so many wrong codes lock the phone."}}},

@@ -42,6 +42,9 @@ _RECIPIENTS: Final[Json] = {
     "anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": RECIPIENTS_PER_SEND_MAX}, {"type": "string"}]}
 _COUNTRY: Final = "^[A-Za-z]{2}$"
 REJECTIONS: Final = ("invalid_number", "country_not_allowed", "no_route", "no_rate", "opted_out")
+REJECTED: Final = record(
+    "A recipient to whom nothing goes.", index=integer("Its place in `recipients`.", minimum=0),
+    recipient=text("As it was given; of a long one the beginning and an ellipsis."), reason=one_of(REJECTIONS, "Why."))
 
 _FIELDS: Final[dict[str, Json]] = {
     "id": identity("msg", "The message's id."),
@@ -103,10 +106,7 @@ SCHEMAS: Final[dict[str, Json]] = {
                           "`message_ids[i]` belongs to `recipients[i]`: null if it was rejected, the first one's if it repeats a number."),
         accepted=integer("How many messages go out.", minimum=0),
         duplicates=integer("How many recipients repeated another one.", minimum=0),
-        rejected=array(record(
-            "A recipient to whom nothing goes.", index=integer("Its place in `recipients`.", minimum=0),
-            recipient=text("As it was given; of a long one the beginning and an ellipsis."),
-            reason=one_of(REJECTIONS, "Why.")), "Recipients to whom nothing goes."),
+        rejected=array(REJECTED, "Recipients to whom nothing goes."),
         encoding=one_of((GSM_7, UCS_2), "How the text travels."),
         segments=integer("Of each message.", minimum=1, maximum=SEGMENTS_MAX),
         credits_required=integer("The price.", minimum=0),

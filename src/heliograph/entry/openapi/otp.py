@@ -56,7 +56,8 @@ SCHEMAS: Final[dict[str, Json]] = {
         resend_after_s=integer("Seconds after which another one may be sent to this phone.", minimum=0),
         credits_used=integer("What was charged; 0 in sandbox.", minimum=0), sandbox=flag("Whether a sandbox key sent it.")),
     "OtpCodeForm": form(
-        "The code that somebody gave back.", required=["phone", "code"], phone=_PHONE, code=text("As it was given.", minLength=1, maxLength=CODE_MAX),
+        "The code that somebody gave back.", required=["phone", "code"], phone=_PHONE,
+        code=text("As it was given; spaces and hyphens between its digits are passed over.", minLength=1, maxLength=CODE_MAX),
         countryCode=_COUNTRY_CODE, customer_id=CUSTOMER_ID_FIELD, country_code=_ALIAS),
     "OtpVerified": record("A code that was right.", id=identity("otp", "The one-time password's id."), phone=_ANSWERED_PHONE,
                           verified_at=moment("When it was.")),

@@ -56,11 +56,25 @@ def test_lists_go_on_where_they_ended(run: Run) -> None:
     assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
 
 
-def test_a_second_account_of_a_name_is_made_and_said_to_be_one(run: Run, amina: str) -> None:
-    second = run("account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS", "--json")
-    assert second.err == f"heliograph: the name 'Amina Foods' is not unique now: say which account by its id, {second.json['id']}\n"
-    assert run("account", "show", second.json["id"]).status == 0
-    assert run("account", "create", "Amina", "--country", "GH", "--currency", "GHS").err == ""
+def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(run: Run, amina: str) -> None:
+    wanted = ("account", "create", " Amina Foods ", "--country", "GH", "--currency", "GHS")
+    refused = run(*wanted)
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err == (f"heliograph: There is an account of this name already, {amina}. With --same-name there are two, which commands tell apart by "
+                           "their ids only.\n")
+    second = run(*wanted, "--same-name", "--json").json["id"]
+    assert run("account", "show", "Amina Foods").err == (
+        f"heliograph: Several accounts are named 'Amina Foods'; say which by its id: {amina}, {second}.\n")
+    assert run("account", "rename", second, "Amina Foods").status == 1
+    assert run("account", "rename", amina, "Amina Foods", "--same-name", "--json").json["id"] == amina
+
+
+def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina: str) -> None:
+    before = run("account", "show", amina, "--json").json
+    assert run("account", "rename", "Amina Foods", " Amina Foods Ltd ", "--json").json == {**before, "name": "Amina Foods Ltd"}
+    assert run("account", "show", "Amina Foods").err == "heliograph: There is no account with the id or name 'Amina Foods'.\n"
+    assert run("account", "rename", amina, "Amina Foods Ltd", "--json").json["name"] == "Amina Foods Ltd"  # its own name is no other account's
+    assert run("account", "rename", amina, "acc_amina").err.startswith("heliograph: NAME must not begin like an id")
 
 
 def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:

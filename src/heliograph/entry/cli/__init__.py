@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
-    "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
+    "account": "Accounts (tenants): create, list, show, rename, suspend, resume, set, notices.",
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",

@@ -12,8 +12,9 @@ from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.base.schema import installation, newest_version
 from heliograph.keys.tables import api_keys
+from heliograph.entry.cli import wallet as cli_wallet
 from heliograph.messages.tables import queue
-from heliograph.wallet.tables import wallets
+from heliograph.wallet.tables import ENTRY_TYPES, wallets
 from tests.capability.commands import Run
 
 CARRIER = ["carrier", "add", "mtn", "--host", "smpp.example.net", "--port", "2775", "--system-id", "amina", "--password-file", "-"]
@@ -109,6 +110,34 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
     assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
     assert run("ledger", "verify", "--json").json == {"proven": True, "wallets": 1, "ledger_entries": 6, "webhook_events": 0, "discrepancies": []}
+
+
+def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> None:
+    run("credits", "adjust", "--account", amina, "--credits", -3, "--reason", "Granted twice", "--reference", "fix-1")
+    run("credits", "buy", "--account", amina, "--credits", 1)  # refused: there is no price
+    every = run("wallet", "transactions", "--account", "Amina Foods", "--json").json
+    assert [(entry["type"], entry["credits"], entry["amount"]) for entry in every] == [
+        ("adjustment", -3, 0), ("topup", 0, 50), ("credit_grant", 1000, 0)]
+    assert every[0] == {
+        "id": every[0]["id"], "type": "adjustment", "amount": 0, "currency": "GHS", "credits": -3, "balance_after": 50, "credits_after": 997,
+        "description": "Granted twice", "reference": "fix-1", "created_at": every[0]["created_at"]}
+
+    def listed(*options: object) -> list[str]:
+        return [entry["id"] for entry in run("wallet", "transactions", "--account", amina, *options, "--json").json]
+
+    ids = [entry["id"] for entry in every]
+    assert listed("--type", "topup") == ids[1:2]
+    assert listed("--since", "1h") == listed("--until", "2999-01-01") == ids
+    assert listed("--until", "1h") == []
+    assert listed("--limit", 1) == ids[:1]
+    assert listed("--limit", 2, "--before", ids[0]) == ids[1:]
+    assert run("wallet", "transactions", "--account", amina, "--limit", 1).err == f"There may be more: --before {ids[0]}\n"
+    assert run("wallet", "transactions", "--account", amina, "--before", "txn_x").status == 1
+    assert run("wallet", "transactions", "--account", amina, "--type", "gift").status == 2
+
+
+def test_the_kinds_of_transactions_that_can_be_asked_for_are_those_there_are() -> None:
+    assert cli_wallet._TYPES == ENTRY_TYPES
 
 
 def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:

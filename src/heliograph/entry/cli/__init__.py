@@ -24,7 +24,7 @@ COMMANDS: Final = {
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
-    "wallet": "Money of an account: topup, adjust.",
+    "wallet": "Money of an account: topup, adjust, transactions.",
     "message": "Messages: list, show; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
     "otp": "One-time passwords: blocked, unblock.",

@@ -195,6 +195,12 @@ def page_options(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
 
 
+def span_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--since and --until of a list."""
+    command = click.option("--until", type=Past(), metavar="T", help="Only those before then.")(command)
+    return click.option("--since", type=Past(), metavar="T", help="Only those from then on: a time, a date, or 7d, 2h, 30m ago.")(command)
+
+
 def listen_options() -> list[click.Parameter]:
     """--host and --port of a server."""
     return [

@@ -11,8 +11,8 @@ from heliograph import keys
 from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.base.schema import installation, newest_version
-from heliograph.keys.tables import api_keys
 from heliograph.entry.cli import wallet as cli_wallet
+from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
 from heliograph.wallet.tables import ENTRY_TYPES, wallets
 from tests.capability.commands import Run
@@ -61,8 +61,8 @@ def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(run: Run, amin
     wanted = ("account", "create", " Amina Foods ", "--country", "GH", "--currency", "GHS")
     refused = run(*wanted)
     assert (refused.status, refused.out) == (1, "")
-    assert refused.err == (f"heliograph: There is an account of this name already, {amina}. With --same-name there are two, which commands tell apart by "
-                           "their ids only.\n")
+    assert refused.err == (f"heliograph: There is an account of this name already, {amina}. With --same-name there are two, "
+                           "which commands tell apart by their ids only.\n")
     second = run(*wanted, "--same-name", "--json").json["id"]
     assert run("account", "show", "Amina Foods").err == (
         f"heliograph: Several accounts are named 'Amina Foods'; say which by its id: {amina}, {second}.\n")

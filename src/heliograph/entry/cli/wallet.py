@@ -39,13 +39,15 @@ def adjust(session: Session, account: str, amount: Decimal, reason: str, referen
     post_entry(session, wallet.adjust_money, account, amount, reason, reference)
 
 
-@command.command("transactions", epilog=examples("wallet transactions --account 'Amina Foods' --since 7d",
-                                                 "wallet transactions --account 'Amina Foods' --type sms_charge --since 2027-01-01 --until 2027-02-01 --json"))
+@command.command("transactions", epilog=examples(
+    "wallet transactions --account 'Amina Foods' --since 7d",
+    "wallet transactions --account 'Amina Foods' --type sms_charge --since 2027-01-01 --until 2027-02-01 --json"))
 @account_option
 @click.option("--type", "entry_type", type=click.Choice(_TYPES), help="Only those of one kind.")
 @span_options
 @page_options
-def transactions(session: Session, account: str, entry_type: str | None, since: int | None, until: int | None, limit: int, before: str | None) -> None:
+def transactions(session: Session, account: str, entry_type: str | None, since: int | None, until: int | None, limit: int,
+                 before: str | None) -> None:
     """List an account's ledger entries, money and credits, newest first: what GET /wallet/transactions shows."""
     from heliograph import accounts, wallet
     from heliograph.base.errors import NotFound

@@ -90,6 +90,7 @@ def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, databas
     listed = run("key", "list", "--account", "Amina Foods", "--json")
     assert [key["id"] for key in listed.json] == [made["id"]]
     assert made["key"] not in listed.out
+    assert "LAST USED AT" in run("key", "list").out
     assert run("key", "revoke", made["id"], "--json").json["revoked_at"] is not None
 
 
@@ -105,7 +106,7 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     assert "this reference was already applied" in run(*grant, 500).out
     other = run(*grant, 600)
     assert (other.status, other.out, other.err) == (
-        1, "", f"heliograph: --reference 'inv-17' was already applied, with 500 SMS credits ({granted['id']}).\n")
+        2, "", f"heliograph: --reference 'inv-17' was already applied, with 500 SMS credits ({granted['id']}).\n")
     assert run("credits", "adjust", "--account", amina, "--credits", -100, "--reason", "twice", "--json").json["credits_after"] == 1400
     assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
     assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
@@ -206,15 +207,26 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
 
 @pytest.mark.parametrize(("args", "told"), [
     (["account", "show", "nobody"], "There is no account with the id or name 'nobody'."),
-    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "heliograph: --country must be a country of ISO 3166-1"),
-    (["account", "set", "Amina Foods", "--max-tier", "gold"], "heliograph: --max-tier must be one of free, standard, enterprise"),
     (["credits", "adjust", "--account", "Amina Foods", "--credits", "-1001", "--reason", "x"], "The wallet holds 1000 SMS credits; this takes 1001."),
-    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], ": --amount has more decimals than the 2 of"),
     (["key", "revoke", "key_nonsense"], "There is no key with the id 'key_nonsense'."),
-    (["sender", "register", "NO!", "--account", "Amina Foods"], "heliograph: SENDER must have 3 to 11 of"),
-    (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["carrier", "set", "mtn", "--tls"], "There is no carrier 'mtn'."),
     (["rate", "remove", "GH"], "There is no such rate for 'GH'."),
+    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
+])
+def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
+    said = run(*args, stdin="p4ssw0rd\n")
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("heliograph: ")
+    assert told in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "heliograph: --country must be a country of ISO 3166-1"),
+    (["account", "set", "Amina Foods", "--max-tier", "gold"], "heliograph: --max-tier must be one of free, standard, enterprise"),
+    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], ": --amount has more decimals than the 2 of"),
+    (["sender", "register", "NO!", "--account", "Amina Foods"], "heliograph: SENDER must have 3 to 11 of"),
+    (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["rate", "set", "-1", "1"], "PREFIX|COUNTRY|default must be the first 1 to 15 digits of numbers, a country such as GH, or default; not '-1'."),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], ": --permissions must be all, or some of sms.send, "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "sender_ids.write; not 'x'."),
@@ -227,11 +239,10 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
     ([*CARRIER, "--dest-ton-npi", "1,2"], "heliograph: --dest-ton-npi cannot be 1,2 (allowed: "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all", "--expires", "2020-01-01"],
      "heliograph: --expires must lie in the future"),
-    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
 ])
-def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
+def test_a_value_that_is_refused_is_one_line_and_status_2(run: Run, amina: str, args: list[str], told: str) -> None:
     said = run(*args, stdin="p4ssw0rd\n")
-    assert (said.status, said.out) == (1, "")
+    assert (said.status, said.out) == (2, "")
     assert said.err.startswith("heliograph: ")
     assert told in said.err
     assert said.err.count("\n") == 1
@@ -270,6 +281,19 @@ def test_a_value_that_cannot_be_is_named_with_what_can(run: Run, args: list[str]
     assert (said.status, told in said.err) == (2, True), said.err
 
 
+@pytest.mark.parametrize(("args", "told"), [
+    (["acount", "list"], "No such command 'acount'. (Did you mean one of: 'account', 'contact'?)"),
+    (["restore_check"], "Did you mean 'restore-check'?"),
+    (["account", "creat", "x"], "No such command 'creat'. Did you mean 'create'?"),
+    (["account", "list", "--limits", "5"], "No such option '--limits'. Did you mean '--limit'?"),
+    (["credits", "adjust", "--acount", "x", "--credits", "-5", "--reason", "x"], "No such option '--acount'. (Did you mean one of: '--account', '--reason'?)"),
+    (["zzzz"], "No such command 'zzzz'."),
+])  # fmt: skip
+def test_a_name_that_is_nearly_right_gets_a_suggestion(run: Run, args: list[str], told: str) -> None:
+    said = run(*args)
+    assert (said.status, told in said.err.splitlines()[-1]) == (2, True), said.err
+
+
 def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, database_url: str) -> None:
     database = Database(database_url)
     with database.write() as tx:
@@ -283,7 +307,7 @@ def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, dat
 
 
 def test_an_account_is_not_half_created(run: Run) -> None:
-    assert run("account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001").status == 1
+    assert run("account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001").status == 2
     assert run("account", "list", "--json").json == []
 
 

@@ -290,8 +290,6 @@ def test_who_decided_is_who_is_signed_in_unless_told(run: Run, doubtful: list[st
     (["message", "list", "--in-doubt", "--carrier", "mtn"], "There is no carrier 'mtn'."),
     ([*SETTLE, "sent", "msg_01m7xjf7d0e0096sn80kyqrthc"], "There is no message 'msg_01m7xjf7d0e0096sn80kyqrthc'."),
     ([*RESEND, "--carrier", "mtn"], "There is no carrier 'mtn'."),
-    (["message", "resend", "--carrier", "carrier", "--reason", " "], "--reason must have 1 to 255 characters, not 0."),
-    ([*RESEND, "--by", "a\nb", "--carrier", "carrier"], "--by must be one line of printable characters."),
     (["receipt", "match", "nonsense", "--message", "{0}"], "There is no unmatched receipt 'nonsense'."),
     (["receipt", "match", "mtn/aa7", "--message", "{0}"], "There is no unmatched receipt 'mtn/aa7'."),
     (["receipt", "match", "carrier/aa9", "--message", "{0}"], "There is no unmatched receipt 'carrier/aa9'."),
@@ -300,6 +298,17 @@ def test_who_decided_is_who_is_signed_in_unless_told(run: Run, doubtful: list[st
 def test_a_failure_is_one_line_and_status_1(run: Run, doubtful: list[str], args: list[str], told: str) -> None:
     said = run(*(arg.format(*doubtful) for arg in args))
     assert (said.status, said.out, said.err.count("\n")) == (1, "", 1), said
+    assert said.err.startswith("heliograph: ")
+    assert told in said.err
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["message", "resend", "--carrier", "carrier", "--reason", " "], "--reason must have 1 to 255 characters, not 0."),
+    ([*RESEND, "--by", "a\nb", "--carrier", "carrier"], "--by must be one line of printable characters."),
+])  # fmt: skip
+def test_a_value_that_is_refused_is_one_line_and_status_2(run: Run, doubtful: list[str], args: list[str], told: str) -> None:
+    said = run(*(arg.format(*doubtful) for arg in args))
+    assert (said.status, said.out, said.err.count("\n")) == (2, "", 1), said
     assert said.err.startswith("heliograph: ")
     assert told in said.err
 

@@ -56,6 +56,12 @@ class Commands(click.Group):
         command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name.replace('-', '_')}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:  # click looks for the nearest one among those that were imported
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -66,6 +72,6 @@ main = Commands(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help="A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\n"
          "Every command takes --data-dir, and works beside a running server. --json prints one JSON document.",
-    epilog="Exit status: 0; 2 for a mistake in the command line; 1 for a failure, with one line on standard error.",
+    epilog="Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure, with one line on standard error.",
 )
 main = click.version_option(package_name="heliograph", message="%(prog)s %(version)s")(main)

@@ -286,7 +286,8 @@ def test_a_value_that_cannot_be_is_named_with_what_can(run: Run, args: list[str]
     (["restore_check"], "Did you mean 'restore-check'?"),
     (["account", "creat", "x"], "No such command 'creat'. Did you mean 'create'?"),
     (["account", "list", "--limits", "5"], "No such option '--limits'. Did you mean '--limit'?"),
-    (["credits", "adjust", "--acount", "x", "--credits", "-5", "--reason", "x"], "No such option '--acount'. (Did you mean one of: '--account', '--reason'?)"),
+    (["credits", "adjust", "--acount", "x", "--credits", "-5", "--reason", "x"],
+     "No such option '--acount'. (Did you mean one of: '--account', '--reason'?)"),
     (["zzzz"], "No such command 'zzzz'."),
 ])  # fmt: skip
 def test_a_name_that_is_nearly_right_gets_a_suggestion(run: Run, args: list[str], told: str) -> None:

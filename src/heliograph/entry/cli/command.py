@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from heliograph.entry import colours
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
@@ -28,7 +30,8 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"heliograph: {self.message}", err=True, file=file)
+        prefix = click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
+        click.echo(f"{prefix} {self.message}", err=True, file=file)
 
 
 class BadValue(Failure):

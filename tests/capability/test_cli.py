@@ -11,9 +11,10 @@ from heliograph import keys
 from heliograph.base import migrate
 from heliograph.base.db import Database
 from heliograph.base.schema import installation, newest_version
+from heliograph.entry.cli import wallet as cli_wallet
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
-from heliograph.wallet.tables import wallets
+from heliograph.wallet.tables import ENTRY_TYPES, wallets
 from tests.capability.commands import Run
 
 CARRIER = ["carrier", "add", "mtn", "--host", "smpp.example.net", "--port", "2775", "--system-id", "amina", "--password-file", "-"]
@@ -56,11 +57,25 @@ def test_lists_go_on_where_they_ended(run: Run) -> None:
     assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
 
 
-def test_a_second_account_of_a_name_is_made_and_said_to_be_one(run: Run, amina: str) -> None:
-    second = run("account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS", "--json")
-    assert second.err == f"heliograph: the name 'Amina Foods' is not unique now: say which account by its id, {second.json['id']}\n"
-    assert run("account", "show", second.json["id"]).status == 0
-    assert run("account", "create", "Amina", "--country", "GH", "--currency", "GHS").err == ""
+def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(run: Run, amina: str) -> None:
+    wanted = ("account", "create", " Amina Foods ", "--country", "GH", "--currency", "GHS")
+    refused = run(*wanted)
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err == (f"heliograph: There is an account of this name already, {amina}. With --same-name there are two, "
+                           "which commands tell apart by their ids only.\n")
+    second = run(*wanted, "--same-name", "--json").json["id"]
+    assert run("account", "show", "Amina Foods").err == (
+        f"heliograph: Several accounts are named 'Amina Foods'; say which by its id: {amina}, {second}.\n")
+    assert run("account", "rename", second, "Amina Foods").status == 1
+    assert run("account", "rename", amina, "Amina Foods", "--same-name", "--json").json["id"] == amina
+
+
+def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina: str) -> None:
+    before = run("account", "show", amina, "--json").json
+    assert run("account", "rename", "Amina Foods", " Amina Foods Ltd ", "--json").json == {**before, "name": "Amina Foods Ltd"}
+    assert run("account", "show", "Amina Foods").err == "heliograph: There is no account with the id or name 'Amina Foods'.\n"
+    assert run("account", "rename", amina, "Amina Foods Ltd", "--json").json["name"] == "Amina Foods Ltd"  # its own name is no other account's
+    assert run("account", "rename", amina, "acc_amina").err.startswith("heliograph: NAME must not begin like an id")
 
 
 def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:
@@ -75,6 +90,7 @@ def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, databas
     listed = run("key", "list", "--account", "Amina Foods", "--json")
     assert [key["id"] for key in listed.json] == [made["id"]]
     assert made["key"] not in listed.out
+    assert "LAST USED AT" in run("key", "list").out
     assert run("key", "revoke", made["id"], "--json").json["revoked_at"] is not None
 
 
@@ -90,11 +106,39 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     assert "this reference was already applied" in run(*grant, 500).out
     other = run(*grant, 600)
     assert (other.status, other.out, other.err) == (
-        1, "", f"heliograph: --reference 'inv-17' was already applied, with 500 SMS credits ({granted['id']}).\n")
+        2, "", f"heliograph: --reference 'inv-17' was already applied, with 500 SMS credits ({granted['id']}).\n")
     assert run("credits", "adjust", "--account", amina, "--credits", -100, "--reason", "twice", "--json").json["credits_after"] == 1400
     assert run("wallet", "topup", "--account", amina, "--amount", "0.50", "--reason", "cash", "--json").json["balance_after"] == 50.5
     assert run("wallet", "adjust", "--account", amina, "--amount", "-50.5", "--reason", "charges", "--json").json["balance_after"] == 0
     assert run("ledger", "verify", "--json").json == {"proven": True, "wallets": 1, "ledger_entries": 6, "webhook_events": 0, "discrepancies": []}
+
+
+def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> None:
+    run("credits", "adjust", "--account", amina, "--credits", -3, "--reason", "Granted twice", "--reference", "fix-1")
+    run("credits", "buy", "--account", amina, "--credits", 1)  # refused: there is no price
+    every = run("wallet", "transactions", "--account", "Amina Foods", "--json").json
+    assert [(entry["type"], entry["credits"], entry["amount"]) for entry in every] == [
+        ("adjustment", -3, 0), ("topup", 0, 50), ("credit_grant", 1000, 0)]
+    assert every[0] == {
+        "id": every[0]["id"], "type": "adjustment", "amount": 0, "currency": "GHS", "credits": -3, "balance_after": 50, "credits_after": 997,
+        "description": "Granted twice", "reference": "fix-1", "created_at": every[0]["created_at"]}
+
+    def listed(*options: object) -> list[str]:
+        return [entry["id"] for entry in run("wallet", "transactions", "--account", amina, *options, "--json").json]
+
+    ids = [entry["id"] for entry in every]
+    assert listed("--type", "topup") == ids[1:2]
+    assert listed("--since", "1h") == listed("--until", "2999-01-01") == ids
+    assert listed("--until", "1h") == []
+    assert listed("--limit", 1) == ids[:1]
+    assert listed("--limit", 2, "--before", ids[0]) == ids[1:]
+    assert run("wallet", "transactions", "--account", amina, "--limit", 1).err == f"There may be more: --before {ids[0]}\n"
+    assert run("wallet", "transactions", "--account", amina, "--before", "txn_x").status == 1
+    assert run("wallet", "transactions", "--account", amina, "--type", "gift").status == 2
+
+
+def test_the_kinds_of_transactions_that_can_be_asked_for_are_those_there_are() -> None:
+    assert cli_wallet._TYPES == ENTRY_TYPES
 
 
 def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
@@ -163,15 +207,26 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
 
 @pytest.mark.parametrize(("args", "told"), [
     (["account", "show", "nobody"], "There is no account with the id or name 'nobody'."),
-    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "heliograph: --country must be a country of ISO 3166-1"),
-    (["account", "set", "Amina Foods", "--max-tier", "gold"], "heliograph: --max-tier must be one of free, standard, enterprise"),
     (["credits", "adjust", "--account", "Amina Foods", "--credits", "-1001", "--reason", "x"], "The wallet holds 1000 SMS credits; this takes 1001."),
-    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], ": --amount has more decimals than the 2 of"),
     (["key", "revoke", "key_nonsense"], "There is no key with the id 'key_nonsense'."),
-    (["sender", "register", "NO!", "--account", "Amina Foods"], "heliograph: SENDER must have 3 to 11 of"),
-    (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["carrier", "set", "mtn", "--tls"], "There is no carrier 'mtn'."),
     (["rate", "remove", "GH"], "There is no such rate for 'GH'."),
+    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
+])
+def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
+    said = run(*args, stdin="p4ssw0rd\n")
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith("heliograph: ")
+    assert told in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["account", "create", "x", "--country", "GHA", "--currency", "GHS"], "heliograph: --country must be a country of ISO 3166-1"),
+    (["account", "set", "Amina Foods", "--max-tier", "gold"], "heliograph: --max-tier must be one of free, standard, enterprise"),
+    (["wallet", "topup", "--account", "Amina Foods", "--amount", "0.001", "--reason", "x"], ": --amount has more decimals than the 2 of"),
+    (["sender", "register", "NO!", "--account", "Amina Foods"], "heliograph: SENDER must have 3 to 11 of"),
+    (["route", "set", "233", "nobody"], "carrier must be one of simulator; not 'nobody'."),
     (["rate", "set", "-1", "1"], "PREFIX|COUNTRY|default must be the first 1 to 15 digits of numbers, a country such as GH, or default; not '-1'."),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], ": --permissions must be all, or some of sms.send, "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all,x"], "sender_ids.write; not 'x'."),
@@ -184,11 +239,10 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> Non
     ([*CARRIER, "--dest-ton-npi", "1,2"], "heliograph: --dest-ton-npi cannot be 1,2 (allowed: "),
     (["key", "create", "--account", "Amina Foods", "--mode", "live", "--permissions", "all", "--expires", "2020-01-01"],
      "heliograph: --expires must lie in the future"),
-    (["serve", "--host", "a..b"], "Cannot listen on a..b port 8080: Name or service not known."),
 ])
-def test_a_failure_is_one_line_and_status_1(run: Run, amina: str, args: list[str], told: str) -> None:
+def test_a_value_that_is_refused_is_one_line_and_status_2(run: Run, amina: str, args: list[str], told: str) -> None:
     said = run(*args, stdin="p4ssw0rd\n")
-    assert (said.status, said.out) == (1, "")
+    assert (said.status, said.out) == (2, "")
     assert said.err.startswith("heliograph: ")
     assert told in said.err
     assert said.err.count("\n") == 1
@@ -227,6 +281,20 @@ def test_a_value_that_cannot_be_is_named_with_what_can(run: Run, args: list[str]
     assert (said.status, told in said.err) == (2, True), said.err
 
 
+@pytest.mark.parametrize(("args", "told"), [
+    (["acount", "list"], "No such command 'acount'. (Did you mean one of: 'account', 'contact'?)"),
+    (["restore_check"], "Did you mean 'restore-check'?"),
+    (["account", "creat", "x"], "No such command 'creat'. Did you mean 'create'?"),
+    (["account", "list", "--limits", "5"], "No such option '--limits'. Did you mean '--limit'?"),
+    (["credits", "adjust", "--acount", "x", "--credits", "-5", "--reason", "x"],
+     "No such option '--acount'. (Did you mean one of: '--account', '--reason'?)"),
+    (["zzzz"], "No such command 'zzzz'."),
+])  # fmt: skip
+def test_a_name_that_is_nearly_right_gets_a_suggestion(run: Run, args: list[str], told: str) -> None:
+    said = run(*args)
+    assert (said.status, told in said.err.splitlines()[-1]) == (2, True), said.err
+
+
 def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, database_url: str) -> None:
     database = Database(database_url)
     with database.write() as tx:
@@ -240,7 +308,7 @@ def test_a_ledger_that_is_not_proven_names_the_account(run: Run, amina: str, dat
 
 
 def test_an_account_is_not_half_created(run: Run) -> None:
-    assert run("account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001").status == 1
+    assert run("account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001").status == 2
     assert run("account", "list", "--json").json == []
 
 

@@ -112,7 +112,7 @@ def test_times_are_those_of_the_accounts_time_zone(run: Run, amina: str) -> None
     assert re.search(rf"^scheduled at +{year}-12-31 23:59:00 WAT$", shown, re.MULTILINE)
     assert re.search(r"^statistics delivery rate +-$", shown, re.MULTILINE)
     refused = run("campaign", "schedule", campaign, "--at", "yesterday")
-    assert (refused.status, refused.err.startswith("heliograph: --at must be a time such as 2027-01-31T09:30")) == (1, True)
+    assert (refused.status, refused.err.startswith("heliograph: --at must be a time such as 2027-01-31T09:30")) == (2, True)
 
 
 def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(run: Run, amina: str, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_help_says_of_validity_is_what_is_taken(run: Run, amina: str) -> No
 
 def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
     said = run("campaign", "create", "Spring", *ACCOUNT, "--message", "Hi {name", "--all")
-    assert (said.status, said.err) == (1, "heliograph: --message has a { at character 4 that belongs to no placeholder such as {name}; "
+    assert (said.status, said.err) == (2, "heliograph: --message has a { at character 4 that belongs to no placeholder such as {name}; "
                                           "a brace that is meant as one is doubled: {{.\n")
 
 

@@ -102,7 +102,8 @@ def test_we_read_smpplib_s_deliver_sm(source: str, destination: str, text: bytes
 @example(b"")
 @example(b"\0\0\0" * 10)
 def test_any_octets_are_decoded_or_a_pdu_error(octets: bytes) -> None:
-    refused = {status_of(decode, octets) for decode in (pdu.decode_sm, pdu.decode_bind, lambda body: pdu.decode_tlvs(body, 0))}
+    refused = {status_of(decode, octets) for decode in (pdu.decode_sm, pdu.decode_data_sm, pdu.decode_bind,
+                                                               lambda body: pdu.decode_tlvs(body, 0))}
     assert refused <= {None, pdu.ESME_RINVCMDLEN, pdu.ESME_RINVMSGLEN, pdu.ESME_RINVTLVSTREAM}
 
 

@@ -2,7 +2,7 @@
 
 from heliograph.accounts.account import CUSTOMER_PREFIX, Account, by_id, find, locked, named, page, text_id, text_of_id
 from heliograph.accounts.key_count import NO_BOUND, KeyCount, key_octets, keys_quotas, quota_told
-from heliograph.accounts.lifecycle import NAME_MAX, AccountSettings, account_name, change, create, resume, suspend
+from heliograph.accounts.lifecycle import NAME_MAX, AccountSettings, account_name, change, create, rename, resume, suspend
 from heliograph.accounts.notices import Notice, notices_of, notify
 from heliograph.accounts.quotas import (
     KEPT,
@@ -23,6 +23,6 @@ __all__ = [
     "CUSTOMER_PREFIX", "KEPT", "MEASURES", "NAME_MAX", "NO_BOUND", "Account", "AccountSettings", "KeyCount", "Notice",
     "StorageQuotaReached", "Stored", "account_name", "by_id", "change", "charge", "counted_with", "create", "find",
     "key_octets", "keys_quotas", "locked", "named", "notices_of", "notify", "octets_of", "page", "quota_told",
-    "quotas_of", "refusal_of", "reset_quotas", "resume", "set_quotas", "suspend", "text_id", "text_of_id",
+    "quotas_of", "refusal_of", "rename", "reset_quotas", "resume", "set_quotas", "suspend", "text_id", "text_of_id",
     "used_today",
 ]  # fmt: skip

@@ -62,6 +62,11 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
     return _update(tx, account_id, values)
 
 
+def rename(tx: Connection, account_id: str, name: str) -> Account:
+    """Its id, keys and records stay as they are. Raises NotFound, or InvalidRequest for a name that no account can have."""
+    return _update(tx, account_id, {"name": account_name("name", name)})
+
+
 def suspend(tx: Connection, account_id: str) -> Account:
     """From now on it may read, and change nothing; its customers neither. Suspending it again changes nothing. Raises NotFound."""
     return _update(tx, account_id, {"status": "suspended"})

@@ -24,6 +24,7 @@ TRANSACTION_SECONDS: Final = Histogram("heliograph_transaction_seconds", "Transa
 SUBMITTED: Final = Counter("heliograph_submissions_total", "submit_sm handed to the wire", ["carrier"])
 ANSWERED: Final = Counter("heliograph_answers_total", "Answers to submit_sm", ["carrier", "outcome"])
 RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["carrier", "state"])
+INBOUND: Final = Counter("heliograph_inbound_texts_total", "Texts from handsets, acknowledged and not handed on", ["carrier"])
 UNMATCHED_DROPPED: Final = Counter("heliograph_unmatched_receipts_dropped_total", "Receipts that found no message, beyond what is kept", ["carrier"])
 WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"])
 BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])

@@ -10,6 +10,7 @@ import structlog
 from heliograph.base.faults import told
 from heliograph.base.lines import printable
 from heliograph.base.settings import Settings
+from heliograph.entry import colours
 
 _WHAT_MAX: Final = 200  # characters
 
@@ -25,7 +26,8 @@ def set_up(settings: Settings) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    final: structlog.typing.Processor = structlog.dev.ConsoleRenderer() if readable else structlog.processors.JSONRenderer()
+    coloured = colours.wanted(sys.stderr)
+    final: structlog.typing.Processor = structlog.dev.ConsoleRenderer(colors=coloured) if readable else structlog.processors.JSONRenderer()
     shown = [_show_texts] if readable else []  # JSON is ASCII
     structlog.configure(processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter], cache_logger_on_first_use=True,
                         logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.make_filtering_bound_logger(level))

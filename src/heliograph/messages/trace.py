@@ -1,5 +1,6 @@
 """Messages as the operator sees them: of all accounts, which ones are in doubt, and where each segment of one is."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -7,13 +8,19 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.base.paging import ALWAYS, Span, first_id_of
+from heliograph.carriers import meaning_of
 from heliograph.messages.read import CLOCK_SLACK_MS, JOINED, LOOKED_AT_MAX, MESSAGE_PREFIX, OTP, Message
 from heliograph.messages.states import QUEUED
 from heliograph.messages.sweep import RESEND_AFTER_MS
-from heliograph.messages.tables import carrier_refs, inflight, messages, operator_decisions, queue
+from heliograph.messages.tables import carrier_refs, inflight, messages, operator_decisions, queue, sends
+
+SENDS_OF_REFERENCE_MAX: Final = 200  # newest sends with one reference that a list looks at: more make a statement that SQLite refuses
+_STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class Wanted(NamedTuple):
@@ -25,6 +32,16 @@ class Wanted(NamedTuple):
     doubtful_since_ms: int | None = None
     before: str | None = None
     among: Sequence[str] | None = None
+    recipient: int | None = None
+    sender: str | None = None  # in whatever case
+    reference: str | None = None
+    error: str | int | None = None  # an error code, or the command_status that the carrier answered
+    span: Span = ALWAYS
+
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether an index leads to these messages, and not a look through all."""
+        return self.recipient is not None or self.reference is not None
 
 
 class InFlight(NamedTuple):
@@ -109,43 +126,84 @@ def numbers(parts: int) -> list[int]:
 def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
     """Messages of which something is in doubt, newest first."""
     query = sa.select(inflight.c.message_id).where(inflight.c.state == "in_doubt").group_by(inflight.c.message_id)
-    query = _narrowed(query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
+    query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
     return _traced(tx, JOINED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(messages.c.id.desc()))
 
 
 def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[str, int]]]:
     """Of each carrier: the messages that are in doubt with it (raw ids), and how many submissions of each."""
     query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(inflight.c.state == "in_doubt")
-    query = _narrowed(query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
+    query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
     by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for carrier_id, message_id, submissions in tx.execute(query):
         by_carrier[carrier_id].append((message_id, submissions))
     return dict(by_carrier)
 
 
-def _narrowed(query: Any, wanted: Wanted) -> Any:
+def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
     if wanted.carrier_id is not None:
         query = query.where(inflight.c.carrier_id == wanted.carrier_id)
     if wanted.doubtful_since_ms is not None:
         query = query.having(sa.func.max(inflight.c.since_ms) <= wanted.doubtful_since_ms)
-    if wanted.before is not None:
-        query = query.where(inflight.c.message_id < wanted.before)
     if wanted.among is not None:
         query = query.where(inflight.c.message_id.in_(wanted.among))
-    if wanted.account_id is not None or wanted.status is not None:
-        query = query.join_from(inflight, messages, messages.c.id == inflight.c.message_id)
-        query = query.where(*(messages.c[name] == value for name in ("account_id", "status") if (value := getattr(wanted, name)) is not None))
+    if conditions := [*_of_message(tx, wanted), *_bounds(wanted)]:
+        query = query.join_from(inflight, messages, messages.c.id == inflight.c.message_id).join(sends, sends.c.id == messages.c.send_id)
+        query = query.where(*conditions)
     return query
 
 
+def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """What is asked of messages and their sends."""
+    conditions = [messages.c[name] == value for name in ("account_id", "status", "recipient") if (value := getattr(wanted, name)) is not None]
+    if wanted.account_id is None and wanted.is_looked_up:  # both indexes begin with the account
+        conditions.append(messages.c.account_id.in_(sa.select(accounts.c.id)))
+    if wanted.sender is not None:
+        conditions.append(sa.func.lower(sends.c.sender) == wanted.sender.lower())
+    if wanted.reference is not None:
+        conditions.append(_of_sends(tx, wanted))
+    if isinstance(wanted.error, int):
+        conditions.append(messages.c.error_message.like(f"%command_status 0x{wanted.error:08X}%"))
+    elif wanted.error is not None:
+        conditions.append(messages.c.error_code == wanted.error)
+    if wanted.span.since_ms is not None:
+        conditions.append(sends.c.created_at_ms >= wanted.span.since_ms)
+    if wanted.span.until_ms is not None:
+        conditions.append(sends.c.created_at_ms < wanted.span.until_ms)
+    return conditions
+
+
+def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
+    """Messages of the newest sends with the reference: theirs are the ids that follow the send's (tables.py)."""
+    whose = sends.c.account_id.in_(sa.select(accounts.c.id)) if wanted.account_id is None else sends.c.account_id == wanted.account_id
+    query = sa.select(sends.c.id, sends.c.message_count).where(whose, sends.c.reference == wanted.reference)
+    if wanted.before is not None:
+        query = query.where(sends.c.id < wanted.before)
+    found = tx.execute(query.order_by(sends.c.id.desc()).limit(SENDS_OF_REFERENCE_MAX)).all()
+    return sa.or_(sa.false(), *(messages.c.id.between(send.id, ids.raw_of_number(int(send.id, 16) + send.message_count)) for send in found))
+
+
+def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """`before`, and roughly the span, as a range of the key."""
+    bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
+    if wanted.span.since_ms is not None:
+        bounds.append(messages.c.id >= first_id_of(wanted.span.since_ms - CLOCK_SLACK_MS))
+    if wanted.span.until_ms is not None:
+        bounds.append(messages.c.id < first_id_of(wanted.span.until_ms + CLOCK_SLACK_MS))
+    return bounds
+
+
 def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], str | None]:
-    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw) when there may be some beyond those."""
-    window = [] if wanted.before is None else [messages.c.id < wanted.before]
-    oldest = tx.execute(sa.select(messages.c.id).where(*window).order_by(messages.c.id.desc()).offset(LOOKED_AT_MAX - 1).limit(1)).scalar()
+    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw) when there may be some beyond those.
+    Those of one recipient or reference are looked up, however far back they are."""
+    window, oldest = _bounds(wanted), None
+    if not wanted.is_looked_up:
+        oldest = tx.execute(sa.select(messages.c.id).where(*window).order_by(messages.c.id.desc()).offset(LOOKED_AT_MAX - 1).limit(1)).scalar()
     if oldest is not None:
         window.append(messages.c.id >= oldest)
-    narrowed = [messages.c[name] == value for name in ("account_id", "carrier_id", "status") if (value := getattr(wanted, name)) is not None]
-    rows = _traced(tx, JOINED.where(*window, *narrowed).order_by(messages.c.id.desc()).limit(limit))
+    if wanted.carrier_id is not None:
+        window.append(messages.c.carrier_id == wanted.carrier_id)
+    rows = _traced(tx, JOINED.where(*window, *_of_message(tx, wanted)).order_by(messages.c.id.desc()).limit(limit))
     return rows, oldest if len(rows) < limit else None
 
 
@@ -165,6 +223,12 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     for message_id, *submission in tx.execute(query.order_by(inflight.c.message_id, inflight.c.part)):
         in_flight[message_id].append(InFlight(*submission))
     return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
+
+
+def failure(message: Message) -> str | None:
+    """Why it failed, in plain words: what the carrier's command_status means, else what stands in its error."""
+    status = _STATUS.search(message.error_message or "")
+    return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message
 
 
 def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int | None:

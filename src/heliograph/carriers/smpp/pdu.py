@@ -1,7 +1,7 @@
 """The SMPP 3.4 codec: PDUs to octets and back.
 
 Only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind, enquire_link, generic_nack and TLVs, both
-directions of each. Nothing here raises anything but `PduError`, whatever octets come in.
+directions of each, and data_sm as carriers send it. Nothing here raises anything but `PduError`, whatever octets come in.
 """
 
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ UNBIND: Final = 0x00000006
 BIND_TRANSCEIVER: Final = 0x00000009
 ENQUIRE_LINK: Final = 0x00000015
 ALERT_NOTIFICATION: Final = 0x00000102
+DATA_SM: Final = 0x00000103
 RESPONSE: Final = 0x80000000
 SUBMIT_SM_RESP: Final = SUBMIT_SM | RESPONSE
 DELIVER_SM_RESP: Final = DELIVER_SM | RESPONSE
@@ -34,6 +35,7 @@ _NAMES: Final = {
     BIND_TRANSCEIVER: "bind_transceiver",
     ENQUIRE_LINK: "enquire_link",
     ALERT_NOTIFICATION: "alert_notification",
+    DATA_SM: "data_sm",
 }
 
 # command_status values that this side itself sends (SMPP 3.4, table 5-2)
@@ -227,6 +229,25 @@ def decode_sm(body: bytes) -> ShortMessage:
         replace,
         default_id,
         decode_tlvs(body, end),
+    )
+
+
+def decode_data_sm(body: bytes) -> ShortMessage:
+    """The fields of a data_sm body (SMPP 3.4, 4.7.1), whose text is its message_payload. Raises PduError as decode_sm does."""
+    try:
+        service_end = body.index(0)
+        source_end = body.index(0, service_end + 3)
+        destination_end = body.index(0, source_end + 3)
+        esm_class, registered, coding = body[destination_end + 1 : destination_end + 4]
+    except ValueError:
+        raise PduError(ESME_RINVCMDLEN, "the body ends inside a mandatory field") from None
+    return ShortMessage(
+        body[service_end + 3 : source_end].decode("latin-1"),
+        body[source_end + 3 : destination_end].decode("latin-1"),
+        esm_class=esm_class,
+        data_coding=coding,
+        registered_delivery=registered,
+        tlvs=decode_tlvs(body, destination_end + 4),
     )
 
 

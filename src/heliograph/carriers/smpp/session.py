@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol, cast
 from heliograph.carriers.link import Answer, Receipt, Submission
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.framing import Framer
+from heliograph.carriers.smpp.inbound import InboundTexts
 from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcome_of
 from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Token(NamedTuple):
-    """Which deliver_sm a receipt came in."""
+    """Which deliver_sm or data_sm a receipt came in."""
 
     session: "Session"
     sequence: int
@@ -61,12 +62,13 @@ class Session(asyncio.Protocol):
         self._bind_command = bind_command
         self._owner = owner
         self._tally = tally
+        self._inbound = InboundTexts(settings.name, tally)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._framer = Framer()
         self._sequence = 0
         self._window = Window(settings.window)
-        self._unacknowledged: set[int] = set()
+        self._unacknowledged: dict[int, int] = {}  # the command of each sequence number
         self._is_bound = False
         self._has_nacked = False
         self._is_write_paused = False
@@ -107,10 +109,9 @@ class Session(asyncio.Protocol):
             log.debug("submitted", extra={"carrier": self._settings.name, "count": len(submissions), "last_sequence": sequence})
 
     def acknowledge(self, sequences: Sequence[int]) -> None:
-        """Answers the deliver_sm of these sequence numbers; one that waits for no answer is passed over."""
-        waiting = [sequence for sequence in sequences if sequence in self._unacknowledged]
-        self._unacknowledged.difference_update(waiting)
-        self._write(b"".join([_deliver_sm_resp(sequence) for sequence in waiting]))
+        """Answers the deliver_sm and data_sm of these sequence numbers; one that waits for no answer is passed over."""
+        waiting = [(self._unacknowledged.pop(sequence), sequence) for sequence in sequences if sequence in self._unacknowledged]
+        self._write(b"".join([_taken(command, sequence) for command, sequence in waiting]))
         if self._watch.is_paused and len(self._unacknowledged) <= RECEIPTS_UNACKNOWLEDGED_MAX // 2 and self._transport is not None:
             self._watch.resume()
             self._transport.resume_reading()
@@ -166,8 +167,8 @@ class Session(asyncio.Protocol):
         for command, status, sequence, body in frames:
             if command == pdu.SUBMIT_SM_RESP:
                 self._on_answer(status, sequence, body, found)
-            elif command == pdu.DELIVER_SM:
-                self._on_deliver_sm(sequence, body, found)
+            elif command == pdu.DELIVER_SM or command == pdu.DATA_SM:
+                self._on_message(command, sequence, body, found)
             else:
                 self._on_control(command, status, sequence, found)
         if log.isEnabledFor(logging.DEBUG):
@@ -203,18 +204,18 @@ class Session(asyncio.Protocol):
         elif status in OUR_FAULTS:
             log.error("submission_wrongly_encoded", extra={"carrier": self._settings.name, "status": f"0x{status:08X}"})
 
-    def _on_deliver_sm(self, sequence: int, body: bytes, found: _Found) -> None:
+    def _on_message(self, command: int, sequence: int, body: bytes, found: _Found) -> None:
         try:
-            message = pdu.decode_sm(body)
+            message = pdu.decode_sm(body) if command == pdu.DELIVER_SM else pdu.decode_data_sm(body)
         except pdu.PduError as malformed:
             self._nack(malformed, sequence)
             return
         if is_receipt(message):
-            self._unacknowledged.add(sequence)
+            self._unacknowledged[sequence] = command
             found.receipts.append(read_receipt(message, Token(self, sequence)))
         else:
-            self._tally.mobile_originated += 1
-            self._write(_deliver_sm_resp(sequence))
+            self._inbound.came(message)
+            self._write(_taken(command, sequence))
 
     def _on_control(self, command: int, status: int, sequence: int, found: _Found) -> None:
         if command == pdu.GENERIC_NACK:
@@ -293,5 +294,6 @@ class Session(asyncio.Protocol):
             self._later(self._settings.unbind_timeout_s, self.abort, why)
 
 
-def _deliver_sm_resp(sequence: int) -> bytes:
-    return pdu.encode_pdu(pdu.DELIVER_SM_RESP, pdu.ESME_ROK, sequence, b"\0")
+def _taken(command: int, sequence: int) -> bytes:
+    """The response to a deliver_sm or data_sm; neither says an id (SMPP 3.4, 4.6.2 and 4.7.2)."""
+    return pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, b"\0")

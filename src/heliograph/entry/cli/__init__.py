@@ -20,11 +20,11 @@ COMMANDS: Final = {
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
-    "account": "Accounts (tenants): create, list, show, suspend, resume, set.",
+    "account": "Accounts (tenants): create, list, show, rename, suspend, resume, set, notices.",
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
-    "wallet": "Money of an account: topup, adjust.",
+    "wallet": "Money of an account: topup, adjust, transactions.",
     "message": "Messages: list, show; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
     "otp": "One-time passwords: blocked, unblock.",
@@ -56,6 +56,12 @@ class Commands(click.Group):
         command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name.replace('-', '_')}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:  # click looks for the nearest one among those that were imported
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -66,6 +72,6 @@ main = Commands(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help="A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\n"
          "Every command takes --data-dir, and works beside a running server. --json prints one JSON document.",
-    epilog="Exit status: 0; 2 for a mistake in the command line; 1 for a failure, with one line on standard error.",
+    epilog="Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure, with one line on standard error.",
 )
 main = click.version_option(package_name="heliograph", message="%(prog)s %(version)s")(main)

@@ -1,11 +1,12 @@
 """`heliograph account …`."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from heliograph.entry.cli.command import Noun, Session, examples
+from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, given, page_options
 
@@ -42,6 +43,21 @@ def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
     return _record(account, wallet_of(tx, account.id))
 
 
+def _require_unique(tx: "Connection", name: str, *, same_name: bool, besides: str | None = None) -> None:
+    """Raises Failure when another account than `besides` has this name, for commands take a name that is unique."""
+    from heliograph import accounts
+
+    namesakes = [account for account in accounts.named(tx, accounts.account_name("name", name)) if account.id != besides]
+    if namesakes and not same_name:
+        raise Failure(f"There is an account of this name already, {accounts.text_id(namesakes[0])}. With --same-name there are two, "
+                      "which commands tell apart by their ids only.")
+
+
+def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--same-name"""
+    return click.option("--same-name", is_flag=True, help="Though another account has this name: commands then need the id of either.")(command)
+
+
 @command.command("create", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
                                            "account create test --country KE --currency KES --balance 250.50 --json"))
 @click.argument("name")
@@ -50,13 +66,16 @@ def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
 @click.option("--credits", "opening_credits", type=Whole(0), default=0, metavar="N", help="SMS credits to begin with.")
 @click.option("--balance", "opening_balance", type=Money(0), default=Decimal(0), metavar="X", help="Money to begin with.")
 @click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC). Default: 10000.")
-def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal, daily_credits: Any) -> None:
+@_same_name_option
+def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal, daily_credits: Any,
+           same_name: bool) -> None:
     """Create an account with its wallet."""
     from heliograph import accounts, wallet
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
     with session.write() as tx:
+        _require_unique(tx, name, same_name=same_name)
         account = accounts.create(tx, name, country, now_ms=now_ms, **given(daily_credits=daily_credits))
         wallet.open_wallet(tx, account.id, currency)
         if opening_credits:
@@ -64,10 +83,7 @@ def create(session: Session, name: str, country: str, currency: str, opening_cre
         if opening_balance:
             wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
         record = _found(tx, account)
-        is_unique = len(accounts.named(tx, account.name)) == 1
     show(session, record)
-    if not is_unique:
-        click.echo(f"heliograph: the name {account.name!r} is not unique now: say which account by its id, {record['id']}", err=True)
 
 
 @command.command("list", epilog=examples("account list", "account list --limit 1000 --json", "account list --customers-of 'Amina Foods'"))
@@ -94,6 +110,21 @@ def show_(session: Session, acc: str) -> None:
 
     with session.read() as tx:
         record = _found(tx, accounts.find(tx, acc))
+    show(session, record)
+
+
+@command.command("rename", epilog=examples("account rename 'Amina Foods' 'Amina Foods Ltd'"))
+@click.argument("acc")
+@click.argument("name")
+@_same_name_option
+def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
+    """Give an account another name. Its id, keys, senders and messages stay as they are."""
+    from heliograph import accounts
+
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        _require_unique(tx, name, same_name=same_name, besides=account.id)
+        record = _found(tx, accounts.rename(tx, account.id, name))
     show(session, record)
 
 

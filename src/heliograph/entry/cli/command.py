@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from heliograph.entry import colours
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
@@ -28,7 +30,14 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"heliograph: {self.message}", err=True, file=file)
+        prefix = click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
+        click.echo(f"{prefix} {self.message}", err=True, file=file)
+
+
+class BadValue(Failure):
+    """An option or argument has a value that cannot be: a mistake in the command line, exit status 2."""
+
+    exit_code = 2
 
 
 class Session:
@@ -111,7 +120,14 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A number below zero is a value, for its field to refuse, and no option."""
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, [*args])
+        except click.UsageError:
+            known = [word for param in self.get_params(ctx) for word in param.opts]
+            for name in (arg.partition("=")[0] for arg in args if ctx.ignore_unknown_options and arg.startswith("--")):
+                if name not in known:
+                    raise click.NoSuchOption(name, possibilities=known, ctx=ctx) from None
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         ctx.params["session"] = Session(ctx.params.pop("data_dir") or self._own_data_dir, ctx.params.pop("as_json", False))
@@ -119,7 +135,7 @@ class Command(click.Command):
             return super().invoke(ctx)
         except _expected() as error:
             told = _unconfirmed(ctx.params) if _is_unconfirmed(error) else _in_words_of(self.params, error, _told(error))
-            raise Failure(told) from error
+            raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error
 
 
 class Noun(click.Group):

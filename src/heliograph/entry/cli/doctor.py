@@ -5,6 +5,7 @@ import json
 import click
 
 from heliograph.entry.cli.command import Command, Session, examples
+from heliograph.entry.cli.output import coloured
 
 
 def _doctor(session: Session) -> None:
@@ -16,7 +17,7 @@ def _doctor(session: Session) -> None:
     else:
         width = max(len(finding.check) for finding in findings)
         for finding in findings:
-            click.echo(f"{finding.verdict:8} {finding.check:{width}}  {finding.found}")
+            click.echo(f"{coloured(finding.verdict)}{'':{8 - len(finding.verdict)}} {finding.check:{width}}  {finding.found}")
             if finding.remedy is not None:
                 click.echo(f"{'':8} {'':{width}}  → {finding.remedy}")
     if any(finding.verdict == "failure" for finding in findings):

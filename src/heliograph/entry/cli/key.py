@@ -59,7 +59,7 @@ def list_(session: Session, account: str | None, limit: int, before: str | None)
         account_id = accounts.find(tx, account).id if account is not None else None
         before_id = keys.find(tx, before).id if before is not None else None
         records = [_record(tx, key) for key in keys.page(tx, limit=limit, account_id=account_id, before_id=before_id)]
-    show_list(session, records, ("id", "account_id", "name", "prefix", "tier", "expires_at", "revoked_at"), limit=limit)
+    show_list(session, records, ("id", "account_id", "name", "prefix", "tier", "last_used_at", "expires_at", "revoked_at"), limit=limit)
 
 
 @command.command("revoke", epilog=examples("key revoke key_01k5…"))

@@ -7,7 +7,7 @@ import click
 
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import print_table, show, show_list
-from heliograph.entry.cli.values import Span, page_options, who_decides
+from heliograph.entry.cli.values import FailedBy, Span, page_options, span_options, who_decides
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -19,22 +19,29 @@ command = Noun("message", help="Messages: where each is; and those in doubt, whi
                                "Ask the carrier, and settle them, or send them again.")
 
 _STATUSES: Final = ("queued", "sent", "delivered", "failed")
-_COLUMNS: Final = ("id", "account_id", "carrier", "type", "recipient", "status", "created_at")
+_COLUMNS: Final = ("id", "account_id", "carrier", "type", "recipient", "status", "created_at", "failure")
 _DOUBTFUL_COLUMNS: Final = ("id", "carrier", "type", "recipient", "status", "segments_in_doubt", "in_doubt_since", "resend_at", "expires_at")
 
 
 @command.command("list", epilog=examples("message list --in-doubt", "message list --in-doubt --carrier gh-main --older-than 10m",
-                                         "message list --account 'Amina Foods' --status failed"))
+                                         "message list --account 'Amina Foods' --status failed --since 2h",
+                                         "message list --account 'Amina Foods' --to 0201234567", "message list --error 0x0B"))
 @click.option("--in-doubt", "doubtful", is_flag=True, help="Only those of which a segment is in doubt.")
 @click.option("--carrier", metavar="NAME", help="Only those that it was given; without --in-doubt, that they were accepted for.")
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @click.option("--status", type=click.Choice(_STATUSES))
+@click.option("--to", metavar="PHONE", help="Only those to this number; with --account also as it is dialled in the account's country.")
+@click.option("--sender", metavar="SENDER", help="Only those from this sender.")
+@click.option("--reference", metavar="REF", help="Only those whose send had this reference.")
+@click.option("--error", type=FailedBy(), metavar="CODE|0x…", help="Only those that failed so: such as undeliverable, or a carrier's 0x0B.")
 @click.option("--older-than", type=Span(), metavar="SPAN", help="In doubt for so long, such as 10m or 2h; with --in-doubt.")
+@span_options
 @page_options
-def list_(session: Session, doubtful: bool, carrier: str | None, account: str | None, status: str | None, older_than: int | None, limit: int,
-          before: str | None) -> None:
+def list_(session: Session, doubtful: bool, carrier: str | None, account: str | None, older_than: int | None, to: str | None, since: int | None,
+          until: int | None, limit: int, before: str | None, **exactly: Any) -> None:
     """List messages of all accounts, newest first, as they stand at one moment."""
     from heliograph.base.ids import text_of_raw
+    from heliograph.base.paging import Span as TimeSpan
     from heliograph.messages import trace
     from heliograph.messages.read import LOOKED_AT_MAX
     from heliograph.wallet import hold_still
@@ -43,7 +50,8 @@ def list_(session: Session, doubtful: bool, carrier: str | None, account: str | 
         raise click.UsageError("--older-than is how long a message has been in doubt: say --in-doubt too.")
     with session.read() as tx:
         hold_still(tx)
-        wanted = _wanted(tx, carrier, account, older_than)._replace(status=status, before=trace.raw_of(before) if before is not None else None)
+        wanted = _wanted(tx, carrier, account, older_than)._replace(before=trace.raw_of(before) if before is not None else None,
+                                                                    span=TimeSpan(since, until), recipient=_recipient(tx, account, to), **exactly)
         found, go_on_at = (trace.in_doubt(tx, wanted, limit), None) if doubtful else trace.newest(tx, wanted, limit)
         records = _records(tx, found)
     show_list(session, records, _DOUBTFUL_COLUMNS if doubtful else _COLUMNS, limit=limit)
@@ -175,6 +183,18 @@ def _wanted(tx: "Connection", carrier: str | None, account: str | None, older_th
                   doubtful_since_ms=clock.now_ms() - older_than if older_than is not None else None)
 
 
+def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int | None:
+    from heliograph import accounts
+    from heliograph.text.phone import parse
+
+    if phone is None:
+        return None
+    found = parse(phone) or (parse(phone, accounts.find(tx, account).country_code) if account is not None else None)
+    if found is None:
+        raise click.BadParameter(f"{phone!r} is not a phone number such as 233201234567.", param_hint="--to")
+    return int(found.digits)
+
+
 def _carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
     """Of a carrier's number; one that was removed has only that."""
     from heliograph.carriers import all_carriers
@@ -202,7 +222,8 @@ def _records(tx: "Connection", found: "list[Traced]") -> list[dict[str, Any]]:
         record.pop("campaign_id")
         records.append({
             "id": record.pop("id"), "account_id": owners[each.account_id], "carrier": names(doubts[0].carrier_id if doubts else each.carrier_id),
-            **record, "segments_in_doubt": sorted(number for doubt in doubts for number in trace.numbers(doubt.parts)),
+            **record, "failure": trace.failure(each.message),
+            "segments_in_doubt": sorted(number for doubt in doubts for number in trace.numbers(doubt.parts)),
             "in_doubt_since": rfc3339(min(doubt.since_ms for doubt in doubts)) if doubts else None,
             "resend_at": rfc3339_or_none(trace.resend_at_ms(each, carriers_that_resend=resending)),
             "expires_at": rfc3339(doubts[0].expires_at_ms) if doubts else None,

@@ -2,11 +2,13 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
 
+from heliograph.entry import colours
 from heliograph.entry.cli.command import Session
 
 # Control characters, also those above ASCII; signs that turn the direction of writing, or stand for nothing; line separators.
@@ -20,7 +22,7 @@ def show(session: Session, record: Mapping[str, Any], note: str | None = None) -
     flat = _flattened(record)
     width = max(map(len, flat))
     for name, value in flat.items():
-        click.echo(f"{name:{width}}  {value}")
+        click.echo(f"{name:{width}}  {coloured(value)}")
     if note is not None:
         click.echo(note)
     return None
@@ -41,8 +43,15 @@ def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) ->
     rows = [[_flattened(record)[column.replace("_", " ")] for column in columns] for record in records]
     table = [[column.upper().replace("_", " ") for column in columns], *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
-    for row in table:
-        click.echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    for number, row in enumerate(table):
+        cells = [coloured(cell, bold=number == 0) + " " * (width - len(cell)) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def coloured(text: str, *, bold: bool = False) -> str:
+    """A state in its colour, where colours are wanted."""
+    colour = colours.colour_of(text)
+    return click.style(text, fg=colour, bold=bold or None) if (colour or bold) and colours.wanted(sys.stdout) else text
 
 
 def _print_json(document: Any) -> None:

@@ -131,6 +131,22 @@ class Span(click.ParamType[int]):
         return int(found[1]) * {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[found[2]]
 
 
+class FailedBy(click.ParamType[Any]):
+    """What a message failed by: an error code, or a carrier's command_status as a number in hexadecimal."""
+
+    name = "error"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        from heliograph.messages.states import ERROR_MESSAGES
+
+        if isinstance(value, int) or value in ERROR_MESSAGES:
+            return value  # type: ignore[no-any-return]  # of either kind
+        status = re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", value, re.ASCII)
+        if status is None:
+            self.fail(f"{value!r} is not one of {', '.join(ERROR_MESSAGES)}, nor a carrier's status such as 0x0B.", param, ctx)
+        return int(status[0], 16)
+
+
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given, with None for NOTHING."""
     return {name: None if value is NOTHING else value for name, value in options.items() if value is not None}
@@ -193,6 +209,12 @@ def page_options(command: Callable[..., None]) -> Callable[..., None]:
     """--limit and --before of a list."""
     command = click.option("--before", metavar="ID", help="Only those made before this one.")(command)
     return click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
+
+
+def span_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--since and --until of a list."""
+    command = click.option("--until", type=Past(), metavar="T", help="Only those before then.")(command)
+    return click.option("--since", type=Past(), metavar="T", help="Only those from then on: a time, a date, or 7d, 2h, 30m ago.")(command)
 
 
 def listen_options() -> list[click.Parameter]:

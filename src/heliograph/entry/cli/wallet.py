@@ -1,14 +1,20 @@
 """`heliograph wallet …`."""
 
 from decimal import Decimal
+from typing import Final
 
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.entries import post_entry
-from heliograph.entry.cli.values import Money, account_option, reference_options
+from heliograph.entry.cli.output import show_list
+from heliograph.entry.cli.values import Money, account_option, page_options, reference_options, span_options
 
 command = Noun("wallet", help="Money of an account, in its wallet's currency. Each change is a ledger entry.")
+
+# wallet/tables.py: ENTRY_TYPES, which cannot be imported where help must be there at once
+_TYPES: Final = ("topup", "credit_purchase", "credit_grant", "sms_charge", "sms_refund", "transfer_in", "transfer_out", "adjustment")
+_COLUMNS: Final = ("id", "created_at", "type", "amount", "currency", "credits", "balance_after", "credits_after", "reference", "description")
 
 
 @command.command("topup", epilog=examples("wallet topup --account 'Amina Foods' --amount 250.50 --reason 'Bank transfer' --reference bt-99"))
@@ -31,3 +37,27 @@ def adjust(session: Session, account: str, amount: Decimal, reason: str, referen
     from heliograph import wallet
 
     post_entry(session, wallet.adjust_money, account, amount, reason, reference)
+
+
+@command.command("transactions", epilog=examples(
+    "wallet transactions --account 'Amina Foods' --since 7d",
+    "wallet transactions --account 'Amina Foods' --type sms_charge --since 2027-01-01 --until 2027-02-01 --json"))
+@account_option
+@click.option("--type", "entry_type", type=click.Choice(_TYPES), help="Only those of one kind.")
+@span_options
+@page_options
+def transactions(session: Session, account: str, entry_type: str | None, since: int | None, until: int | None, limit: int,
+                 before: str | None) -> None:
+    """List an account's ledger entries, money and credits, newest first: what GET /wallet/transactions shows."""
+    from heliograph import accounts, wallet
+    from heliograph.base.errors import NotFound
+    from heliograph.base.forms import shown
+    from heliograph.base.ids import raw_of_text
+    from heliograph.base.paging import PageWanted, Span
+
+    before_id = raw_of_text("txn", before) if before is not None else None
+    if before is not None and before_id is None:
+        raise NotFound(f"There is no transaction {shown(before)}.")
+    with session.read() as tx:
+        found = wallet.history(tx, accounts.find(tx, account).id, PageWanted(limit, before_id), Span(since, until), entry_type)
+    show_list(session, [wallet.as_record(entry) for entry in found[:limit]], _COLUMNS, limit=limit)

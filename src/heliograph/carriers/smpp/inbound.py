@@ -1,0 +1,52 @@
+"""Texts from handsets. Until they are stored and handed on, each is acknowledged, counted and logged."""
+
+import logging
+from typing import Final
+
+from heliograph.base import clock, metrics
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.tally import Tally
+
+LINES_A_SECOND_MAX: Final = 5  # of the log for one session: whoever sends texts to our numbers has them written
+SHORT_CODE_DIGITS_MAX: Final = 7  # longer ones may be somebody's phone number
+_DIGITS_SHOWN: Final = 5  # country and network
+_ADDRESS_OCTETS_MAX: Final = 21  # SMPP 3.4, 5.2.8: with its NUL
+
+log = logging.getLogger(__name__)
+
+
+class InboundTexts:
+    """What one session says of them. The text is never said, and of a phone number only how it begins."""
+
+    def __init__(self, carrier: str, tally: Tally) -> None:
+        self._carrier = carrier
+        self._tally = tally
+        self._counter = metrics.INBOUND.labels(carrier)
+        self._since_s = float("-inf")
+        self._lines = self._left_out = 0
+
+    def came(self, message: pdu.ShortMessage) -> None:
+        """Counts one, and logs it unless this second has had its lines; the next line says how many were left out."""
+        self._tally.mobile_originated += 1
+        self._counter.inc()
+        now_s = clock.monotonic_s()
+        if now_s - self._since_s >= 1:
+            self._since_s, self._lines = now_s, 0
+        if self._lines >= LINES_A_SECOND_MAX:
+            self._left_out += 1
+            return
+        self._lines += 1
+        left_out, self._left_out = self._left_out, 0
+        log.info("inbound_text", extra={
+            "carrier": self._carrier, "sender": masked(message.source_addr), "recipient": masked(message.destination_addr),
+            "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")), **({"left_out": left_out} if left_out else {})})
+
+
+def masked(address: str) -> str:
+    """A short code or a name as it is; of a phone number its first five digits, and a star for each further one."""
+    address = address[:_ADDRESS_OCTETS_MAX]
+    if sum(character.isdigit() for character in address) <= SHORT_CODE_DIGITS_MAX:
+        return address
+    plus = address.startswith("+")
+    shown = _DIGITS_SHOWN + plus
+    return address[:shown] + "*" * (len(address) - shown)

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import keys
 from heliograph.base import clock, ids
 from heliograph.keys import ALL_PERMISSIONS
+from heliograph.keys.tables import api_keys
 from tests.api.cast import Actor
 from tests.api.requests_of import MAKERS, Example, examples, is_answered, make_customer, posts
 from tests.api.service import Reply, Service
@@ -55,6 +57,14 @@ def test_without_a_key_that_is_one_nothing_is_answered_and_no_body_read(api: Ser
                 assert (reply.status, reply.code, reply.reason) == (401, "UNAUTHORIZED", reason), (str(example), headers)
                 assert reply.headers["www-authenticate"] == "Bearer"
                 assert "x-ratelimit-limit" not in reply.headers
+
+
+def test_a_key_of_the_former_form_goes_on_working(api: Service, amina: Actor) -> None:
+    former = "sk_live_0123456789ABCDEFGHIJKLMNOPQRSTUV28hqg7"
+    hers = amina.key()
+    with api.db.write() as tx:
+        tx.execute(sa.update(api_keys).where(api_keys.c.sha256 == keys.digest(hers)).values(sha256=keys.digest(former)))
+    assert api.get(former, "/balance").status == 200
 
 
 def test_the_scheme_is_read_in_any_case(api: Service, amina: Actor) -> None:

@@ -15,7 +15,7 @@ from heliograph.base.errors import Unauthorized
 from heliograph.keys.issue import well_formed
 from heliograph.keys.tables import api_keys, tiers
 
-AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 46 characters; anything longer is none of ours
+AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 56 characters; anything longer is none of ours
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Form:
 
 
 class Query:
-    """The query string being read; like Form, but an unknown or repeated parameter is an error."""
+    """The query string being read; like Form, but an unknown or repeated parameter is an error. An empty one (`status=`) was not given."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, str] = {}
@@ -128,17 +128,17 @@ class Query:
             self._values[name] = value
 
     def has(self, name: str) -> bool:
-        """Whether it was sent, whatever its value."""
-        return name in self._values
+        """Whether it was sent and is not empty, whatever its value."""
+        return bool(self._values.get(name))
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
         found: list[tuple[str, str]] = []
         for sent in (name, *aliases):
             value = self._values.pop(sent, None)
-            if value is None:
+            if not value:  # a form that is left blank sends its fields all the same
                 continue
-            if "\0" in value or not 1 <= len(value) <= most:
+            if "\0" in value or len(value) > most:
                 self.errors.append(FieldError(sent, f"must have 1 to {most} characters and no U+0000"))
                 continue
             if found and found[0][1] != value:
@@ -147,7 +147,8 @@ class Query:
         return found[0][1] if found else None
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
-        value = self.text(name)
+        sent = self._values.get(name)  # an empty number is a slip, where an empty filter is none
+        value = self.text(name) or sent
         if value is None:
             return default
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:

@@ -99,7 +99,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         TAG, "List customers", "Your customers of this mode, newest first; with `external_ref` the one that has it.",
         a_list(ref("Customer")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(
             limit(), CURSOR,
-            query("external_ref", "Only the customer with this key of yours.", {"type": "string", "minLength": 1, "maxLength": EXTERNAL_REF_MAX}))),
+            query("external_ref", "Only the customer with this key of yours.", {"type": "string", "maxLength": EXTERNAL_REF_MAX}))),
     ("POST", "/connect/customers"): Operation(
         TAG, "Provision a customer",
         "Makes a customer: a full account of its own. What it begins with moves from your wallet in the same transaction; when you hold less, "

@@ -135,13 +135,12 @@ def path_id(description: str, example: str) -> Json:
     return {"name": "id", "in": "path", "required": True, "description": description, "schema": {"type": "string"}, "example": example}
 
 
-_ONE_LINE: Final = {"type": "string", "minLength": 1}
 CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"}, EXAMPLE_CURSOR)
 SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
 UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
 CUSTOMER_ID: Final = query(
     "customer_id", "Acts for this Connect customer of yours. Takes the permission `connect.customers` beside the endpoint's own.",
-    {**_ONE_LINE, "maxLength": 64})
+    {"type": "string", "maxLength": 64})
 IDEMPOTENCY_KEY: Final[Json] = {
     "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     "description": "Makes the request safe to repeat: the same key with the same body acts once, and is answered the same, for 72 hours.",

@@ -5,9 +5,9 @@ import re
 from typing import Any, Final, NamedTuple
 
 from heliograph.accounts import account_name
+from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.lines import one_line
-from heliograph.connect.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.text import parse_phone, read_country
 from heliograph.wallet import CREDITS_MAX, currency
 

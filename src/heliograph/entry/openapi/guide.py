@@ -31,7 +31,8 @@ A key does what its permissions say. Without the one that an endpoint takes the 
 PERMISSIONS
 
 With `connect.customers` beside that permission, `customer_id` on an endpoint that takes it means that Connect customer of yours: its wallet, its
-messages, its sender IDs. Somebody else's customer is not found.""",
+messages, its contacts. On `/sender-ids` the endpoint's own permission is enough. A customer is named by its id or by its `external_ref`. Somebody
+else's customer is not found.""",
     "Answers": """
 A success is a 200 with `"success": true`; one record stands in `data`, and so does a list, with `next_cursor` beside it. Fields may be added in
 version 1, never taken away without 12 months' notice.

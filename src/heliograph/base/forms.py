@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.lines import cut
+from heliograph.base.unknown import Wish, refusals
 
 T = TypeVar("T")
 
@@ -36,8 +37,11 @@ class Form:
 
     An error names a field as it was sent, by its name or an alias. Both may be sent when they say the same once they are read."""
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
+    def __init__(self, body: Mapping[str, Any], *, costly: tuple[Wish, ...] = ()) -> None:
+        """`costly`: what the endpoint does not do, and costs when a body asks for it and is not heard."""
         self._body = body
+        self._costly = costly
+        self._asked: list[tuple[str, ...]] = []
         self._unread = set(body)
         self._reasons: set[str] = set()
         self._untold = 0  # bad parts that are counted only
@@ -81,7 +85,9 @@ class Form:
         """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
         given = False
         found: list[tuple[str, T]] = []
-        for sent in (name, *aliases):  # hot: most fields are not there
+        names = (name, *aliases)
+        self._asked.append(names)
+        for sent in names:  # hot: most fields are not there
             self._unread.discard(sent)
             if self._body.get(sent) is None:
                 continue
@@ -109,7 +115,18 @@ class Form:
         rest = len(self._unread) - len(named)
         return [*named, f"{rest} more unknown field(s) were ignored"] if rest else named
 
+    def refuse_costly(self) -> None:
+        """Unknown fields that could cost are bad fields. Call it when all others were read; `finish` does."""
+        if not self._unread:  # hot: nearly every body
+            return
+        known = tuple(name for names in self._asked for name in names)
+        found = dict(refusals(self._unread, known, self._costly))
+        for name in nsmallest(FIELDS_REPORTED_MAX, found):
+            self.refuse(name, found[name], reason="unknown_field")
+        self._untold += max(0, len(found) - FIELDS_REPORTED_MAX)
+
     def finish(self) -> None:
+        self.refuse_costly()
         if self.errors:
             reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
             raise InvalidRequest(_summary(self.errors, self._untold), reason=reason, fields=self.errors)

@@ -58,7 +58,8 @@ async def acting_for_cached(cache: ConfigCache, principal: Principal, customer_i
     if customer_id is None:
         return principal.account_id
     _permit(principal)
-    return _checked(await cache.get(CUSTOMERS, _asked(principal, customer_id)), changes)
+    customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
+    return _checked(customer, changes)
 
 
 def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.unknown import SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
 
@@ -47,7 +48,7 @@ class SendRequest:
 
 def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool) -> SendRequest:
     """Reads the body of POST /sms/send (specification 2.1, contract section 6). Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
     text = form.value("message", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)

@@ -10,6 +10,7 @@ from heliograph.base.db import Database
 from heliograph.base.forms import Form, keeping
 from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
+from heliograph.base.unknown import COUNTRY, PAYER
 from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for, customer_asked_for
 from heliograph.requests import replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
@@ -75,7 +76,7 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
 
 def read_registration(body: dict[str, Any]) -> Registration:
     """Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=keeping(check), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country)
     purpose = form.value("purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))

@@ -40,7 +40,8 @@ version 1, never taken away without 12 months' notice.
 Times are RFC 3339 in UTC with milliseconds, money is a number with at most the currency's decimals, credits are integers, countries and
 currencies have their ISO codes. Phone numbers are digits without plus. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is opaque.
 
-Unknown fields of a body are ignored and named in `warnings`. An unknown query parameter is refused; an empty one,
+Unknown fields of a body are ignored and named in `warnings`, unless that could cost: a name that is nearly a known one, such as `recipents`, or one
+that asks for another time, price or effect, such as `send_at`, is a 400 `unknown_field`. An unknown query parameter is refused; an empty one,
 such as `status=`, was not given.""",
     "Lists": f"""
 Lists are newest first. `limit` says how many records a page holds, {LIMIT_DEFAULT} by default and at most {LIMIT_MAX:,} unless an endpoint says

@@ -83,7 +83,7 @@ def _of_phone(path: str, port: int, body: dict[str, str]) -> str:
 
 def bare_posts(folder: Path, port: int, path: str) -> Traffic:
     """The same single send, to a server that does nothing with it."""
-    template = _send(port, [RECIPIENT_MARK]).replace("/api/v1/sms/send", path, 1).replace(KEY_MARK, "sk_live_" + "0" * 38)
+    template = _send(port, [RECIPIENT_MARK]).replace("/api/v1/sms/send", path, 1).replace(KEY_MARK, "sk_live_" + "0" * 48)
     return Traffic(port, _written(folder, "bare", [template]), None)
 
 

@@ -47,6 +47,9 @@ def heavy_sends() -> Iterator[tuple[str, bytes]]:
     yield "numbers of 50 digits", _filled(b"0." + b"1" * 48, parts=PARTS)
     yield "a number of a megabyte", b'{"a":0.' + _long(b"1") + b"}"
     yield "unknown names", _of(recipients=["x"], **{f"{'x' * 40}{number}": 0 for number in range(PARTS)})
+    near = (f"sende{chr(0x4E00 + number)}" for number in range(PARTS))
+    yield "unknown names that are nearly known", _of(recipients=["x"], **dict.fromkeys(near, 0))
+    yield "short unknown names", b"{" + b",".join(b'"%x":0' % number for number in range(1_900)) + b"}"  # as many as the loop reads itself
     yield "a name that stands twice at the end", b"{" + b",".join(b'"%x":0' % number for number in range(PARTS)) + b',"0":0}'
     for field in (b"sender", b"message", b"reference", b"unknown"):
         for value in (b"x", b"\\n", b"\\ud83d\\ude00", "一".encode()):

@@ -49,8 +49,13 @@ def make_campaign(api: Service, key: str) -> str:
     return campaigns.text_id(write_down(api.db, account_id, sandbox=sandbox, sender=sender))
 
 
+def make_sender(api: Service, key: str) -> str:
+    return str(api.post(key, "/sender-ids", {"sender": "SHOPS"}).data["id"])
+
+
 # of a record of the key's account and mode, for each path with an id in it
 MAKERS = {"/messages/{id}": make_message, "/campaigns/{id}": make_campaign, "/contacts/{id}": make_contact,
+          "/sender-ids/{id}": make_sender,
           "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
 
 

@@ -98,10 +98,21 @@ def test_a_partner_registers_and_lists_for_its_customer(api: Service, amina: Act
     assert api.post(chidi, "/sender-ids", {"sender": "OTHER", "customer_id": bilal.text_id}).status == 404
 
 
-def test_acting_for_a_customer_takes_its_own_permission(api: Service, amina: Actor, bilal: Actor) -> None:
-    reply = api.post(amina.key("sender_ids.write"), "/sender-ids", {"sender": "BILAL", "customer_id": bilal.text_id})
-    assert (reply.status, reply.code, reply.reason) == (403, "FORBIDDEN", "missing_permission")
-    assert api.get(bilal, "/sender-ids").data == []
+def test_the_endpoints_own_permission_is_enough_for_a_customer(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:
+    reader, writer = amina.key("sender_ids.read"), amina.key("sender_ids.write")
+    made = api.post(writer, "/sender-ids", {"sender": "BILAL", "customer_id": bilal.text_id}).data
+    assert made["customer_id"] == bilal.text_id
+    assert api.get(reader, "/sender-ids", customer_id=bilal.text_id).data == [made] == api.get(bilal, "/sender-ids").data
+    assert api.get(reader, f"/sender-ids/{made['id']}", customer_id=bilal.text_id).data == made
+    assert api.get(chidi.key("sender_ids.read"), "/sender-ids", customer_id=bilal.text_id).status == 404
+
+
+def test_a_sender_is_read_by_its_id_by_its_account_only(api: Service, amina: Actor, bilal: Actor) -> None:
+    made = api.post(bilal, "/sender-ids", {"sender": "BILAL"}).data
+    assert api.get(bilal, f"/sender-ids/{made['id']}").data == made
+    for reply in (api.get(amina, f"/sender-ids/{made['id']}"), api.get(bilal.key(sandbox=True), f"/sender-ids/{made['id']}"),
+                  api.get(bilal, "/sender-ids/SHOPS")):
+        assert (reply.status, reply.reason) == (404, "no_such_record")
 
 
 def test_a_suspended_account_or_customer_registers_nothing(api: Service, amina: Actor, bilal: Actor) -> None:

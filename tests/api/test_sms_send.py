@@ -60,7 +60,7 @@ def test_what_may_be_given(api: Service, amina: Actor, body: dict[str, Any], sho
 
 
 def test_unknown_fields_are_named_and_never_stored(api: Service, amina: Actor) -> None:
-    forged = {"id": "msg_1", "status": "delivered", "account_id": "acc_1", "sandbox": True, "credits": 0}
+    forged = {"id": "msg_1", "status": "delivered", "account_id": "acc_1", "credits": 0}
     reply = api.post(amina, "/sms/send", {**BODY, **forged})
     assert [warning.split("'")[1] for warning in reply.body["warnings"]] == sorted(forged)
     found = api.get(amina, f"/messages/{reply.data['message_id']}").data

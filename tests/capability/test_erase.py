@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph import accounts, wallet
-from heliograph.accounts.tables import notices
+from heliograph.accounts.tables import customers, notices
 from heliograph.base import clock, ids
 from heliograph.base.db import metadata
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.carriers import ReceiptState
-from heliograph.connect.tables import customers
 from heliograph.contacts.tables import contacts, opt_outs
 from heliograph.messages.audit import audit
 from heliograph.messages.groups import open_group

@@ -31,4 +31,4 @@ def text_id(customer: Held) -> str:
 
 
 def principal(partner: Held, sandbox: bool) -> Principal:
-    return Principal("k", partner.account_id, sandbox, frozenset({"connect.customers"}), 100, None, "sk_live_abcd", False, False)
+    return Principal("k", partner.account_id, sandbox, frozenset({"connect.customers"}), 100, None, "sk_live_abcd", False, False, "GH")

@@ -219,7 +219,7 @@ def test_what_a_query_may_say_is_read_as_it_is() -> None:
     query.finish()
 
 
-@pytest.mark.parametrize(("name", "value"), [("status", "gone"), ("since", "yesterday"), ("q", ""), ("q", "a\0b"), ("q", "x" * 257)])
+@pytest.mark.parametrize(("name", "value"), [("status", "gone"), ("since", "yesterday"), ("q", "a\0b"), ("q", "x" * 257)])
 def test_a_querys_bad_value_is_named(name: str, value: str) -> None:
     query = Query([(name, value)])
     query.choice("status", ["queued", "sent"])
@@ -237,9 +237,16 @@ def test_a_querys_name_and_alias_that_differ_are_an_error() -> None:
     query = Query([("campaignId", "cmp_1"), ("campaign_id", "cmp_1")])
     assert query.text("campaignId", "campaign_id") == "cmp_1"
     query.finish()
-    query = Query([("campaignId", "cmp_1"), ("campaign_id", "")])
-    query.text("campaignId", "campaign_id")
-    assert [field for field, _ in errors_of(query)] == ["campaign_id"]
+    query = Query([("campaignId", ""), ("campaign_id", "cmp_1")])
+    assert query.text("campaignId", "campaign_id") == "cmp_1"
+    query.finish()
+
+
+def test_an_empty_parameter_was_not_given_and_an_unknown_one_is_refused_all_the_same() -> None:
+    query = Query([("status", ""), ("since", ""), ("q", ""), ("offset", "")])
+    assert not query.has("q")
+    assert [query.choice("status", ["sent"]), query.moment_ms("since"), query.text("q")] == [None] * 3
+    assert [field for field, _ in errors_of(query)] == ["offset"]
 
 
 offsets = st.integers(-1_439, 1_439).map(lambda minutes: timezone(timedelta(minutes=minutes)))

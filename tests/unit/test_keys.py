@@ -1,5 +1,6 @@
 """Keys as texts: made, told from mistyped ones, and what may stand in their permissions."""
 
+import re
 import zlib
 
 import pytest
@@ -11,18 +12,32 @@ from heliograph.keys import ALL_PERMISSIONS, digest, make_key, parse_permissions
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEY = make_key(sandbox=False)
+BODY = "sk_live_0123456789ABCDEFGHIJKLMNOPQRSTUV"  # of a key of the former form
+
+
+def former_key(body: str) -> str:
+    value, characters = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        value, digit = divmod(value, 62)
+        characters = BASE62[digit] + characters
+    return body + characters
+
+
+FORMER = former_key(BODY)
 
 
 def test_a_key_names_its_mode_and_ends_in_the_checksum_of_what_stands_before() -> None:
     for sandbox, prefix in ((False, "sk_live_"), (True, "sk_test_")):
         key = make_key(sandbox)
         assert key.startswith(prefix)
-        assert len(key) == 46
-        value = 0
-        for character in key[-6:]:
-            value = value * 62 + BASE62.index(character)
-        assert value == zlib.crc32(key[:-6].encode())
+        assert re.fullmatch("[0-9a-f]{48}", key.removeprefix(prefix))
+        assert int(key[-8:], 16) == zlib.crc32(key[:-8].encode())
         assert well_formed(key)
+
+
+def test_keys_of_the_former_form_go_on_being_well_formed() -> None:
+    assert well_formed(FORMER)
+    assert not well_formed(FORMER[:-1] + ("0" if FORMER[-1] != "0" else "1"))
 
 
 def test_no_two_keys_are_equal_and_each_has_its_own_digest() -> None:
@@ -31,16 +46,16 @@ def test_no_two_keys_are_equal_and_each_has_its_own_digest() -> None:
     assert all(len(digest(key)) == 32 for key in keys)
 
 
-@given(st.integers(0, len(KEY) - 1), st.characters())
-def test_a_key_with_one_wrong_character_is_not_well_formed(place: int, character: str) -> None:
-    mistyped = KEY[:place] + character + KEY[place + 1 :]
-    assert well_formed(mistyped) is (mistyped == KEY)
+@given(st.sampled_from([KEY, FORMER]), st.integers(0, 45), st.sampled_from("0123456789abcdefABCDEFgz_") | st.characters())
+def test_a_key_with_one_wrong_character_is_not_well_formed(key: str, place: int, character: str) -> None:
+    mistyped = key[:place] + character + key[place + 1 :]
+    assert well_formed(mistyped) is (mistyped == key)
 
 
-@given(st.integers(8, len(KEY) - 2))
-def test_a_key_with_two_neighbours_swapped_is_not_well_formed(place: int) -> None:
-    swapped = KEY[:place] + KEY[place + 1] + KEY[place] + KEY[place + 2 :]
-    assert well_formed(swapped) is (swapped == KEY)
+@given(st.sampled_from([KEY, FORMER]), st.integers(8, 44))
+def test_a_key_with_two_neighbours_swapped_is_not_well_formed(key: str, place: int) -> None:
+    swapped = key[:place] + key[place + 1] + key[place] + key[place + 2 :]
+    assert well_formed(swapped) is (swapped == key)
 
 
 @given(st.text(max_size=60))

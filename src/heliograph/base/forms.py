@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.lines import cut
 from heliograph.base.near_names import sent_instead
+from heliograph.base.unknown import Wish, refusals
 
 T = TypeVar("T")
 
@@ -38,8 +39,11 @@ class Form:
 
     An error names a field as it was sent, by its name or an alias. Both may be sent when they say the same once they are read."""
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
+    def __init__(self, body: Mapping[str, Any], *, costly: tuple[Wish, ...] = ()) -> None:
+        """`costly`: what the endpoint does not do, and costs when a body asks for it and is not heard."""
         self._body = body
+        self._costly = costly
+        self._asked: list[tuple[str, ...]] = []
         self._unread = set(body)
         self._reasons: set[str] = set()
         self._untold = 0  # bad parts that are counted only
@@ -83,7 +87,9 @@ class Form:
         """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
         given = False
         found: list[tuple[str, T]] = []
-        for sent in (name, *aliases):  # hot: most fields are not there
+        names = (name, *aliases)
+        self._asked.append(names)
+        for sent in names:  # hot: most fields are not there
             self._unread.discard(sent)
             if self._body.get(sent) is None:
                 continue
@@ -117,7 +123,18 @@ class Form:
         rest = len(self._unread) - len(named)
         return [*named, f"{rest} more unknown field(s) were ignored"] if rest else named
 
+    def refuse_costly(self) -> None:
+        """Unknown fields that could cost are bad fields. Call it when all others were read; `finish` does."""
+        if not self._unread:  # hot: nearly every body
+            return
+        known = tuple(name for names in self._asked for name in names)
+        found = dict(refusals(self._unread, known, self._costly))
+        for name in nsmallest(FIELDS_REPORTED_MAX, found):
+            self.refuse(name, found[name], reason="unknown_field")
+        self._untold += max(0, len(found) - FIELDS_REPORTED_MAX)
+
     def finish(self) -> None:
+        self.refuse_costly()
         if self.errors:
             self._name_near_ones()
             reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
@@ -125,7 +142,7 @@ class Form:
 
 
 class Query:
-    """The query string being read; like Form, but an unknown or repeated parameter is an error."""
+    """The query string being read; like Form, but an unknown or repeated parameter is an error. An empty one (`status=`) was not given."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, str] = {}
@@ -137,17 +154,17 @@ class Query:
             self._values[name] = value
 
     def has(self, name: str) -> bool:
-        """Whether it was sent, whatever its value."""
-        return name in self._values
+        """Whether it was sent and is not empty, whatever its value."""
+        return bool(self._values.get(name))
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
         found: list[tuple[str, str]] = []
         for sent in (name, *aliases):
             value = self._values.pop(sent, None)
-            if value is None:
+            if not value:  # a form that is left blank sends its fields all the same
                 continue
-            if "\0" in value or not 1 <= len(value) <= most:
+            if "\0" in value or len(value) > most:
                 self.errors.append(FieldError(sent, f"must have 1 to {most} characters and no U+0000"))
                 continue
             if found and found[0][1] != value:
@@ -156,12 +173,10 @@ class Query:
         return found[0][1] if found else None
 
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
-        value = "" if self._values.get(name) == "" else self.text(name)
+        sent = self._values.get(name)  # an empty number is a slip, where an empty filter is none
+        value = self.text(name) or sent
         if value is None:
             return default
-        if value == "":  # no filter that is left out, but a number that somebody forgot
-            self._known.append(name)
-            del self._values[name]
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
             self.errors.append(FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}"))
             return default

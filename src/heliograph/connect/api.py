@@ -4,16 +4,15 @@ from typing import Any, Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import CUSTOMER_PREFIX
-from heliograph.base import clock, ids
+from heliograph.accounts import text_of_id
+from heliograph.accounts.tables import EXTERNAL_REF_MAX
+from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.base.errors import NotFound
 from heliograph.base.paging import page_body, read_page
 from heliograph.connect import credits
 from heliograph.connect.customer import as_record, by_id, page
 from heliograph.connect.provision import provision
 from heliograph.connect.request import read_move, read_wish
-from heliograph.connect.tables import EXTERNAL_REF_MAX
 from heliograph.keys import Answer, Call, Endpoint, acting_for
 from heliograph.requests import replay_or_run
 
@@ -42,21 +41,25 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     def customer(call: Call) -> Answer:
         call.query.finish()
-        account_id = _raw_id(call)
         with db.read() as tx:
+            account_id = acting_for(tx, call.principal, call.path["id"])
             return Answer({"data": as_record(by_id(tx, call.principal.account_id, account_id, sandbox=call.principal.sandbox))})
 
     def move_credits(call: Call) -> Answer:
         call.query.finish()
         move, warnings = read_move(call.json())
-        _raw_id(call)  # what is no id is found nowhere, nor can a key have been used there
 
         def effect(tx: Connection) -> Answer:
             customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)
             moved = credits.move_credits(tx, call.principal.account_id, customer_id, move, sandbox=call.principal.sandbox, now_ms=clock.now_ms())
             return _answer({"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings)
 
-        return db.transact(lambda tx: replay_or_run(tx, call, f"{PROVISION_PATH}/{call.path['id']}/credits", effect))
+        def once(tx: Connection) -> Answer:
+            """Under the customer's id, however the path names it. Where there is no customer, no key can have been used."""
+            found = text_of_id(acting_for(tx, call.principal, call.path["id"]), is_customer=True)
+            return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)
+
+        return db.transact(once)
 
     return [
         Endpoint("GET", "/connect/customers", "connect.customers", handle_in_thread=list_customers),
@@ -64,13 +67,6 @@ def endpoints(db: Database) -> list[Endpoint]:
         Endpoint("GET", "/connect/customers/{id}", "connect.customers", handle_in_thread=customer),
         Endpoint("POST", "/connect/customers/{id}/credits", "connect.customers", handle_in_thread=move_credits),
     ]
-
-
-def _raw_id(call: Call) -> str:
-    raw = ids.raw_of_text(CUSTOMER_PREFIX, call.path["id"])
-    if raw is None:
-        raise NotFound("There is no such customer.")
-    return raw
 
 
 def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:

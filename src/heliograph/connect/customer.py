@@ -6,11 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import text_of_id
-from heliograph.accounts.tables import accounts
+from heliograph.accounts.tables import accounts, customers
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import PageWanted
-from heliograph.connect.tables import customers
 from heliograph.wallet import to_number
 from heliograph.wallet.tables import wallets
 

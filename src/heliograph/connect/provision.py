@@ -5,10 +5,10 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, wallet
+from heliograph.accounts.tables import customers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.connect.customer import Customer, by_id, with_ref
 from heliograph.connect.request import Wish
-from heliograph.connect.tables import customers
 
 
 class CurrencyMismatch(InvalidRequest):

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form
 from heliograph.base.lines import without_joiners
+from heliograph.base.unknown import COUNTRY, PAYER
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.rules import CUSTOM_MAX, read_custom, read_email, read_name, read_phone, read_tags
 from heliograph.keys import CUSTOMER_ID_MAX
@@ -48,7 +49,7 @@ class Asked(NamedTuple):
 
 def read_change(body: dict[str, Any], *, phone_required: bool) -> Asked:
     """Only given fields change, and null clears (contract section 6, "Contacts"). Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
     phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=phone_required and "phone" not in body)
     if "phone" in body and body["phone"] is None:

@@ -14,11 +14,10 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.tables import accounts, notices
+from heliograph.accounts.tables import accounts, customers, notices
 from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.connect.tables import customers
 from heliograph.contacts.tables import contacts, opt_outs
 from heliograph.messages.tables import carrier_refs, groups, messages, operator_decisions, sends, unmatched_receipts
 from heliograph.otp.tables import otp_ranges, otps

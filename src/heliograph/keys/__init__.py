@@ -1,6 +1,6 @@
 """API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
 
-from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached, customer_asked_for
+from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached, customer_asked_for, home_of, home_of_cached
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
 from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, InThread, idempotency_key
 from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, page, revoke, text_id, well_formed
@@ -39,6 +39,8 @@ __all__ = [
     "customer_asked_for",
     "digest",
     "find",
+    "home_of",
+    "home_of_cached",
     "idempotency_key",
     "issue",
     "make_key",

@@ -16,7 +16,7 @@ from heliograph.keys.issue import well_formed
 from heliograph.keys.malformed import what_was_found
 from heliograph.keys.tables import api_keys, tiers
 
-AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 46 characters; anything longer is none of ours
+AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 56 characters; anything longer is none of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Principal:
     key_prefix: str
     suspended: bool  # the account, or the partner it belongs to
     is_customer: bool  # the account is a partner's Connect customer
+    country_code: str  # the account's own
 
 
 class MissingKey(Unauthorized):
@@ -71,12 +72,12 @@ def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     suspended = sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active")
     rows = tx.execute(
         sa.select(api_keys.c.sha256, api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute,
-                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended, accounts.c.parent_id.is_not(None))
+                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended, accounts.c.parent_id.is_not(None), accounts.c.country_code)
         .join(accounts, accounts.c.id == api_keys.c.account_id).join(tiers, tiers.c.name == api_keys.c.tier)
         .outerjoin(parent, parent.c.id == accounts.c.parent_id)
         .where(api_keys.c.sha256.in_(digests), api_keys.c.revoked_at_ms.is_(None)))
-    return {bytes(row[0]): Principal(row[1], row[2], row[3], frozenset(row[4].split(",")), row[5], row[6], row[7], bool(row[8]), bool(row[9]))
-            for row in rows}
+    return {bytes(row[0]): Principal(row[1], row[2], row[3], frozenset(row[4].split(",")), row[5], row[6], row[7], bool(row[8]), bool(row[9]),
+                                     row[10]) for row in rows}
 
 
 PRINCIPALS: Final = Kind("key", _load)  # by the SHA-256 of the key

@@ -23,10 +23,14 @@ ID_PREFIX: Final = "key"
 NAME_MAX: Final = 128
 SHOWN_LENGTH: Final = 12  # of a key's characters, to tell one's keys apart: the kind, and four random ones
 
-_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_RANDOM_LENGTH: Final = 32  # 190 bits
-_CHECKSUM_LENGTH: Final = 6  # 62**6 > 2**32
-_FORM: Final = re.compile(rf"sk_(?:live|test)_[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}", re.ASCII)
+_RANDOM_OCTETS: Final = 20  # 160 bits, in 40 hexadecimal digits
+_CHECKSUM_LENGTH: Final = 8  # a CRC-32 in hexadecimal
+_FORM: Final = re.compile(r"sk_(?:live|test)_[0-9a-f]{48}", re.ASCII)
+
+# Keys of version 0.1 have 32 base62 characters and a CRC-32 in 6 more; they go on working.
+_FORMER_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_FORMER_CHECKSUM_LENGTH: Final = 6  # 62**6 > 2**32
+_FORMER_FORM: Final = re.compile(r"sk_(?:live|test)_[0-9A-Za-z]{38}", re.ASCII)
 
 
 class ApiKey(NamedTuple):
@@ -58,28 +62,35 @@ class Issued(NamedTuple):
 
 
 def make_key(sandbox: bool) -> str:
-    """`sk_live_` or `sk_test_`, 32 base62 characters from the system's random source, 6 of checksum."""
-    body = ("sk_test_" if sandbox else "sk_live_") + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+    """Returns `sk_live_` or `sk_test_`, 40 hexadecimal digits from the system's random source, and 8 of checksum."""
+    body = ("sk_test_" if sandbox else "sk_live_") + secrets.token_hex(_RANDOM_OCTETS)
     return body + _checksum(body)
 
 
 def well_formed(key: str) -> bool:
     """Whether this can be a key at all: a mistyped or made-up one is told without asking the database."""
-    return _FORM.fullmatch(key) is not None and _checksum(key[:-_CHECKSUM_LENGTH]) == key[-_CHECKSUM_LENGTH:]
+    if _FORM.fullmatch(key) is not None:
+        return _checksum(key[:-_CHECKSUM_LENGTH]) == key[-_CHECKSUM_LENGTH:]
+    return _FORMER_FORM.fullmatch(key) is not None and _former_checksum(key[:-_FORMER_CHECKSUM_LENGTH]) == key[-_FORMER_CHECKSUM_LENGTH:]
 
 
 def digest(key: str) -> bytes:
-    """What is stored instead of a key. SHA-256 without salt or stretching: 190 random bits cannot be guessed."""
+    """What is stored instead of a key. SHA-256 without salt or stretching: 160 random bits cannot be guessed."""
     return hashlib.sha256(key.encode()).digest()
 
 
 def _checksum(body: str) -> str:
-    """CRC-32 of what stands before, in base62 with leading zeros."""
+    """Returns the CRC-32 of what stands before, in lower-case hexadecimal with leading zeros."""
+    return f"{zlib.crc32(body.encode()):0{_CHECKSUM_LENGTH}x}"
+
+
+def _former_checksum(body: str) -> str:
+    """Returns the CRC-32 of what stands before in a key of the former form, in base62 with leading zeros."""
     value = zlib.crc32(body.encode())
     characters = ""
-    for _ in range(_CHECKSUM_LENGTH):
+    for _ in range(_FORMER_CHECKSUM_LENGTH):
         value, digit = divmod(value, 62)
-        characters = _ALPHABET[digit] + characters
+        characters = _FORMER_ALPHABET[digit] + characters
     return characters
 
 

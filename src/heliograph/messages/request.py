@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.unknown import SENDING
+from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
 
 RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
@@ -47,7 +49,7 @@ class SendRequest:
 
 def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool) -> SendRequest:
     """Reads the body of POST /sms/send (specification 2.1, contract section 6). Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
     text = form.value("message", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)
@@ -56,7 +58,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
     dry_run = form.boolean("dry_run")
-    customer_id = form.text("customer_id", most=64)
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
     assert sender is not None

@@ -3,6 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.unknown import CODE, COUNTRY, PAYER, SENDING
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
 from heliograph.text import Phone, count_segments, parse_phone, read_country
@@ -37,7 +38,7 @@ class Given(NamedTuple):
 
 def read_wish(body: dict[str, Any]) -> Wish:
     """Specification 2.2, contract section 6. Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(*SENDING, CODE))
     phone = _read_phone(form)
     sender = form.text("sender", "from", most=SENDER_MAX)
     text = form.value("message", read=_text)
@@ -51,7 +52,7 @@ def read_wish(body: dict[str, Any]) -> Wish:
 
 def read_given(body: dict[str, Any]) -> Given:
     """Specification 2.3, contract section 6. Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(COUNTRY, PAYER))
     phone = _read_phone(form)
     code = form.text("code", required=True, most=CODE_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)

@@ -93,6 +93,7 @@ def _many(warnings: list[str], value: Any) -> list[Said]:
             continue
         form = Form(item)
         said.append(_said(form))
+        form.refuse_costly()
         bad += [FieldError(f"[{place}].{error.field}", error.message) for error in form.errors]
         warnings += [warning.replace("unknown field", f"logs[{place}]: unknown field", 1) for warning in form.warnings()]
     if bad:

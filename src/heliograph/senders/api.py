@@ -1,4 +1,4 @@
-"""GET and POST /sender-ids."""
+"""GET and POST /sender-ids, GET /sender-ids/{id}."""
 
 from typing import Any, Final, NamedTuple
 
@@ -10,11 +10,12 @@ from heliograph.base.db import Database
 from heliograph.base.forms import Form, keeping
 from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
+from heliograph.base.unknown import COUNTRY, PAYER
 from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for, customer_asked_for
 from heliograph.requests import replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
 from heliograph.senders.rules import check
-from heliograph.senders.sender import as_record, page
+from heliograph.senders.sender import as_record, of_account, page
 from heliograph.text import read_country
 
 REGISTER_PATH: Final = "POST /sender-ids"
@@ -35,21 +36,30 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
     """`service_sender`: what one-time passwords come from when their account has no default sender."""
 
     def list_senders(call: Call) -> Answer:
-        customer_id = customer_asked_for(call.principal, call.query)
+        customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         wanted = read_page(call.query)
         call.query.finish()
         with db.read() as tx:
-            account_id = acting_for(tx, call.principal, customer_id)
+            account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
             found = page(tx, limit=wanted.limit + 1, account_id=account_id, sandbox=call.principal.sandbox, before_id=wanted.before)
             whose = _customer_id(tx, account_id)
         return Answer(page_body(found, wanted, lambda sender: sender.id, lambda sender: as_record(sender, whose)))
+
+    def sender(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
+        call.query.finish()
+        with db.read() as tx:
+            account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
+            found = of_account(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
+            whose = _customer_id(tx, account_id)
+        return Answer({"data": as_record(found, whose)})
 
     def register_sender(call: Call) -> Answer:
         call.query.finish()
         wish = read_registration(call.json())
 
         def effect(tx: Connection) -> Answer:
-            account_id = acting_for(tx, call.principal, wish.customer_id, changes=True)
+            account_id = acting_for(tx, call.principal, wish.customer_id, changes=True, takes_connect=False)
             sender = register(tx, account_id, wish.sender, sandbox=call.principal.sandbox, country_code=wish.country_code, purpose=wish.purpose,
                               set_default=wish.set_default, service_sender=service_sender, now_ms=clock.now_ms())
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
@@ -59,13 +69,14 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
 
     return [
         Endpoint("GET", "/sender-ids", "sender_ids.read", handle_in_thread=list_senders),
+        Endpoint("GET", "/sender-ids/{id}", "sender_ids.read", handle_in_thread=sender),
         Endpoint("POST", "/sender-ids", "sender_ids.write", handle_in_thread=register_sender),
     ]
 
 
 def read_registration(body: dict[str, Any]) -> Registration:
     """Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=keeping(check), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country)
     purpose = form.value("purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))

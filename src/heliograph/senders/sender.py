@@ -56,6 +56,15 @@ def find(tx: Connection, sender_text_id: str) -> Sender:
     return by_id(tx, raw)
 
 
+def of_account(tx: Connection, account_id: str, sender_text_id: str, *, sandbox: bool) -> Sender:
+    """An account's sender in its mode. Raises NotFound, the same for others' and for none."""
+    raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
+    found = by_id(tx, raw) if raw is not None else None
+    if found is None or (found.account_id, found.sandbox) != (account_id, sandbox):
+        raise NotFound("There is no such sender ID.")
+    return found
+
+
 def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: bool | None = None, status: str | None = None,
          before_id: str | None = None) -> list[Sender]:
     """At most `limit` senders, newest first, those made before the one with the raw id `before_id`; without `account_id` everybody's."""

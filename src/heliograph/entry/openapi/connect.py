@@ -3,8 +3,8 @@
 from typing import Final
 
 from heliograph.accounts import NAME_MAX
+from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.connect.request import REFERENCE_MAX
-from heliograph.connect.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.entry.openapi.parts import (
     CURSOR,
     EXAMPLE_AT,
@@ -99,7 +99,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         TAG, "List customers", "Your customers of this mode, newest first; with `external_ref` the one that has it.",
         a_list(ref("Customer")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(
             limit(), CURSOR,
-            query("external_ref", "Only the customer with this key of yours.", {"type": "string", "minLength": 1, "maxLength": EXTERNAL_REF_MAX}))),
+            query("external_ref", "Only the customer with this key of yours.", {"type": "string", "maxLength": EXTERNAL_REF_MAX}))),
     ("POST", "/connect/customers"): Operation(
         TAG, "Provision a customer",
         "Makes a customer: a full account of its own. What it begins with moves from your wallet in the same transaction; when you hold less, "
@@ -115,7 +115,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                Link("itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"),
                Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
-        TAG, "One customer", "A customer of yours with its figures of now.", one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
+        TAG, "One customer", "A customer of yours with its figures of now. In place of its id its `external_ref` may stand, percent-encoded.",
+       , one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(
         TAG, "Move credits",
         "Moves SMS credits from your wallet to a customer's, or back when `credits` is below zero; never does either fall below zero. Both see it as "

@@ -93,7 +93,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         a_list(ref("Contact")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(
             limit(), CURSOR, CUSTOMER_ID,
             query("q", "Only contacts with this substring, in any case, in name, phone, email or a tag; `%` and `_` mean themselves.",
-                  {"type": "string", "minLength": 1, "maxLength": NEEDLE_MAX}, "kofi")),
+                  {"type": "string", "maxLength": NEEDLE_MAX}, "kofi")),
         reasons=("no_such_record",)),
     ("POST", "/contacts"): Operation(
         TAG, "Make or change a contact",

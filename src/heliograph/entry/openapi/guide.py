@@ -31,7 +31,8 @@ A key does what its permissions say. Without the one that an endpoint takes the 
 PERMISSIONS
 
 With `connect.customers` beside that permission, `customer_id` on an endpoint that takes it means that Connect customer of yours: its wallet, its
-messages, its sender IDs. Somebody else's customer is not found.""",
+messages, its contacts. On `/sender-ids` the endpoint's own permission is enough. A customer is named by its id or by its `external_ref`. Somebody
+else's customer is not found.""",
     "Answers": """
 A success is a 200 with `"success": true`; one record stands in `data`, and so does a list, with `next_cursor` beside it. Fields may be added in
 version 1, never taken away without 12 months' notice.
@@ -39,7 +40,9 @@ version 1, never taken away without 12 months' notice.
 Times are RFC 3339 in UTC with milliseconds, money is a number with at most the currency's decimals, credits are integers, countries and
 currencies have their ISO codes. Phone numbers are digits without plus. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is opaque.
 
-Unknown fields of a body are ignored and named in `warnings`. An unknown query parameter is refused.""",
+Unknown fields of a body are ignored and named in `warnings`, unless that could cost: a name that is nearly a known one, such as `recipents`, or one
+that asks for another time, price or effect, such as `send_at`, is a 400 `unknown_field`. An unknown query parameter is refused; an empty one,
+such as `status=`, was not given.""",
     "Lists": f"""
 Lists are newest first. `limit` says how many records a page holds, {LIMIT_DEFAULT} by default and at most {LIMIT_MAX:,} unless an endpoint says
 less. While `next_cursor` is not null there is more: give it back as `cursor`. Records that are added meanwhile neither repeat nor hide others.""",

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import LIMIT_DEFAULT, LIMIT_MAX, cursor_at
+from heliograph.keys import CUSTOMER_ID_MAX
 
 Json: TypeAlias = dict[str, Any]
 
@@ -135,20 +136,24 @@ def path_id(description: str, example: str) -> Json:
     return {"name": "id", "in": "path", "required": True, "description": description, "schema": {"type": "string"}, "example": example}
 
 
-_ONE_LINE: Final = {"type": "string", "minLength": 1}
 CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"}, EXAMPLE_CURSOR)
 SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
 UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
 CUSTOMER_ID: Final = query(
-    "customer_id", "Acts for this Connect customer of yours. Takes the permission `connect.customers` beside the endpoint's own.",
-    {**_ONE_LINE, "maxLength": 64})
+    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`. Takes the permission `connect.customers` beside "
+    "the endpoint's own.", {"type": "string", "maxLength": CUSTOMER_ID_MAX})
+CUSTOMER_ID_ALONE: Final = query(
+    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`.",
+    {"type": "string", "maxLength": CUSTOMER_ID_MAX})
 IDEMPOTENCY_KEY: Final[Json] = {
     "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     "description": "Makes the request safe to repeat: the same key with the same body acts once, and is answered the same, for 72 hours.",
     "example": "order-1042"}  # fmt: skip
 
-CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours; takes the permission `connect.customers`.", nullable=True, minLength=1,
-                                maxLength=64)
+CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`; takes the permission "
+                                "`connect.customers`.", nullable=True, minLength=1, maxLength=CUSTOMER_ID_MAX)
+CUSTOMER_ID_FIELD_ALONE: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`.", nullable=True, minLength=1,
+                                      maxLength=CUSTOMER_ID_MAX)
 
 # headers
 

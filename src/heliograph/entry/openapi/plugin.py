@@ -87,7 +87,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             api_key_prefix=text("How the key that asks begins."), low_balance=flag("Whether credits or money are below the account's threshold."),
             sandbox=flag("Whether a sandbox key asked. The figures are the real ones all the same."))}},
         {"account": {"id": example_id("acc"), "name": "Amina Foods", "status": "active", "sms_credits": 998, "wallet_balance": 50,
-                     "wallet_currency": "GHS", "api_key_prefix": "sk_live_65us", "low_balance": False, "sandbox": False}}),
+                     "wallet_currency": "GHS", "api_key_prefix": "sk_live_65c0", "low_balance": False, "sandbox": False}}),
     ("POST", "/sitebuilder/connect"): Operation(
         TAG, "Link a site", "Called when a plugin saves its key. The same `site_url` again brings the site up to date; what is not given is kept.",
         with_warnings({"type": "object", "required": ["site"], "properties": {"site": ref("Site")}}),

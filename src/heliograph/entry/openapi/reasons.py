@@ -33,6 +33,8 @@ REASONS: Final[dict[str, Reason]] = {
         invalid_json="The body is not the JSON object that is asked for, is empty or compressed, or holds more than 20,000 values; or its "
                      "Content-Type is another one.",
         invalid_field="A field is missing or wrong; `fields` names every one.",
+        unknown_field="A field is unknown, and ignoring it could cost: it is nearly a known one, or asks for another time, price or effect; and "
+                      "nothing else is wrong (else `invalid_field`).",
         invalid_query="A query parameter is unknown or wrong; `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",
         no_valid_recipient="None of the recipients can be sent to; `rejected` tells why of each.",
@@ -83,7 +85,7 @@ REASONS: Final[dict[str, Reason]] = {
 
 ALWAYS: Final = ("invalid_query", "url_too_long", "headers_too_large", "missing_key", "invalid_key", "missing_permission", "rate_limited",
                  "internal_error", "unavailable")
-WITH_BODY: Final = ("invalid_json", "body_too_slow", "invalid_field", "payload_too_large")
+WITH_BODY: Final = ("invalid_json", "body_too_slow", "invalid_field", "unknown_field", "payload_too_large")
 WHEN_CHANGING: Final = ("account_suspended",)
 ON_POST: Final = ("invalid_field", "idempotency_key_reused", "idempotency_in_progress", "storage_quota_reached")
 WITH_PATH_ID: Final = ("no_such_path", "no_such_record")

@@ -1,11 +1,11 @@
-"""GET and POST /sender-ids, described."""
+"""GET and POST /sender-ids and GET /sender-ids/{id}, described."""
 
 from typing import Final
 
 from heliograph.entry.openapi.parts import (
     CURSOR,
-    CUSTOMER_ID,
-    CUSTOMER_ID_FIELD,
+    CUSTOMER_ID_ALONE,
+    CUSTOMER_ID_FIELD_ALONE,
     EXAMPLE_AT,
     Json,
     Operation,
@@ -18,6 +18,7 @@ from heliograph.entry.openapi.parts import (
     moment,
     one_of,
     one_record,
+    path_id,
     record,
     ref,
     text,
@@ -57,7 +58,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             country_code=text("Where it is to be used, ISO 3166-1 alpha-2, in any case.", nullable=True, pattern=_COUNTRY),
             countryCode=text("Another name of `country_code`.", nullable=True, pattern=_COUNTRY),
             purpose=text("What it is for, in one line.", nullable=True, minLength=1, maxLength=PURPOSE_MAX),
-            customer_id=CUSTOMER_ID_FIELD,
+            customer_id=CUSTOMER_ID_FIELD_ALONE,
             set_default=flag("Makes it the account's default sender, once it is approved.", nullable=True)),
         "anyOf": [{"required": ["sender"]}, {"required": ["value"]}]},
 }
@@ -69,8 +70,11 @@ _EXAMPLE: Final[Json] = {
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("GET", "/sender-ids"): Operation(
         TAG, "List sender IDs", "Your sender IDs of this mode, newest first; with `customer_id` those of a Connect customer.",
-        a_list(ref("SenderId")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(limit(), CURSOR, CUSTOMER_ID),
+        a_list(ref("SenderId")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(limit(), CURSOR, CUSTOMER_ID_ALONE),
         reasons=("no_such_record",)),
+    ("GET", "/sender-ids/{id}"): Operation(
+        TAG, "A sender ID", "One sender ID of this mode, with its status; with `customer_id` one of a Connect customer.", one_record(ref("SenderId")),
+        {"data": _EXAMPLE}, parameters=(path_id("The sender ID's id, from its registration.", example_id("sid")), CUSTOMER_ID_ALONE)),
     ("POST", "/sender-ids"): Operation(
         TAG, "Register a sender ID",
         "Submits a sender ID for the operator's approval; with a sandbox key it is approved at once. The same sender again, in any case, is answered "

@@ -1,0 +1,35 @@
+"""An unknown field that could cost is refused, and what was meant is named; others are ignored, and named in `warnings`."""
+
+from typing import Any, Final
+
+from tests.api.cast import Actor
+from tests.api.requests_of import examples
+from tests.api.service import Service
+
+COSTLY: Final[list[tuple[str, dict[str, Any], str]]] = [
+    ("/sms/send", {"send_at": "2027-01-31T09:30:00Z"}, "another time"), ("/sms/send", {"scheduled_at": None}, "another time"),
+    ("/sms/send", {"schedule": 1}, "another time"), ("/sms/send", {"validity": 60}, "validity_s"), ("/sms/send", {"test": True}, "dry_run"),
+    ("/sms/send", {"sandbox": True}, "dry_run"), ("/sms/send", {"country": "GH"}, "countryCode"), ("/sms/send", {"dryRun": True}, "dry_run"),
+    ("/sms/send", {"max_segment": 1}, "max_segments"), ("/sms/send", {"recipents": []}, "recipients"), ("/sms/send", {"Reference": "x"}, "reference"),
+    ("/sms/send", {"flash": 1}, "another effect"), ("/otp/send", {"dry_run": True}, "a test"), ("/otp/send", {"code": "123456"}, "another code"),
+    ("/otp/send", {"messgae": "x"}, "message"), ("/otp/verify", {"country": "GH"}, "countryCode"),
+    ("/connect/customers", {"initial_credits": 5}, "initial_sms_credits"), ("/contacts", {"emial": "a@b.c"}, "email"),
+    ("/contacts", {"country": "KE"}, "countryCode"), ("/sender-ids", {"purposes": "x"}, "purpose"),
+    ("/sitebuilder/connect", {"sitename": "x"}, "site_name")]
+
+
+def test_an_unknown_field_that_could_cost_is_refused_and_what_was_meant_is_named(api: Service, amina: Actor) -> None:
+    credits = api.get(amina, "/balance").body["sms_credits"]
+    for path, costly, meant in COSTLY:
+        right = next(example.body for example in examples() if example.endpoint.path == path and example.body is not None)
+        reply = api.post(amina, path, {**right, **costly, "surprise": 1})
+        assert (reply.status, reply.reason, reply.bad_fields) == (400, "unknown_field", list(costly)), reply
+        assert meant in reply.error["message"], reply
+    assert api.get(amina, "/balance").body["sms_credits"] == credits
+    assert api.get(amina, "/reports").data == []
+
+
+def test_of_log_entries_too_by_their_place(api: Service, amina: Actor) -> None:
+    entry = {"site_url": "https://shop.example", "event": "sent"}
+    reply = api.post(amina, "/sitebuilder/logs", {"logs": [entry, {**entry, "statuss": "x", "surprise": 1}]})
+    assert (reply.status, reply.bad_fields) == (400, ["logs[1].statuss"])

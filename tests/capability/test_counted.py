@@ -101,6 +101,14 @@ def test_of_many_connections_those_end_that_have_not_asked(monkeypatch: pytest.M
     assert got > Long.OCTETS
 
 
+def test_two_host_fields_are_no_host() -> None:
+    """A page that a browser believes to be the first one's may not read as the second one's."""
+    port = free_port()
+    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=10) as reader:
+        reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n")
+        assert reader.recv(1024).split()[1] == b"403"
+
+
 class Long(CollectorRegistry):
     """Has more to tell than a socket takes at once."""
 

@@ -1,15 +1,16 @@
 """Connections to receivers of webhooks: when one is kept, and what of it is never taken for an answer."""
 
 import asyncio
+import ssl
 import time
 from pathlib import Path
 
 import pytest
 
-from heliograph.webhooks.answer import BadAnswer
+from heliograph.webhooks.answer import READ_MAX, BadAnswer
 from heliograph.webhooks.attempt import Answered, Failed
 from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.tls import BESIDE_MAX
+from heliograph.webhooks.tls import BESIDE_MAX, RECORD_MAX, TooMuch
 from tests.certificates import Authority
 from tests.loops import LoopThread
 from tests.wire.webhook_posting import BODY, SIGNED, head, posting
@@ -83,19 +84,31 @@ async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
             assert all(connection.transport is None for connection in poster._connected)
         thread.run(server.__aexit__(None, None, None))
     assert isinstance(outcome, Failed), outcome
-    assert outcome.reason == "closed"
+    assert (outcome.reason, outcome.detail) == ("bad_answer", TooMuch.reason)
     assert used_s < 0.03
 
 
 async def test_a_kept_connection_over_tls_is_counted_anew_for_each_post(tmp_path: Path) -> None:
     """What each answer's own records add would otherwise end it after some hundred POSTs."""
     authority = Authority(tmp_path)
-    posts = BESIDE_MAX // RECORD_OCTETS + 100
+    posts = (BESIDE_MAX + RECORD_MAX) // RECORD_OCTETS + 100
     trusting = Openings(loopback=True, ca_file=str(authority.file))
     async with receiving(says(OK), authority.server("127.0.0.1")) as receiver, posting(trusting) as poster:
         for _ in range(posts):
             assert isinstance(await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered)
         assert receiver.connections == 1
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_a_long_chain_and_a_long_answer_are_no_offence(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    """A record that is not yet whole was counted as if it were none of the answer, and the certificates with it."""
+    authority = Authority(tmp_path)
+    tls = authority.server(*(f"{number:03}.{'a' * 50}.example" for number in range(600)), "127.0.0.1")
+    tls.minimum_version = tls.maximum_version = version
+    long = head(200, f"Content-Length: {READ_MAX}") + b"x" * READ_MAX
+    async with receiving(says(long), tls) as receiver, posting(Openings(loopback=True, ca_file=str(authority.file))) as poster:
+        for _ in range(3):
+            assert isinstance(await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered)
 
 
 async def test_a_kept_connection_that_ends_under_a_post_is_a_failure_and_not_a_second_post() -> None:

@@ -120,7 +120,7 @@ def store_readable_by(tx: Connection, schema: str) -> None:
 
 def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
     steps = _missing(connection)
-    beside = others(connection) if steps else []
+    beside = others(connection)
     connection.rollback()
     for process in beside:
         tell(f"beside it runs {process}")

@@ -138,7 +138,8 @@ def _answered(application: Application, head: str) -> bytes:
     environ: dict[str, Any] = {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": query}
     for line in lines:
         name, _, value = line.partition(":")
-        environ.setdefault("HTTP_" + name.upper().replace("-", "_"), value.strip())
+        field = "HTTP_" + name.upper().replace("-", "_")
+        environ[field] = f"{environ[field]}, {value.strip()}" if field in environ else value.strip()  # two of Host are no host (RFC 9110, 5.3)
     started: list[str] = []
 
     def start(status: str, headers: list[tuple[str, str]]) -> None:

@@ -7,7 +7,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from heliograph.webhooks.answer import AnswerReader, BadAnswer
-from heliograph.webhooks.tls import CountedTls
+from heliograph.webhooks.tls import CountedTls, TooMuch
 
 
 class PostConnection(ResponseHandler):
@@ -55,7 +55,7 @@ class PostConnection(ResponseHandler):
         if self._reader is not None and self._reader.ended():
             self._settle()
         else:
-            self._settle(aiohttp.ServerDisconnectedError())
+            self._settle(exc if isinstance(exc, TooMuch) else aiohttp.ServerDisconnectedError())
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -19,7 +19,7 @@ from heliograph.webhooks.attempt import NO_FILES, Answered, Failed, Reason
 from heliograph.webhooks.connection import PostConnection
 from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judged_socket
 from heliograph.webhooks.resolve import LookUp, Resolver, of_account, system_look_up
-from heliograph.webhooks.tls import strangers_tls
+from heliograph.webhooks.tls import TooMuch, strangers_tls
 
 TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
 DETAIL_MAX: Final = 200
@@ -146,6 +146,8 @@ def _told(error: Exception) -> tuple[Reason, str]:
             return "tls", getattr(error.os_error, "reason", None) or "no secure connection"
         case aiohttp.ClientConnectorError():
             return "connect", os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"  # its own text names the address
+        case TooMuch():
+            return "bad_answer", error.reason
         case BadAnswer():
             return "bad_answer", "what came is no answer of HTTP"
         case _:

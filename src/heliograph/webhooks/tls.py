@@ -8,41 +8,48 @@ that the context makes (`SSLContext.wrap_bio`), so that is where it is counted, 
 import ssl
 from typing import Any, Final
 
-BESIDE_MAX: Final = 32 * 1_024  # octets of one POST that are no plain text: a chain of certificates has 3 to 10 KiB, and a record's frame 22
+HANDSHAKE_MAX: Final = 128 * 1_024  # octets: a chain of certificates has 3 to 10 KiB, a long one of large keys 30, and OpenSSL takes 100 at most
+BESIDE_MAX: Final = 16 * 1_024  # octets of one POST that are no plain text: a few session tickets are 1 KiB, and a record's frame is 22 octets
+RECORD_MAX: Final = 5 + 16 * 1_024 + 256  # octets of the largest record (RFC 8446, 5.2): one that is not yet whole may be plain text
+
+
+class TooMuch(ssl.SSLError):
+    """The other side sends more than an answer needs."""
+
+    reason = "too much came beside the answer"
 
 
 class CountedTls(ssl.SSLObject):
-    """One side of a connection. It ends with an SSLError when too much has come beside the plain text; `count_anew` begins another POST."""
+    """One side of a connection. It ends with TooMuch when that has come beside the plain text; `count_anew` begins another POST."""
 
     incoming: ssl.MemoryBIO
-    _beside = 0
+    _handshake = _beside = 0
 
     def count_anew(self) -> None:
         """The connection is used for another POST."""
         self._beside = 0
 
     def do_handshake(self) -> None:
-        """Raises SSLError when the other side sends too much."""
+        """Raises TooMuch."""
         waiting = self.incoming.pending
         try:
             super().do_handshake()
         finally:
-            self._count(waiting - self.incoming.pending)
+            self._handshake += waiting - self.incoming.pending
+            if self._handshake > HANDSHAKE_MAX:
+                raise TooMuch(ssl.SSL_ERROR_SSL, TooMuch.reason)
 
     def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  the name that the standard library gave it
-        """Raises SSLError when the other side sends too much."""
+        """Raises TooMuch."""
         waiting, plain = self.incoming.pending, 0
         try:
             got = super().read(len, buffer)
             plain = got if isinstance(got, int) else got.__len__()
             return got
         finally:
-            self._count(waiting - self.incoming.pending - plain)
-
-    def _count(self, octets: int) -> None:
-        self._beside += octets
-        if self._beside > BESIDE_MAX:
-            raise ssl.SSLError(ssl.SSL_ERROR_SSL, "too much came beside the answer")
+            self._beside += waiting - self.incoming.pending - plain
+            if self._beside > BESIDE_MAX + RECORD_MAX:
+                raise TooMuch(ssl.SSL_ERROR_SSL, TooMuch.reason)
 
 
 class StrangersTls(ssl.SSLContext):

@@ -79,7 +79,8 @@ SCHEMAS: Final[dict[str, Json]] = {
             message=text(f"The text, at most {SEGMENTS_MAX} segments: 160 GSM-7 characters are one, or 153 each of several; 70 or 67 with any other "
                          "character. It is never altered.", minLength=1, maxLength=TEXT_CHARACTERS_MAX),
             recipients={**_RECIPIENTS, "description": (
-                "Phone numbers in international digits; with `countryCode` also as dialled in that country. Spaces, `-`, `.`, `(`, `)` and a leading "
+                "Phone numbers in international digits; with `countryCode` also as dialled in that country, and with a leading 0 "
+                "as in the account's own. Spaces, `-`, `.`, `(`, `)` and a leading "
                 "`+` or `00` are understood. A number that is none does not stop the others: it is listed in `rejected`. Required, unless `to` is "
                 "given.")},
             countryCode=text("The country in which numbers without `+` or `00` are read, ISO 3166-1 alpha-2.", nullable=True, pattern=_COUNTRY),

@@ -35,7 +35,8 @@ from heliograph.otp.unverified import ACCOUNT_FLOOR, COUNTRY_SHARE, FACTOR
 TAG: Final = "One-time passwords"
 
 _COUNTRY: Final = "^[A-Za-z]{2}$"
-_PHONE: Final = text("The phone number in international digits; with `countryCode` also as dialled in that country.", minLength=1, maxLength=64)
+_PHONE: Final = text("The phone number in international digits; with `countryCode` also as dialled in that country, and with a leading 0 as in "
+              "the account's own.", minLength=1, maxLength=64)
 _COUNTRY_CODE: Final = text("The country in which a number without `+` or `00` is read, ISO 3166-1 alpha-2.", nullable=True, pattern=_COUNTRY)
 _ALIAS: Final = text("Another name of `countryCode`.", nullable=True, pattern=_COUNTRY)
 _SENDER: Final[Json] = {"minLength": 3, "maxLength": 16}

@@ -62,7 +62,7 @@ class Contract:
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
         """The description of an answer, and a name for it."""
         for endpoint in self.endpoints:
-            if endpoint.method == method and _matches(endpoint.path, path):
+            if endpoint.method == method and any(_matches(each, path) for each in (endpoint.path, *endpoint.other_paths)):
                 answer = self.document["paths"][endpoint.path][method.lower()]["responses"].get(str(status))
                 return f"{method} {endpoint.path} {status}", self._resolved(answer) if answer else None
         generic = {401: "Unauthorized", 404: "NoSuchPath", 405: "MethodNotAllowed", 429: "RateLimited", 503: "Unavailable"}.get(status)

@@ -105,16 +105,21 @@ class Routes:
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         by_path: dict[str, dict[str, Endpoint]] = {}
         for endpoint in endpoints:
-            by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+            for path in (endpoint.path, *endpoint.other_paths):
+                by_path.setdefault(path, {})[endpoint.method] = endpoint
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]
 
     def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
         """Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
-        methods = self._fixed.get(path)
+        methods = self._fixed.get(path, {})
         parameters: dict[str, str] = {}
-        if methods is None:
-            methods, parameters = self._match(path.split("/"))
+        if method not in methods:  # GET /messages/send is a message's path, though POST is not
+            with_id, found = self._match(path.split("/"))
+            if not methods or method in with_id:
+                methods, parameters = with_id, found
+        if not methods:
+            raise NoSuchPath(f"There is nothing at {cut(path, PATH_SHOWN_MAX)!r}.")
         endpoint = methods.get(method)
         if endpoint is None:
             raise MethodNotAllowed(sorted(methods))
@@ -124,7 +129,7 @@ class Routes:
         for template, methods in self._templates:
             if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
                 return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
-        raise NoSuchPath(f"There is nothing at {cut('/'.join(parts), PATH_SHOWN_MAX)!r}.")
+        return {}, {}
 
 
 def _permit(endpoint: Endpoint, principal: Principal) -> None:

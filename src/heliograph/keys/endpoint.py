@@ -69,6 +69,7 @@ class Endpoint:
     handle: Handler | None = None
     handle_in_thread: BlockingHandler | None = None
     partners_only: bool = False  # refused to a Connect customer's own keys
+    other_paths: tuple[str, ...] = ()  # further names of the same endpoint, which the description leaves out
 
     @property
     def takes_body(self) -> bool:

@@ -1,4 +1,4 @@
-"""POST /sms/send, GET /messages/{id}, GET /reports."""
+"""POST /sms/send, GET /messages/{id}, GET /reports, GET /campaigns/{id}/messages."""
 
 import hashlib
 from typing import Final
@@ -35,8 +35,14 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 
     def reports(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
+        return narrowed(call, customer_id, call.query.text("campaignId", "campaign_id"))
+
+    def messages_of_campaign(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        return narrowed(call, customer_id, call.path["id"])
+
+    def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:
         wanted = read_page(call.query)
-        campaign_id = call.query.text("campaignId", "campaign_id")
         filters = _read_filters(call.query, _home(db, call, customer_id))
         call.query.finish()
         with db.read() as tx:
@@ -51,9 +57,10 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})
 
     return [
-        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db)),
+        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db), other_paths=("/messages/send",)),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
         Endpoint("GET", "/reports", "sms.read", handle_in_thread=reports),
+        Endpoint("GET", "/campaigns/{id}/messages", "sms.read", handle_in_thread=messages_of_campaign),
     ]
 
 

@@ -51,7 +51,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     is read when no country is given. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
-    text = form.value("message", read=_text, required=True)
+    text = form.value("message", "body", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)
     country_code = form.value("countryCode", "country_code", read=read_country)
     reference = form.text("reference", most=REFERENCE_MAX)

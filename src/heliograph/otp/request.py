@@ -40,7 +40,7 @@ def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
     form = Form(body, costly=(*SENDING, CODE))
     phone = _read_phone(form, home)
     sender = form.text("sender", "from", most=SENDER_MAX)
-    text = form.value("message", read=_text)
+    text = form.value("message", "body", read=_text)
     if text is not None and (segments := count_segments(text.replace(PLACE, ANY_CODE)).segments) > 1:
         form.refuse("message", f"takes {segments} segments with the code in it; allowed: 1", reason="too_many_segments")
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)

@@ -70,7 +70,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     return [
         Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=status),
-        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link),
-        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs),
-        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event),
+        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link, other_paths=("/wordpress/connect",)),
+        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs, other_paths=("/wordpress/logs",)),
+        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event, other_paths=("/wordpress/events",)),
     ]

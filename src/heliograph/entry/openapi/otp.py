@@ -48,6 +48,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         sender=text("An approved sender ID of the account; else its default sender, else the service's own.", nullable=True, **_SENDER),
         message=text(f"The text, with `{PLACE}` exactly once; with the code in it, it must fit one segment. Without it a text of ours, with the "
                      "account's name.", nullable=True, minLength=len(PLACE)),
+        body=text("Another name of `message`.", nullable=True, minLength=len(PLACE)),
         customer_id=CUSTOMER_ID_FIELD, country_code=_ALIAS, **{"from": text("Another name of `sender`.", nullable=True, **_SENDER)}),
     "Otp": record(
         "A one-time password that is stored, paid and on its way.",

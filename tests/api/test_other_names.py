@@ -1,5 +1,8 @@
 """Other names of the same endpoints, as published clients call them (contract section 6)."""
 
+import sqlalchemy as sa
+
+from heliograph.plugin.tables import site_events, site_logs
 from tests.api.cast import PHONE, Actor
 from tests.api.requests_of import make_campaign
 from tests.api.service import Service
@@ -29,6 +32,25 @@ def test_wordpress_is_sitebuilder(api: Service, amina: Actor) -> None:
     amina.suspend()
     api.refresh()
     assert api.post(amina, "/wordpress/connect", SITE).reason == "account_suspended"
+
+
+def test_a_site_may_be_left_out_where_there_is_one(api: Service, amina: Actor) -> None:
+    log, event = {"event": "sent", "message": "hello", "meta": {"order": 7}}, {"event": "updated", "payload": [], "meta": []}
+    assert api.post(amina, "/wordpress/connect", {}).bad_fields == ["site_url"]
+    for path, body in (("logs", log), ("events", event)):
+        assert api.post(amina, f"/wordpress/{path}", body).reason == "site_not_connected", path
+    api.post(amina, "/wordpress/connect", SITE)
+    named = api.post(amina, "/wordpress/connect", {"site_name": "Amina's"}).body["site"]
+    assert (named["site_url"], named["site_name"]) == (SITE["site_url"], "Amina's")
+    assert api.post(amina, "/wordpress/logs", {"logs": [log, {**log, **SITE, "message_type": "otp"}]}).data["received"] == 2
+    assert api.post(amina, "/wordpress/events", event).status == 200
+    with api.db.read() as tx:
+        logs = tx.execute(sa.select(site_logs.c.body, site_logs.c.meta).order_by(site_logs.c.id)).all()
+        assert [tuple(row) for row in logs] == [("hello", '{"order":7}'), (None, None)]
+        assert tuple(tx.execute(sa.select(site_events.c.payload, site_events.c.meta)).one()) == ("{}", "{}")
+    api.post(amina, "/wordpress/connect", {"site_url": "https://other.example"})
+    for path, body in (("connect", {}), ("logs", log), ("events", event)):
+        assert api.post(amina, f"/wordpress/{path}", body).bad_fields == ["site_url"], path
 
 
 def test_the_description_has_the_first_names_only(api: Service) -> None:

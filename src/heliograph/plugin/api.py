@@ -8,10 +8,11 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.keys import Answer, Call, Endpoint
+from heliograph.base.lines import refused
+from heliograph.keys import Answer, Call, Endpoint, Principal
 from heliograph.plugin.logs import store_event, store_logs
 from heliograph.plugin.request import read_connecting, read_happening, read_telling
-from heliograph.plugin.site import as_record, connect, locked_sites
+from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
 from heliograph.requests import replay_or_run
 from heliograph.wallet import to_number, wallet_of
 
@@ -36,13 +37,20 @@ def endpoints(db: Database) -> list[Endpoint]:
         more = {"warnings": warnings} if warnings else {}
         return db.transact(lambda tx: replay_or_run(tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})))
 
+    def linked(tx: Connection, who: Principal) -> str:
+        return only_site(tx, who.account_id, sandbox=who.sandbox)
+
     def link(call: Call) -> Answer:
         call.query.finish()
         wish = read_connecting(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            return {"site": as_record(connect(tx, who.account_id, wish.site_url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
+            try:
+                url = wish.site_url or linked(tx, who)
+            except SiteNotConnected as error:
+                raise refused("site_url", "is required, because no site is linked yet") from error
+            return {"site": as_record(connect(tx, who.account_id, url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
 
         return once(call, CONNECT_PATH, effect, wish.warnings)
 
@@ -52,8 +60,10 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            sites = locked_sites(tx, who.account_id, {entry.site_url for entry in told.logs}, sandbox=who.sandbox)
-            return {"data": {"received": len(told.logs), "ids": store_logs(tx, sites, told.logs, now_ms=clock.now_ms())}}
+            urls = {entry.site_url: entry.site_url or linked(tx, who) for entry in told.logs}
+            sites = locked_sites(tx, who.account_id, set(urls.values()), sandbox=who.sandbox)
+            by_name = {name: sites[url] for name, url in urls.items()}
+            return {"data": {"received": len(told.logs), "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms())}}
 
         return once(call, LOGS_PATH, effect, told.warnings)
 
@@ -63,8 +73,8 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            (site,) = locked_sites(tx, who.account_id, {told.site_url}, sandbox=who.sandbox).values()
-            return {"data": {"id": store_event(tx, site, told.event, told.payload, now_ms=clock.now_ms())}}
+            (site,) = locked_sites(tx, who.account_id, {told.site_url or linked(tx, who)}, sandbox=who.sandbox).values()
+            return {"data": {"id": store_event(tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms())}}
 
         return once(call, EVENTS_PATH, effect, told.warnings)
 

@@ -37,19 +37,13 @@ def endpoints(db: Database) -> list[Endpoint]:
         more = {"warnings": warnings} if warnings else {}
         return db.transact(lambda tx: replay_or_run(tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})))
 
-    def linked(tx: Connection, who: Principal) -> str:
-        return only_site(tx, who.account_id, sandbox=who.sandbox)
-
     def link(call: Call) -> Answer:
         call.query.finish()
         wish = read_connecting(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            try:
-                url = wish.site_url or linked(tx, who)
-            except SiteNotConnected as error:
-                raise refused("site_url", "is required, because no site is linked yet") from error
+            url = wish.site_url or _site_to_link(tx, who)
             return {"site": as_record(connect(tx, who.account_id, url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
 
         return once(call, CONNECT_PATH, effect, wish.warnings)
@@ -60,7 +54,7 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            urls = {entry.site_url: entry.site_url or linked(tx, who) for entry in told.logs}
+            urls = {entry.site_url: entry.site_url or _only_site(tx, who) for entry in told.logs}
             sites = locked_sites(tx, who.account_id, set(urls.values()), sandbox=who.sandbox)
             by_name = {name: sites[url] for name, url in urls.items()}
             return {"data": {"received": len(told.logs), "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms())}}
@@ -73,7 +67,7 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            (site,) = locked_sites(tx, who.account_id, {told.site_url or linked(tx, who)}, sandbox=who.sandbox).values()
+            (site,) = locked_sites(tx, who.account_id, {told.site_url or _only_site(tx, who)}, sandbox=who.sandbox).values()
             return {"data": {"id": store_event(tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms())}}
 
         return once(call, EVENTS_PATH, effect, told.warnings)
@@ -84,3 +78,14 @@ def endpoints(db: Database) -> list[Endpoint]:
         Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs, other_paths=("/wordpress/logs",)),
         Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event, other_paths=("/wordpress/events",)),
     ]
+
+
+def _only_site(tx: Connection, who: Principal) -> str:
+    return only_site(tx, who.account_id, sandbox=who.sandbox)
+
+
+def _site_to_link(tx: Connection, who: Principal) -> str:
+    try:
+        return _only_site(tx, who)
+    except SiteNotConnected as error:
+        raise refused("site_url", "is required, because no site is linked yet") from error

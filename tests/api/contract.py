@@ -63,7 +63,7 @@ class Contract:
         """The description of an answer, and a name for it."""
         asked = "GET" if method == "HEAD" else method  # which is answered the same, but for the body
         for endpoint in self.endpoints:
-            if endpoint.method == asked and _matches(endpoint.path, path):
+            if endpoint.method == asked and any(_matches(each, path) for each in (endpoint.path, *endpoint.other_paths)):
                 answer = self.document["paths"][endpoint.path][asked.lower()]["responses"].get(str(status))
                 return f"{method} {endpoint.path} {status}", self._resolved(answer) if answer else None
         generic = {401: "Unauthorized", 404: "NoSuchPath", 405: "MethodNotAllowed", 429: "RateLimited", 503: "Unavailable"}.get(status)

@@ -55,7 +55,7 @@ def make_sender(api: Service, key: str) -> str:
 
 # of a record of the key's account and mode, for each path with an id in it
 MAKERS = {"/messages/{id}": make_message, "/campaigns/{id}": make_campaign, "/contacts/{id}": make_contact,
-          "/sender-ids/{id}": make_sender,
+          "/sender-ids/{id}": make_sender, "/campaigns/{id}/messages": make_campaign,
           "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
 
 

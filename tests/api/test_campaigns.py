@@ -51,7 +51,7 @@ def test_lists_are_newest_first_by_status_page_by_page_and_without_statistics(ap
     assert "statistics" not in first["data"][0]
 
 
-@pytest.mark.parametrize("query", [{"status": "done"}, {"status": ""}, {"statuz": "draft"}, {"limit": "0"}, {"cursor": "x"}])
+@pytest.mark.parametrize("query", [{"status": "done"}, {"statuz": "draft"}, {"limit": "0"}, {"cursor": "x"}])
 def test_a_query_that_is_none_is_refused(api: Service, amina: Actor, query: dict[str, str]) -> None:
     reply = api.get(amina.key(), "/campaigns", **query)
     assert (reply.status, reply.reason) == (400, "invalid_query")

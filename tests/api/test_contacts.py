@@ -58,7 +58,7 @@ def test_a_phone_that_another_contact_has_is_refused(api: Service, chidi: Actor)
 
 
 @pytest.mark.parametrize(("body", "fields"), [
-    ({}, ["phone"]), ({"phone": None}, ["phone"]), ({"phone": "0201234567"}, ["phone"]), ({"phone": 233201234567}, ["phone"]),
+    ({}, ["phone"]), ({"phone": None}, ["phone"]), ({"phone": "020123"}, ["phone"]), ({"phone": 233201234567}, ["phone"]),
     ({"phone": PHONE, "name": ""}, ["name"]), ({"phone": PHONE, "name": "x" * 129}, ["name"]), ({"phone": PHONE, "name": "a\nb"}, ["name"]),
     ({"phone": PHONE, "email": "kofi"}, ["email"]), ({"phone": PHONE, "email": "k@" + "x" * 253}, ["email"]),
     ({"phone": PHONE, "tags": "vip"}, ["tags"]), ({"phone": PHONE, "tags": ["vip", "", 7, "a|b", "x" * 65]}, [f"tags[{k}]" for k in (1, 2, 3, 4)]),
@@ -145,7 +145,7 @@ def test_lists_and_searches_are_paged(api: Service, chidi: Actor) -> None:
             add(api, chidi, str(233_202_000_000 + len(seen)), name="Kofi, later", tags=[str(query)])
             wanted["cursor"] = cursor
         assert seen[-5:] == made[::-1]
-    for bad in ({"q": ""}, {"q": "x" * 257}, {"limit": "0"}, {"limit": "1001"}, {"name": "kofi"}):
+    for bad in ({"q": "x" * 257}, {"limit": "0"}, {"limit": "1001"}, {"name": "kofi"}):
         reply = api.get(chidi, "/contacts", **bad)
         assert (reply.status, reply.reason, list(reply.bad_fields)) == (400, "invalid_query", list(bad))
 

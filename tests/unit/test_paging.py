@@ -36,7 +36,7 @@ def test_a_cursor_is_read_back(raw_id: str) -> None:
     assert read_page(Query([("cursor", cursor_at(raw_id))])) == PageWanted(50, raw_id)
 
 
-@given(st.text(max_size=30))
+@given(st.text(min_size=1, max_size=30))
 def test_what_is_no_cursor_is_refused_by_name(text: str) -> None:
     query = Query([("cursor", text)])
     wanted = read_page(query)

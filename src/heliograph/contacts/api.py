@@ -9,11 +9,11 @@ from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page
-from heliograph.contacts.change import Change, read_change
+from heliograph.contacts.change import Asked, Change, read_change
 from heliograph.contacts.contact import World, as_record, page
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import Outcome, delete, update, upsert
-from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for
+from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for, home_of
 from heliograph.requests import replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
@@ -37,7 +37,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     def upsert_contact(call: Call) -> Answer:
         call.query.finish()
-        asked = read_change(call.json(), phone_required=True)
+        asked = _asked(db, call, phone_required=True)
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
@@ -50,7 +50,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     def update_contact(call: Call) -> Answer:
         call.query.finish()
-        asked = read_change(call.json(), phone_required=False)
+        asked = _asked(db, call, phone_required=False)
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
@@ -86,6 +86,16 @@ def _opting_out(tx: Connection, change: Change, apply: Callable[[Change], T]) ->
             return apply(change), []
     except StorageQuotaReached as error:
         return apply(change.opting_out), [f"Only opted_out was stored: {error}"]
+
+
+def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
+    """The body's change, its phone read in the country of the account that it is about."""
+    body, home = call.json(), call.principal.country_code
+    customer_id = body.get("customer_id")
+    if isinstance(customer_id, str):
+        with db.read() as tx:
+            home = home_of(tx, call.principal, customer_id)
+    return read_change(body, phone_required=phone_required, home=home)
 
 
 def _world(tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False) -> World:

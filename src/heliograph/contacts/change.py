@@ -47,11 +47,12 @@ class Asked(NamedTuple):
     warnings: list[str]
 
 
-def read_change(body: dict[str, Any], *, phone_required: bool) -> Asked:
-    """Only given fields change, and null clears (contract section 6, "Contacts"). Raises InvalidRequest for all bad fields together."""
+def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
+    """Only given fields change, and null clears (contract section 6, "Contacts"). `home`: the account's country, by which a phone with a leading 0 is
+    read when no country is given. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
-    phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=phone_required and "phone" not in body)
+    phone = form.value("phone", read=lambda value: read_phone(value, country_code, home), required=phone_required and "phone" not in body)
     if "phone" in body and body["phone"] is None:
         form.refuse("phone", "must not be null: a contact is known by it")
     read = {

@@ -21,8 +21,8 @@ OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could no
 _EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")  # nobody is written to by email: not more is judged
 
 
-def read_phone(value: Any, country_code: str | None = None) -> Phone:
-    found = parse_phone(as_text(value), country_code)
+def read_phone(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
+    found = parse_phone(as_text(value), country_code, home)
     if found is None:
         raise ValueError(f"must be a phone number in international digits such as 233201234567, not {shown(value)}")
     return found

@@ -106,7 +106,8 @@ class Routes:
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         by_path: dict[str, dict[str, Endpoint]] = {}
         for endpoint in endpoints:
-            by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+            for path in (endpoint.path, *endpoint.other_paths):
+                by_path.setdefault(path, {})[endpoint.method] = endpoint
         for methods in by_path.values():
             if "GET" in methods:
                 methods["HEAD"] = methods["GET"]  # the same answer without its body (RFC 9110, 9.3.2)
@@ -116,21 +117,25 @@ class Routes:
 
     def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
         """Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
-        methods = self._fixed.get(path)
+        methods = self._fixed.get(path, {})
         parameters: dict[str, str] = {}
-        if methods is None:
-            methods, parameters = self._match(method, path.split("/"))
+        if method not in methods:  # GET /messages/send is a message's path, though POST is not
+            with_id, found = self._match(path.split("/"))
+            if not methods or method in with_id:
+                methods, parameters = with_id, found
+        if not methods:
+            raise NoSuchPath(self.meant.not_found(method, path))
         endpoint = methods.get(method)
         if endpoint is None:
             allowed = sorted(methods)
             raise MethodNotAllowed(allowed, self.meant.not_answered(method, methods[allowed[0]].path, allowed))
         return endpoint, parameters
 
-    def _match(self, method: str, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
+    def _match(self, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
         for template, methods in self._templates:
             if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
                 return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
-        raise NoSuchPath(self.meant.not_found(method, "/".join(parts)))
+        return {}, {}
 
 
 def _permit(endpoint: Endpoint, principal: Principal) -> None:

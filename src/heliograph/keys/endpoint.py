@@ -35,9 +35,11 @@ class Call:
     async def read(self, reader: Callable[[dict[str, Any]], T]) -> T:
         """Returns what `reader` makes of the body as an object. In the event loop it stands in place of `json`: a large body is read in a thread,
         so that meanwhile others are answered. Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable."""
-        if len(self.body) <= READ_HERE_OCTETS_MAX:
-            return reader(self.json())
-        return await self.in_thread(lambda: reader(self.json()))
+        return await self.look(lambda: reader(self.json()))
+
+    async def look(self, work: Callable[[], T]) -> T:
+        """Returns what `work` makes of a body: here if it is small, else in a thread. Raises what `work` raises, Unavailable."""
+        return work() if len(self.body) <= READ_HERE_OCTETS_MAX else await self.in_thread(work)
 
     def json(self) -> dict[str, Any]:
         """The body as an object; raises InvalidRequest (`invalid_json`)."""
@@ -67,6 +69,7 @@ class Endpoint:
     handle: Handler | None = None
     handle_in_thread: BlockingHandler | None = None
     partners_only: bool = False  # refused to a Connect customer's own keys
+    other_paths: tuple[str, ...] = ()  # further names of the same endpoint, which the description leaves out
 
     @property
     def takes_body(self) -> bool:

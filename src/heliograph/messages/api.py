@@ -1,4 +1,4 @@
-"""POST /sms/send, GET /messages/{id}, GET /reports."""
+"""POST /sms/send, GET /messages/{id}, GET /reports, GET /campaigns/{id}/messages."""
 
 import hashlib
 from typing import Final
@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
 from heliograph.base.paging import cursor_at, read_page, read_span
-from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, customer_asked_for
+from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, customer_asked_for, home_of
 from heliograph.messages import read
 from heliograph.messages.accept import LARGE_SEND, Acceptor
 from heliograph.messages.answer import send_answer
@@ -19,7 +19,7 @@ from heliograph.messages.groups import group_of
 from heliograph.messages.request import REFERENCE_MAX, SendRequest, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.messages.unapproved import accept_or_tell
-from heliograph.requests import acting_for_call, refuse_used_key_of
+from heliograph.requests import acting_for_call, read_at_home, refuse_used_key_of
 from heliograph.text import parse_phone
 
 SEND_PATH: Final = "POST /sms/send"
@@ -36,9 +36,15 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 
     def reports(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
+        return narrowed(call, customer_id, call.query.text("campaignId", "campaign_id"))
+
+    def messages_of_campaign(call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        return narrowed(call, customer_id, call.path["id"])
+
+    def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:
         wanted = read_page(call.query)
-        campaign_id = call.query.text("campaignId", "campaign_id")
-        filters = _read_filters(call.query)
+        filters = _read_filters(call.query, _home(db, call, customer_id))
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
@@ -52,9 +58,10 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})
 
     return [
-        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db)),
+        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db), other_paths=("/messages/send",)),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
         Endpoint("GET", "/reports", "sms.read", handle_in_thread=reports),
+        Endpoint("GET", "/campaigns/{id}/messages", "sms.read", handle_in_thread=messages_of_campaign),
     ]
 
 
@@ -62,7 +69,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
     async def send(call: Call) -> Answer:
         call.query.finish()
         who, number = call.principal, ids.new_number()
-        request = await call.read(lambda body: read_send(body, number, who.account_id, sandbox=who.sandbox))
+        request = await read_at_home(cache, call, lambda body, home: read_send(body, number, who.account_id, sandbox=who.sandbox, home=home))
         if request.customer_id is not None:
             request.account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         if request.dry_run:  # it stores no key and replays none, so whatever used this one had another body
@@ -88,19 +95,27 @@ def _encoded(answer: Answer) -> Answer:
     return answer
 
 
-def _read_filters(query: Query) -> read.Filters:
+def _home(db: Database, call: Call, customer_id: str | None) -> str:
+    """The country of the account that a query is about."""
+    if customer_id is None:
+        return call.principal.country_code
+    with db.read() as tx:
+        return home_of(tx, call.principal, customer_id)
+
+
+def _read_filters(query: Query, home: str) -> read.Filters:
     send_id = query.text("send_id")
     return read.Filters(
         send_id=None if send_id is None else ids.raw_of_text(read.SEND_PREFIX, send_id) or read.NO_SEND,
-        status=query.choice("status", STATUSES), type=query.choice("type", SEND_TYPES), recipient=_recipient(query),
+        status=query.choice("status", STATUSES), type=query.choice("type", SEND_TYPES), recipient=_recipient(query, home),
         reference=query.text("reference", most=REFERENCE_MAX), span=read_span(query))
 
 
-def _recipient(query: Query) -> int | None:
+def _recipient(query: Query, home: str) -> int | None:
     value = query.text("recipient")
     if value is None:
         return None
-    phone = parse_phone(value)
+    phone = parse_phone(value, None, home)
     if phone is None:
         query.errors.append(FieldError("recipient", f"must be a phone number in international digits such as 233201234567, not {shown(value)}"))
         return None

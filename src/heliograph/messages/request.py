@@ -47,11 +47,12 @@ class SendRequest:
     partner_id: str | None = None  # raw; whose wallet is locked as well, for a send that counts for a partner and its customers together
 
 
-def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool) -> SendRequest:
-    """Reads the body of POST /sms/send (specification 2.1, contract section 6). Raises InvalidRequest for all bad fields together."""
+def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None) -> SendRequest:
+    """Reads the body of POST /sms/send (specification 2.1, contract section 6). `home`: the account's country, by which a number with a leading 0
+    is read when no country is given. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)
-    text = form.value("message", read=_text, required=True)
+    text = form.value("message", "body", read=_text, required=True)
     recipients = form.value("recipients", "to", read=_recipients, required=True)
     country_code = form.value("countryCode", "country_code", read=read_country)
     reference = form.text("reference", most=REFERENCE_MAX)
@@ -64,7 +65,7 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     assert sender is not None
     assert text is not None
     assert recipients is not None
-    phones = parse_phones(recipients, country_code)
+    phones = parse_phones(recipients, country_code, home)
     return SendRequest(number, account_id, account_id, sandbox, sender, text, encoding, segments, recipients, phones, reference,
                        validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id, country_code=country_code)
 

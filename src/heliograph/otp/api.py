@@ -19,7 +19,7 @@ from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS
 from heliograph.otp.request import ANY_CODE, PLACE, Wish, default_text, read_given, read_wish
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
-from heliograph.requests import acting_for_call
+from heliograph.requests import acting_for_call, read_at_home
 from heliograph.senders import default_senders
 from heliograph.text import count_segments
 
@@ -45,7 +45,7 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_ke
 def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, codes: Codes, sealer: Sealer, service_sender: str) -> Handler:
     async def send(call: Call) -> Answer:
         call.query.finish()
-        wish = await call.read(read_wish)
+        wish = await read_at_home(cache, call, read_wish)
         account_id = await acting_for_call(db, cache, call, SEND_PATH, wish.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
@@ -61,7 +61,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def verify(call: Call) -> Answer:
         call.query.finish()
-        given = await call.read(read_given)
+        given = await read_at_home(cache, call, read_given)
         account_id = await acting_for_call(db, cache, call, VERIFY_PATH, given.customer_id)
         who = call.principal
         one = Try(ids.new_number(), account_id, who.account_id, who.sandbox, int(given.phone.digits), given.code, given.warnings)

@@ -36,12 +36,12 @@ class Given(NamedTuple):
     warnings: list[str]
 
 
-def read_wish(body: dict[str, Any]) -> Wish:
-    """Specification 2.2, contract section 6. Raises InvalidRequest for all bad fields together."""
+def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
+    """Specification 2.2, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(*SENDING, CODE))
-    phone = _read_phone(form)
+    phone = _read_phone(form, home)
     sender = form.text("sender", "from", most=SENDER_MAX)
-    text = form.value("message", read=_text)
+    text = form.value("message", "body", read=_text)
     if text is not None and (segments := count_segments(text.replace(PLACE, ANY_CODE)).segments) > 1:
         form.refuse("message", f"takes {segments} segments with the code in it; allowed: 1", reason="too_many_segments")
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
@@ -50,10 +50,10 @@ def read_wish(body: dict[str, Any]) -> Wish:
     return Wish(phone, sender, text, customer_id, form.warnings())
 
 
-def read_given(body: dict[str, Any]) -> Given:
-    """Specification 2.3, contract section 6. Raises InvalidRequest for all bad fields together."""
+def read_given(body: dict[str, Any], home: str | None = None) -> Given:
+    """Specification 2.3, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
-    phone = _read_phone(form)
+    phone = _read_phone(form, home)
     code = form.text("code", required=True, most=CODE_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     form.finish()
@@ -78,12 +78,12 @@ def default_text(name: str) -> str:
     return NAMELESS_TEXT
 
 
-def _read_phone(form: Form) -> Phone | None:
+def _read_phone(form: Form, home: str | None) -> Phone | None:
     """A phone is read as numbers of POST /sms/send are, but the only one: what is none is a bad field."""
-    home = form.value("countryCode", "country_code", read=read_country)
+    country_code = form.value("countryCode", "country_code", read=read_country)
 
     def read(value: Any) -> Phone:
-        phone = parse_phone(as_text(value), home)
+        phone = parse_phone(as_text(value), country_code, home)
         if phone is None:
             raise ValueError(f"must be a phone number, in international digits such as 233201234567 or with countryCode, not {shown(value)}")
         return phone

@@ -8,10 +8,11 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.keys import Answer, Call, Endpoint
+from heliograph.base.lines import refused
+from heliograph.keys import Answer, Call, Endpoint, Principal
 from heliograph.plugin.logs import store_event, store_logs
 from heliograph.plugin.request import read_connecting, read_happening, read_telling
-from heliograph.plugin.site import as_record, connect, locked_sites
+from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
 from heliograph.requests import replay_or_run
 from heliograph.wallet import to_number, wallet_of
 
@@ -42,7 +43,8 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            return {"site": as_record(connect(tx, who.account_id, wish.site_url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
+            url = wish.site_url or _site_to_link(tx, who)
+            return {"site": as_record(connect(tx, who.account_id, url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
 
         return once(call, CONNECT_PATH, effect, wish.warnings)
 
@@ -52,8 +54,10 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            sites = locked_sites(tx, who.account_id, {entry.site_url for entry in told.logs}, sandbox=who.sandbox)
-            return {"data": {"received": len(told.logs), "ids": store_logs(tx, sites, told.logs, now_ms=clock.now_ms())}}
+            urls = {entry.site_url: entry.site_url or _only_site(tx, who) for entry in told.logs}
+            sites = locked_sites(tx, who.account_id, set(urls.values()), sandbox=who.sandbox)
+            by_name = {name: sites[url] for name, url in urls.items()}
+            return {"data": {"received": len(told.logs), "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms())}}
 
         return once(call, LOGS_PATH, effect, told.warnings)
 
@@ -63,14 +67,25 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            (site,) = locked_sites(tx, who.account_id, {told.site_url}, sandbox=who.sandbox).values()
-            return {"data": {"id": store_event(tx, site, told.event, told.payload, now_ms=clock.now_ms())}}
+            (site,) = locked_sites(tx, who.account_id, {told.site_url or _only_site(tx, who)}, sandbox=who.sandbox).values()
+            return {"data": {"id": store_event(tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms())}}
 
         return once(call, EVENTS_PATH, effect, told.warnings)
 
     return [
         Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=status),
-        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link),
-        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs),
-        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event),
+        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link, other_paths=("/wordpress/connect",)),
+        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs, other_paths=("/wordpress/logs",)),
+        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event, other_paths=("/wordpress/events",)),
     ]
+
+
+def _only_site(tx: Connection, who: Principal) -> str:
+    return only_site(tx, who.account_id, sandbox=who.sandbox)
+
+
+def _site_to_link(tx: Connection, who: Principal) -> str:
+    try:
+        return _only_site(tx, who)
+    except SiteNotConnected as error:
+        raise refused("site_url", "is required, because no site is linked yet") from error

@@ -21,7 +21,7 @@ OTP: Final = "otp"  # what the message_type or event of a one-time password has 
 class Said(NamedTuple):
     """A log entry as a plugin sent it."""
 
-    site_url: str
+    site_url: str | None  # left out: the only site of the account
     event: str
     recipient: str | None = None
     message_type: str | None = None
@@ -31,6 +31,7 @@ class Said(NamedTuple):
     cost: float | None = None
     external_ref: str | None = None
     message_id: str | None = None
+    meta: str | None = None  # a JSON object
 
 
 class LogEntry(NamedTuple):
@@ -47,13 +48,15 @@ class LogEntry(NamedTuple):
     cost: float | None
     external_ref: str | None
     message_id: str | None
+    meta: str | None
     created_at_ms: int
 
 
-def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], *, now_ms: int) -> list[str]:
+def store_logs(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said], *, now_ms: int) -> list[str]:
     """Stores what is new, and answers the id of each in text form: of one that its site told before, by `external_ref`, the id of then.
 
-    `sites`, by URL and all of one account and mode, are locked. The text of a one-time password is not stored (contract section 6, OTP).
+    `sites`, by URL (None: of entries that name none) and all of one account and mode, are locked. The text of a one-time
+    password is not stored (contract section 6, OTP), nor is its `meta`.
     Raises StorageQuotaReached."""
     known = _known(tx, sites, said)
     one_time = one_time_passwords(tx, {entry.message_id.lower() for entry in said if entry.message_id is not None})
@@ -65,8 +68,8 @@ def store_logs(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said], 
         raw = known.get(place)
         if raw is None:
             raw = ids.raw_of_number(number + len(fresh))
-            body = None if _is_otp(entry, one_time) else entry.body
-            fresh.append(LogEntry(raw, place[0], *entry._replace(body=body)[1:], now_ms)._asdict())
+            kept = entry._replace(body=None, meta=None) if _is_otp(entry, one_time) else entry
+            fresh.append(LogEntry(raw, place[0], *kept[1:], now_ms)._asdict())
             if entry.external_ref is not None:
                 known[place] = raw
         answered.append(ids.text_of_raw(ID_PREFIX, raw))
@@ -92,7 +95,7 @@ def _names_otp(word: str) -> bool:
     return OTP in word.lower()
 
 
-def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> dict[tuple[str, str | None], str]:
+def _known(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said]) -> dict[tuple[str, str | None], str]:
     """By site and `external_ref`: which entries are there."""
     refs = {entry.external_ref for entry in said if entry.external_ref is not None}
     if not refs:
@@ -101,14 +104,15 @@ def _known(tx: Connection, sites: Mapping[str, Site], said: Sequence[Said]) -> d
     return {(row[0], row[1]): row[2] for row in tx.execute(sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here))}
 
 
-def store_event(tx: Connection, site: Site, event: str, payload: str, *, now_ms: int) -> str:
-    """Stores an event; `payload` is a JSON object, and not stored of one that names a one-time password. Answers its id in text form.
+def store_event(tx: Connection, site: Site, event: str, payload: str, meta: str | None = None, *, now_ms: int) -> str:
+    """Stores an event; `payload` and `meta` are JSON objects, and not stored of one that names a one-time password. Answers its id in text form.
 
     Raises StorageQuotaReached."""
     raw = ids.raw_of_number(ids.new_number(now_ms))
-    payload = "{}" if _names_otp(event) else payload
-    charge(tx, site.account_id, Stored.EVENTS, MEASURES[Stored.EVENTS].row_octets + octets_of(event, payload), sandbox=site.sandbox, now_ms=now_ms)
-    tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, created_at_ms=now_ms))
+    payload, meta = ("{}", None) if _names_otp(event) else (payload, meta)
+    octets = MEASURES[Stored.EVENTS].row_octets + octets_of(event, payload, meta or "")
+    charge(tx, site.account_id, Stored.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms)
+    tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, meta=meta, created_at_ms=now_ms))
     return ids.text_of_raw(EVENT_PREFIX, raw)
 
 

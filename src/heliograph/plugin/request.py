@@ -32,7 +32,7 @@ _LOG_LINES: Final = {"recipient": RECIPIENT_MAX, "message_type": WORD_MAX, "stat
 
 
 class Connecting(NamedTuple):
-    site_url: str
+    site_url: str | None  # left out: the only site of the account; so below
     about: About
     warnings: list[str]
 
@@ -43,20 +43,20 @@ class Telling(NamedTuple):
 
 
 class Happening(NamedTuple):
-    site_url: str
+    site_url: str | None
     event: str
     payload: str  # JSON
+    meta: str | None  # JSON
     warnings: list[str]
 
 
 def read_connecting(body: dict[str, Any]) -> Connecting:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body)
-    url = form.value("site_url", read=_site_url, required=True)
+    url = form.value("site_url", read=_site_url)
     about = About(_line(form, "site_name", NAME_MAX), _line(form, "platform", PLATFORM_MAX),
                   *(_line(form, name, VERSION_MAX) for name in ("wp_version", "plugin_version", "php_version")))
     form.finish()
-    assert url is not None
     return Connecting(url, about, form.warnings())
 
 
@@ -72,14 +72,14 @@ def read_telling(body: dict[str, Any]) -> Telling:
 def read_happening(body: dict[str, Any]) -> Happening:
     """Raises InvalidRequest for all bad fields together."""
     form = Form(body)
-    url = form.value("site_url", read=_site_url, required=True)
+    url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)
-    payload = form.value("payload", read=_payload, required=True)
+    payload = form.value("payload", read=_object, required=True)
+    meta = form.value("meta", read=_object)
     form.finish()
-    assert url is not None
     assert event is not None
     assert payload is not None
-    return Happening(url, event, payload, form.warnings())
+    return Happening(url, event, payload, meta, form.warnings())
 
 
 def _many(warnings: list[str], value: Any) -> list[Said]:
@@ -103,12 +103,13 @@ def _many(warnings: list[str], value: Any) -> list[Said]:
 
 def _said(form: Form) -> Said:
     """Of a form with errors it is not to be used."""
-    url = form.value("site_url", read=_site_url, required=True)
+    url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)
     lines = {name: _line(form, name, most) for name, most in _LOG_LINES.items()}
-    body = form.text("body", most=BODY_MAX)
+    body = form.text("body", "message", most=BODY_MAX)
     cost = form.value("cost", read=_cost)
-    return Said(url or "", event or "", body=body, cost=cost, **lines)
+    meta = form.value("meta", read=_object)
+    return Said(url, event or "", body=body, cost=cost, meta=meta, **lines)
 
 
 def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:
@@ -125,7 +126,10 @@ def _cost(value: Any) -> float:
     return float(value)
 
 
-def _payload(value: Any) -> str:
+def _object(value: Any) -> str:
+    """As JSON. PHP writes an empty array for an empty object."""
+    if value == []:
+        return "{}"
     if not isinstance(value, dict):
         raise ValueError(f"must be an object, not {shown(value)}")
     encoded = encode(value)

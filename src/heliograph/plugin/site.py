@@ -74,6 +74,16 @@ def locked_sites(tx: Connection, account_id: str, site_urls: set[str], *, sandbo
     return found
 
 
+def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
+    """The URL of the account's only site in this mode, for who names none. Raises SiteNotConnected without one, InvalidRequest with several."""
+    urls = tx.execute(sa.select(sites.c.site_url).where(_of(account_id, sandbox)).limit(2)).scalars().all()
+    if not urls:
+        raise SiteNotConnected("No site is linked to this account: POST /sitebuilder/connect links one.")
+    if len(urls) > 1:
+        raise refused("site_url", "is required, because the account has several sites")
+    return str(urls[0])
+
+
 def by_id(tx: Connection, site_id: str) -> Site:
     """Raises NotFound."""
     row = tx.execute(sa.select(sites).where(sites.c.id == site_id)).one_or_none()

@@ -38,6 +38,7 @@ site_logs = sa.Table(
     sa.Column("cost", sa.Float(53), nullable=True, comment="what the site takes it for"),
     sa.Column("external_ref", sa.String(128), nullable=True),
     sa.Column("message_id", sa.String(64), nullable=True),
+    sa.Column("meta", sa.Text, nullable=True, comment="a JSON object; never of a one-time password"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Index("site_logs_once", "site_id", "external_ref", unique=True),
     sa.Index("site_logs_by_site", "site_id", "id"),
@@ -50,6 +51,7 @@ site_events = sa.Table(
     sa.Column("site_id", RawId, sa.ForeignKey("sites.id"), nullable=False),
     sa.Column("event", sa.String(64), nullable=False),
     sa.Column("payload", sa.Text, nullable=False, comment="a JSON object"),
+    sa.Column("meta", sa.Text, nullable=True, comment="a JSON object"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
 )
 

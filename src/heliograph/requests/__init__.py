@@ -1,6 +1,6 @@
 """What is kept of requests: their idempotency keys."""
 
-from heliograph.requests.acting import acting_for_call, refuse_used_key_of
+from heliograph.requests.acting import acting_for_call, read_at_home, refuse_used_key_of
 from heliograph.requests.idempotency import KEPT, KEPT_MS, InProgress, refuse_used_key, replay_or_run
 
-__all__ = ["KEPT", "KEPT_MS", "InProgress", "acting_for_call", "refuse_used_key", "refuse_used_key_of", "replay_or_run"]
+__all__ = ["KEPT", "KEPT_MS", "InProgress", "acting_for_call", "read_at_home", "refuse_used_key", "refuse_used_key_of", "replay_or_run"]

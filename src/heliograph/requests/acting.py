@@ -1,10 +1,31 @@
 """For whom a POST of the hot paths acts, judged in the order of contract section 2: a used Idempotency-Key before a record named in the body."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.errors import NotFound
-from heliograph.keys import Call, acting_for_cached
+from heliograph.keys import Call, acting_for_cached, home_of_cached
 from heliograph.requests.idempotency import refuse_used_key
+
+T = TypeVar("T")
+
+
+async def read_at_home(cache: ConfigCache, call: Call, reader: Callable[[dict[str, Any], str], T]) -> T:
+    """Returns what `reader` makes of the body and of the country of the account that it is about: the key's own, or the customer's it names.
+
+    Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable."""
+    own = call.principal.country_code
+
+    def read(body: dict[str, Any]) -> tuple[T | None, dict[str, Any] | None]:
+        return (None, body) if isinstance(body.get("customer_id"), str) else (reader(body, own), None)
+
+    done, body = await call.read(read)
+    if body is None:
+        return done  # type: ignore[return-value]  # T itself may be None
+    home = await home_of_cached(cache, call.principal, body["customer_id"])
+    return await call.look(lambda: reader(body, home))
 
 
 async def acting_for_call(db: Database, cache: ConfigCache, call: Call, path: str, customer_id: str | None) -> str:

@@ -30,31 +30,33 @@ class Phone(NamedTuple):
     country_code: str | None  # one of `country_codes()`; None when it belongs to none (+800, +882, an area of +1 that nobody has)
 
 
-def parse(raw: str, country: str | None = None) -> Phone | None:
+def parse(raw: str, country: str | None = None, home: str | None = None) -> Phone | None:
     """Reads a number as people write it; None when it is no valid one.
 
     `country` is a valid upper-case country code. With it a number without `+` or `00` is read as it is dialled in that country, by
-    that country's trunk prefix; one that begins with the country's calling code is understood too. Without it every number is international.
+    that country's trunk prefix; one that begins with the country's calling code is understood too. Without it every number is international,
+    but for one that begins with a single 0, which no international number does: it is read as it is dialled in the country `home`.
     """
     if len(raw) > RAW_LENGTH_MAX:
         return None
     digits = raw if raw.isdigit() else raw.translate(_SEPARATORS)
-    international = country is None
     if digits[:1] == "+":
-        digits, international = digits[1:], True
+        digits, country = digits[1:], None
     elif digits[:2] == "00":
-        digits, international = digits[2:], True
+        digits, country = digits[2:], None
+    elif country is None and digits[:1] == "0":
+        country = home
     if not (digits.isdigit() and digits.isascii()):
         return None
-    if international or country is None:
+    if country is None:
         return _international(digits)
-    home = plans[country]
-    return _national(digits, home) if home is not None else None
+    plan = plans[country]
+    return _national(digits, plan) if plan is not None else None
 
 
-def parse_many(raws: Sequence[str], country: str | None = None) -> list[Phone | None]:
+def parse_many(raws: Sequence[str], country: str | None = None, home: str | None = None) -> list[Phone | None]:
     """As `parse`, for every number of a send; the k-th answer belongs to the k-th number."""
-    return [parse(raw, country) for raw in raws]
+    return [parse(raw, country, home) for raw in raws]
 
 
 def _international(digits: str) -> Phone | None:

@@ -116,7 +116,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
         TAG, "One customer", "A customer of yours with its figures of now. In place of its id its `external_ref` may stand, percent-encoded.",
-       , one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
+        one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(
         TAG, "Move credits",
         "Moves SMS credits from your wallet to a customer's, or back when `credits` is below zero; never does either fall below zero. Both see it as "

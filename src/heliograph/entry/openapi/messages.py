@@ -77,12 +77,13 @@ SCHEMAS: Final[dict[str, Json]] = {
     "MessageWithTimeline": record("A message, and how it came to its status.", **_FIELDS, timeline=array(_MOMENT, "Oldest first.")),
     "SendForm": {
         **form(
-            "A text, and whom it goes to.", required=["message"],
+            "A text, and whom it goes to.",
             sender=text("An approved sender ID of the account, in any case. Required, unless `from` is given.", **_SENDER),
-            message=text(f"The text, at most {SEGMENTS_MAX} segments: 160 GSM-7 characters are one, or 153 each of several; 70 or 67 with any other "
-                         "character. It is never altered.", minLength=1, maxLength=TEXT_CHARACTERS_MAX),
+            message=text(f"The text. Required, unless `body` is given. At most {SEGMENTS_MAX} segments: 160 GSM-7 characters are one, or 153 each of "
+                         "several; 70 or 67 with any other character. It is never altered.", minLength=1, maxLength=TEXT_CHARACTERS_MAX),
             recipients={**_RECIPIENTS, "description": (
-                "Phone numbers in international digits; with `countryCode` also as dialled in that country. Spaces, `-`, `.`, `(`, `)` and a leading "
+                "Phone numbers in international digits; with `countryCode` also as dialled in that country, and with a leading 0 "
+                "as in the account's own. Spaces, `-`, `.`, `(`, `)` and a leading "
                 "`+` or `00` are understood. A number that is none does not stop the others: it is listed in `rejected`. Required, unless `to` is "
                 "given.")},
             countryCode=text("The country in which numbers without `+` or `00` are read, ISO 3166-1 alpha-2.", nullable=True, pattern=_COUNTRY),
@@ -92,10 +93,12 @@ SCHEMAS: Final[dict[str, Json]] = {
             max_segments=integer("Refuses a longer text rather than paying for it.", nullable=True, minimum=1, maximum=SEGMENTS_MAX),
             dry_run=flag("Judges and prices everything; stores, sends and charges nothing.", nullable=True),
             customer_id=CUSTOMER_ID_FIELD,
+            body=text("Another name of `message`.", minLength=1, maxLength=TEXT_CHARACTERS_MAX),
             to={**_RECIPIENTS, "description": "Another name of `recipients`."},
             country_code=text("Another name of `countryCode`.", nullable=True, pattern=_COUNTRY),
             **{"from": text("Another name of `sender`.", **_SENDER)}),
-        "allOf": [{"anyOf": [{"required": ["sender"]}, {"required": ["from"]}]}, {"anyOf": [{"required": ["recipients"]}, {"required": ["to"]}]}]},
+        "allOf": [{"anyOf": [{"required": ["sender"]}, {"required": ["from"]}]}, {"anyOf": [{"required": ["recipients"]}, {"required": ["to"]}]},
+                  {"anyOf": [{"required": ["message"]}, {"required": ["body"]}]}]},
     "Send": record(
         "A send that was accepted: stored, paid and on its way.",
         send_id=identity("snd", "The send's id; null in a dry run.", nullable=True),
@@ -131,6 +134,16 @@ _SEND_EXAMPLE: Final[Json] = {
     "accepted": 1, "duplicates": 0, "rejected": [], "encoding": GSM_7, "segments": 1, "credits_required": 1, "credits_used": 1,
     "credits_remaining": 998, "reference": "order-1042", "sandbox": False, "created_at": EXAMPLE_AT}  # fmt: skip
 
+_FILTERS: Final = (
+    query("send_id", "Only messages of this send.", {"type": "string", "maxLength": 256}, example_id("snd")),
+    query("status", "Only messages of this status.", {"type": "string", "enum": list(STATUSES)}, "delivered"),
+    query("type", "Only messages of this type.", {"type": "string", "enum": list(SEND_TYPES)}, "sms"),
+    query("recipient", "Only messages to this phone number, in international digits.", {"type": "string", "minLength": 7, "maxLength": 64},
+          EXAMPLE_PHONE),
+    query("reference", "Only messages of sends with this reference.", {"type": "string", "maxLength": REFERENCE_MAX},
+          "order-1042"),
+    SINCE, UNTIL, CUSTOMER_ID)
+
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("POST", "/sms/send"): Operation(
         TAG, "Send an SMS",
@@ -158,13 +171,10 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             limit(), CURSOR,
             query("campaignId", "Only messages of this campaign; an unknown one is 404.", {"type": "string", "maxLength": 256}),
             query("campaign_id", "Another name of `campaignId`.", {"type": "string", "maxLength": 256}),
-            query("send_id", "Only messages of this send.", {"type": "string", "maxLength": 256}, example_id("snd")),
-            query("status", "Only messages of this status.", {"type": "string", "enum": list(STATUSES)}, "delivered"),
-            query("type", "Only messages of this type.", {"type": "string", "enum": list(SEND_TYPES)}, "sms"),
-            query("recipient", "Only messages to this phone number, in international digits.", {"type": "string", "minLength": 7, "maxLength": 64},
-                  EXAMPLE_PHONE),
-            query("reference", "Only messages of sends with this reference.", {"type": "string", "maxLength": REFERENCE_MAX},
-                  "order-1042"),
-            SINCE, UNTIL, CUSTOMER_ID),
+            *_FILTERS),
         reasons=("no_such_record",)),
+    ("GET", "/campaigns/{id}/messages"): Operation(
+        TAG, "Messages of a campaign", "The same as `/reports?campaignId=`, with the same filters.",
+        a_list(ref("Message")), {"data": [_MESSAGE_EXAMPLE], "next_cursor": None},
+        parameters=(path_id("The campaign's id.", example_id("cmp")), limit(), CURSOR, *_FILTERS)),
 }

@@ -35,7 +35,8 @@ from heliograph.otp.unverified import ACCOUNT_FLOOR, COUNTRY_SHARE, FACTOR
 TAG: Final = "One-time passwords"
 
 _COUNTRY: Final = "^[A-Za-z]{2}$"
-_PHONE: Final = text("The phone number in international digits; with `countryCode` also as dialled in that country.", minLength=1, maxLength=64)
+_PHONE: Final = text("The phone number in international digits; with `countryCode` also as dialled in that country, and with a leading 0 as in "
+              "the account's own.", minLength=1, maxLength=64)
 _COUNTRY_CODE: Final = text("The country in which a number without `+` or `00` is read, ISO 3166-1 alpha-2.", nullable=True, pattern=_COUNTRY)
 _ALIAS: Final = text("Another name of `countryCode`.", nullable=True, pattern=_COUNTRY)
 _SENDER: Final[Json] = {"minLength": 3, "maxLength": 16}
@@ -47,6 +48,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         sender=text("An approved sender ID of the account; else its default sender, else the service's own.", nullable=True, **_SENDER),
         message=text(f"The text, with `{PLACE}` exactly once; with the code in it, it must fit one segment. Without it a text of ours, with the "
                      "account's name.", nullable=True, minLength=len(PLACE)),
+        body=text("Another name of `message`.", nullable=True, minLength=len(PLACE)),
         customer_id=CUSTOMER_ID_FIELD, country_code=_ALIAS, **{"from": text("Another name of `sender`.", nullable=True, **_SENDER)}),
     "Otp": record(
         "A one-time password that is stored, paid and on its way.",

@@ -136,7 +136,8 @@ def path_id(description: str, example: str) -> Json:
     return {"name": "id", "in": "path", "required": True, "description": description, "schema": {"type": "string"}, "example": example}
 
 
-CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"}, EXAMPLE_CURSOR)
+CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^([A-Za-z0-9_-]{21}[AQgw])?$"},
+                       EXAMPLE_CURSOR)
 SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
 UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
 CUSTOMER_ID: Final = query(

@@ -28,11 +28,18 @@ from heliograph.plugin.url import URL_MAX
 TAG: Final = "Site plugin"
 
 _URL: Final = text("The site's address, http or https, without user, query and fragment. Case of the host, the scheme's own port and a slash at the "
-                   "end make no difference.", minLength=1, maxLength=URL_MAX, pattern=r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^?#@]+$")
+                   "end make no difference. May be left out if the account has one site.", nullable=True, minLength=1, maxLength=URL_MAX, pattern=r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^?#@]+$")
 
 
 def _line(description: str, most: int) -> Json:
     return text(description, nullable=True, minLength=1, maxLength=most)
+
+
+def _object(description: str, *, nullable: bool = False) -> Json:
+    """PHP writes an empty array for an empty object, so that is one too."""
+    types = ["object", "array", *(["null"] if nullable else [])]
+    return {"type": types, "items": {}, "maxItems": 0,
+            "description": f"{description} At most {request.PAYLOAD_MAX:,} octets as JSON; an empty array is an empty object."}
 
 
 _LOG_FIELDS: Final[dict[str, Json]] = {
@@ -46,6 +53,8 @@ _LOG_FIELDS: Final[dict[str, Json]] = {
     "cost": {"type": ["number", "null"], "minimum": 0, "maximum": request.COST_MAX, "description": "What the site takes it to have cost."},
     "external_ref": _line("The entry's own id on the site: the same one is stored once.", request.REF_MAX),
     "message_id": _line("The id that the service gave the message.", request.MESSAGE_ID_MAX),
+    "message": _line("Another name of `body`.", request.BODY_MAX),
+    "meta": _object("Whatever else belongs to it; stored with it.", nullable=True),
 }
 
 SCHEMAS: Final[dict[str, Json]] = {
@@ -54,19 +63,19 @@ SCHEMAS: Final[dict[str, Json]] = {
         id=identity("site", "The site's id."), site_url=text("Its address, in the one spelling that is stored."),
         site_name=text("Its name.", nullable=True), status=one_of(("connected",), "It is linked."), connected_at=moment("When it was first linked.")),
     "SiteForm": form(
-        "A site to link.", ("site_url",),
+        "A site to link.",
         site_url=_URL, site_name=_line("Its name.", request.NAME_MAX), platform=_line("Such as `woocommerce`.", request.PLATFORM_MAX),
         wp_version=_line("WordPress's version.", request.VERSION_MAX), plugin_version=_line("The plugin's.", request.VERSION_MAX),
         php_version=_line("PHP's.", request.VERSION_MAX)),
-    "SiteLogForm": form("What became of a text, as the site tells it.", ("site_url", "event"), **_LOG_FIELDS),
+    "SiteLogForm": form("What became of a text, as the site tells it.", ("event",), **_LOG_FIELDS),
     "SiteLogsForm": form(
         "Several of them.", ("logs",),
         logs=array(ref("SiteLogForm"), "Stored all together, or none of them.", minItems=1, maxItems=request.LOGS_MAX)),
     "SiteTellingForm": {"anyOf": [ref("SiteLogsForm"), ref("SiteLogForm")]},
     "SiteEventForm": form(
-        "An event of any kind.", ("site_url", "event", "payload"),
+        "An event of any kind.", ("event", "payload"),
         site_url=_URL, event=text("What happened.", minLength=1, maxLength=request.EVENT_MAX),
-        payload={"type": "object", "description": f"Whatever belongs to it; at most {request.PAYLOAD_MAX:,} octets as JSON."}),
+        payload=_object("Whatever belongs to it."), meta=_object("Whatever else does.", nullable=True)),
 }
 
 _SITE_EXAMPLE: Final[Json] = {"id": example_id("site"), "site_url": "https://shop.example", "site_name": "Amina's shop", "status": "connected",

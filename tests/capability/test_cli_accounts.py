@@ -1,7 +1,10 @@
 """Accounts and their ledgers, as the operator's commands show and change them."""
 
 import pytest
+import sqlalchemy as sa
 
+from heliograph.accounts.tables import account_history
+from heliograph.base.db import Database
 from heliograph.entry.cli import wallet as cli_wallet
 from heliograph.wallet.tables import ENTRY_TYPES
 from tests.capability.commands import Run
@@ -33,6 +36,21 @@ def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina: s
     assert run("account", "show", "Amina Foods").err == "heliograph: There is no account with the id or name 'Amina Foods'.\n"
     assert run("account", "rename", amina, "Amina Foods Ltd", "--json").json["name"] == "Amina Foods Ltd"  # its own name is no other account's
     assert run("account", "rename", amina, "acc_amina").err.startswith("heliograph: NAME must not begin like an id")
+
+
+def test_why_an_account_was_suspended_is_kept_with_who_did_it_and_when(run: Run, amina: str, db: Database) -> None:
+    suspended = run("account", "suspend", amina, "--reason", " Invoice 17 is not paid ", "--by", "kofi", "--json").json
+    assert (suspended["status"], suspended["status_reason"], suspended["status_by"]) == ("suspended", "Invoice 17 is not paid", "kofi")
+    assert run("account", "show", amina, "--json").json == suspended
+    resumed = run("account", "resume", amina, "--by", "dede", "--json").json
+    assert (resumed["status"], resumed["status_reason"], resumed["status_by"]) == ("active", None, "dede")
+    assert resumed["status_since"] >= suspended["status_since"]
+    refused = run("account", "suspend", amina, "--reason", "a\nb")
+    assert (refused.status, refused.err) == (2, "heliograph: --reason must be one line of printable characters.\n")
+    assert run("account", "show", amina, "--json").json == resumed  # the suspension was not half made
+    with db.read() as tx:
+        kept = tx.execute(sa.select(account_history.c.status, account_history.c.reason).order_by(account_history.c.id)).all()
+    assert [tuple(row) for row in kept] == [("suspended", "Invoice 17 is not paid"), ("active", None)]
 
 
 def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> None:

@@ -130,66 +130,6 @@ def test_a_list_is_narrowed(run: Run, doubtful: list[str], options: list[str], p
     assert [doubtful.index(each["id"]) for each in run("message", "list", *options, "--json").json] == places
 
 
-@pytest.fixture
-def failed(beside: Beside) -> list[str]:
-    """The ids of three messages: sent, refused with 0x0000000B, and refused by a status of the carrier's own; the account is in Ghana."""
-
-    async def make(house: House) -> list[str]:
-        link = house.turn(100)
-        for place, reference in enumerate(("order-1", "order-2", None)):
-            await house.send(phones(3)[place], TEXT, reference=reference)
-            await link.turn.once()
-        first, second, third = link.submitted
-        link.answer(first)
-        link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
-        link.answer(third, outcome=Outcome.REFUSED, command_status=0x401)
-        await link.turn.once()
-        return [ids.text_of_raw("msg", row.id) for row in house.messages()]
-
-    return beside.do(make)
-
-
-NATIONAL = "0" + phones(3)[1].removeprefix("233")
-
-
-@pytest.mark.parametrize(("options", "places"), [
-    (["--to", phones(3)[1]], [1]),
-    (["--to", "+" + phones(3)[1], "--account", "amina"], [1]),
-    (["--to", NATIONAL, "--account", "amina"], [1]),
-    (["--to", phones(3)[1], "--status", "sent"], []),
-    (["--to", phones(4)[3]], []),
-    (["--reference", "order-2"], [1]),
-    (["--reference", "order-1", "--account", "amina"], [0]),
-    (["--reference", "order-3"], []),
-    (["--error", "carrier_rejected"], [2, 1]),
-    (["--error", "0x0b"], [1]),
-    (["--error", "0x00000401"], [2]),
-    (["--error", "expired"], []),
-    (["--sender", "Amina"], [2, 1, 0]),
-    (["--sender", "OTHER"], []),
-    (["--since", "1h"], [2, 1, 0]),
-    (["--until", "1h"], []),
-    (["--since", "1h", "--until", "2999-01-01", "--reference", "order-1"], [0]),
-    (["--in-doubt", "--to", phones(3)[1]], []),
-])  # fmt: skip
-def test_a_list_is_narrowed_by_what_a_complaint_names(run: Run, failed: list[str], options: list[str], places: list[int]) -> None:
-    assert [failed.index(each["id"]) for each in run("message", "list", *options, "--json").json] == places
-
-
-def test_what_is_looked_up_is_found_however_far_back_it_is(run: Run, failed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "LOOKED_AT_MAX", 1)
-    for options in (["--to", phones(3)[0]], ["--reference", "order-1"]):
-        said = run("message", "list", *options, "--json")
-        assert ([each["id"] for each in said.json], said.err) == ([failed[0]], "")
-
-
-def test_a_failure_is_told_in_plain_words_in_lists_too(run: Run, failed: list[str]) -> None:
-    told = ["-", "no such number, says the carrier (0x0000000B)", "a status of this carrier's own, which its documentation explains (0x00000401)"]
-    assert [re.split("  +", line)[-1] for line in run("message", "list").out.splitlines()] == ["FAILURE", *reversed(told)]
-    assert [run("message", "show", each, "--json").json["failure"] for each in failed] == [None, *told[1:]]
-    assert f"failure            {told[1]}\n" in run("message", "show", failed[1]).out
-
-
 def test_a_message_is_as_old_in_doubt_as_the_last_of_its_segments(run: Run, beside: Beside) -> None:
     async def make(house: House) -> None:
         link = await house.submitted(text=TEXT * 20)
@@ -320,9 +260,6 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(run: Run, doubtful: li
     ([*SETTLE, "lost", "msg_1"], "'lost' is not one of 'sent', 'delivered', 'undeliverable', 'canceled'."),
     (["message", "settle", "msg_1", "--as", "sent"], "Missing option '--reason'"),
     (["message", "list", "--older-than", "10m"], "say --in-doubt too"),
-    (["message", "list", "--to", "0201234567"], "'0201234567' is not a phone number such as 233201234567."),
-    (["message", "list", "--error", "11"], "'11' is not one of carrier_rejected, undeliverable, expired, rejected, unknown, canceled, "),
-    (["message", "list", "--since", "soon"], "'soon' is not a time such as 2027-01-31"),
     (["message", "list", "--in-doubt", "--older-than", "10"], "'10' is not a length of time such as 30s, 10m, 2h or 1d."),
     (["receipt", "list"], "Say --unmatched"),
     (["receipt", "match", "carrier/aa7"], "Missing option '--message'"),

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.leases import workers
 from heliograph.base.settings import Settings
 from heliograph.carriers import LinkState, record_state
-from heliograph.entry.doctor import examine
+from heliograph.entry.doctor import _behind_proxies, examine
+from heliograph.messages.tables import inflight
 from heliograph.otp.guards import BLOCKED_MS
 from heliograph.otp.tables import otp_ranges
 from tests.factories import SECRET_KEY, open_account, open_carrier
@@ -76,3 +77,33 @@ def test_ranges_that_one_time_passwords_are_not_sent_to_are_counted(database_url
     db.close()
     [finding] = [finding for finding in examine(settings) if finding.check == "otp ranges"]
     assert (finding.verdict, finding.found) == ("warning", "1 blocked: many one-time passwords went there, and none was verified")
+
+
+@pytest.mark.parametrize(("for_ms", "told"), [(30_000, "1 min"), (3 * 1_800_000, "3 h"), (36 * 3_600_000, "3 days")])
+def test_messages_in_doubt_are_counted_with_the_age_of_the_oldest(for_ms: int, told: str, database_url: str, tmp_path: Path) -> None:
+    settings = Settings(tmp_path, database_url, SECRET_KEY)
+    assert "in doubt" not in {finding.check for finding in examine(settings)}
+    db = Database(database_url)
+    carrier_id, now_ms = open_carrier(db), clock.now_ms()
+    with db.write() as tx:
+        for part, state in ((1, "in_doubt"), (2, "in_doubt"), (1, "submitting")):
+            message_id = ids.raw_of_number(7 if state == "in_doubt" else 8)
+            tx.execute(inflight.insert().values(message_id=message_id, part=part, parts=part, carrier_id=carrier_id, worker=1, attempt=1, state=state,
+                                                prefix="", expires_at_ms=now_ms, since_ms=now_ms - for_ms * part))
+    [finding] = [finding for finding in examine(settings) if finding.check == "in doubt"]
+    db.close()
+    assert (finding.verdict, finding.found) == ("warning", f"1 message, the oldest for {told}: given to a carrier that never answered")
+    assert "heliograph message list --in-doubt" in str(finding.remedy)
+
+
+@pytest.mark.parametrize(("proxies", "base_url", "told"), [
+    ((), None, None),
+    (("10.0.0.1",), "https://sms.example.com", None),
+    (("10.0.0.1",), None, "HELIOGRAPH_BASE_URL is not set"),
+    (("10.0.0.1",), "http://sms.example.com", "http://sms.example.com, without TLS"),
+])
+def test_a_proxy_in_front_needs_the_public_address(proxies: tuple[str, ...], base_url: str | None, told: str | None, tmp_path: Path) -> None:
+    settings = Settings(tmp_path, f"sqlite:///{tmp_path}/none.db", SECRET_KEY, base_url=base_url, trusted_proxies=proxies)
+    found = [finding for finding in _behind_proxies(settings) if finding.check == "base url"]
+    assert [finding.verdict for finding in found] == (["warning"] if told else [])
+    assert (told or "") in "".join(finding.found for finding in found)

@@ -45,6 +45,18 @@ customers = sa.Table(
     sa.Index("customers_once", "partner_id", "sandbox", "external_ref", unique=True),  # any number without one: NULLs differ
 )
 
+account_history = sa.Table(
+    "account_history",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.String(255), nullable=True),
+    sa.Column("by", sa.String(64), nullable=False),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.Index("account_history_by_account", "account_id", "id"),
+)
+
 # What the operator lets an account have stored in a UTC day, of a kind and in each mode, where it is not what every account may (quotas.py).
 storage_quotas = sa.Table(
     "storage_quotas",

@@ -12,6 +12,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.hosts import NOT_TOLD_APART, STANDBY, WRITTEN_TO
 from heliograph.base.indexes import invalid
 from heliograph.base.writable import try_to_write
+from heliograph.messages.tables import inflight
 
 Verdict = Literal["ok", "warning", "failure"]
 
@@ -77,3 +78,21 @@ def hosts(db: Database) -> Iterator[Finding]:
             yield Finding(f"database host {host.shown}", "ok" if is_well else "warning", found, None if is_well else "see docs/failover.md")
         if not db.hosts.may_ask_system:
             yield Finding("database hosts", "warning", NOT_TOLD_APART, "GRANT EXECUTE ON FUNCTION pg_control_system() TO its role, on the primary")
+
+
+def doubts(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
+    """Messages that a carrier was given and never answered: some settle themselves, and for others somebody has to ask the carrier."""
+    columns = inflight.c
+    counted = sa.select(sa.func.count(columns.message_id.distinct()), sa.func.min(columns.since_ms)).where(columns.state == "in_doubt")
+    count, since_ms = tx.execute(counted).one()
+    if count:
+        found = f"{count} message{'s' if count > 1 else ''}, the oldest for {_in_words(now_ms - since_ms)}: given to a carrier that never answered"
+        yield Finding("in doubt", "warning", found,
+                      "heliograph message list --in-doubt; ask the carrier, then heliograph message settle, or resend")
+
+
+def _in_words(span_ms: int) -> str:
+    minutes = max(span_ms, 0) // 60_000
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"

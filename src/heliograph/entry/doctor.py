@@ -59,6 +59,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _disk(settings)
     yield _files(settings)
     yield from _redis(settings)
+    yield from _behind_proxies(settings)
     db = Database(settings.database_url, settings.synchronous_commit)
     try:
         yield from _database(db, settings)
@@ -100,6 +101,16 @@ def _redis(settings: Settings) -> Iterator[Finding]:
                       "check REDIS_URL; until then each process counts rate limits alone")
 
 
+def _behind_proxies(settings: Settings) -> Iterator[Finding]:
+    """Whether links that are shown lead to the address that clients use."""
+    if settings.trusted_proxies and settings.base_url is None:
+        yield Finding("base url", "warning", "HELIOGRAPH_TRUSTED_PROXIES names a proxy, and HELIOGRAPH_BASE_URL is not set",
+                      "set HELIOGRAPH_BASE_URL to the public address, such as https://sms.example.com: links are made with it")
+    elif settings.trusted_proxies and str(settings.base_url).startswith("http://"):
+        yield Finding("base url", "warning", f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in front",
+                      "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would go over the network readable")
+
+
 def _database(db: Database, settings: Settings) -> Iterator[Finding]:
     with db.read() as tx:
         kind = "postgresql" if db.postgresql else "sqlite"
@@ -121,6 +132,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         yield from _carriers(carriers, unbound_links(tx), lambda carrier: connection_settings(tx, carrier, settings.secret_key))
         yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
         now_ms = clock.now_ms()
+        yield from database_findings.doubts(tx, now_ms)
         there = endpoints.enabled(tx)
         if there:
             yield _deliveries(there, kinds)

@@ -8,7 +8,7 @@ import click
 
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, given, page_options
+from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, by_option, given, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -38,9 +38,31 @@ def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
 
 
 def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
+    from heliograph.accounts import last_status
+    from heliograph.base.clock import rfc3339
     from heliograph.wallet import wallet_of
 
-    return _record(account, wallet_of(tx, account.id))
+    last = last_status(tx, account.id)
+    why = {"status_reason": last and last.reason, "status_by": last and last.by, "status_since": rfc3339(last.at_ms) if last else None}
+    return _record(account, wallet_of(tx, account.id)) | why
+
+
+def _change_status(session: Session, acc: str, status: str, reason: str | None, by: str) -> None:
+    from heliograph import accounts
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        change = accounts.suspend if status == "suspended" else accounts.resume
+        account = change(tx, account.id)
+        accounts.record_status(tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms()))
+        record = _found(tx, account)
+    show(session, record)
+
+
+def _why_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--reason and --by of a change of status."""
+    return click.option("--reason", metavar="TEXT", help="Kept with the account, for operators only.")(by_option(command))
 
 
 def _require_unique(tx: "Connection", name: str, *, same_name: bool, besides: str | None = None) -> None:
@@ -128,26 +150,22 @@ def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     show(session, record)
 
 
-@command.command("suspend", epilog=examples("account suspend 'Amina Foods'"))
+@command.command("suspend", epilog=examples("account suspend 'Amina Foods' --reason 'invoice 17 is not paid'"))
 @click.argument("acc")
-def suspend(session: Session, acc: str) -> None:
-    """Suspend an account and its customers. They can read, and change and send nothing; what is queued still goes out."""
-    from heliograph import accounts
+@_why_options
+def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
+    """Suspend an account and its customers. They can read, and change and send nothing; what is queued still goes out.
 
-    with session.write() as tx:
-        record = _found(tx, accounts.suspend(tx, accounts.find(tx, acc).id))
-    show(session, record)
+    Who did it, when and why is kept: `heliograph account show` shows the last change."""
+    _change_status(session, acc, "suspended", reason, by)
 
 
-@command.command("resume", epilog=examples("account resume 'Amina Foods'"))
+@command.command("resume", epilog=examples("account resume 'Amina Foods' --reason 'paid'"))
 @click.argument("acc")
-def resume(session: Session, acc: str) -> None:
+@_why_options
+def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
     """Take a suspension back."""
-    from heliograph import accounts
-
-    with session.write() as tx:
-        record = _found(tx, accounts.resume(tx, accounts.find(tx, acc).id))
-    show(session, record)
+    _change_status(session, acc, "active", reason, by)
 
 
 @command.command("set", epilog=examples("account set 'Amina Foods' --max-tier enterprise --countries GH,NG",

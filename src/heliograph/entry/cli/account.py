@@ -42,7 +42,7 @@ def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
     return _record(account, wallet_of(tx, account.id))
 
 
-@command.command("create", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
+@command.command("create", making="in empty directory", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
                                            "account create test --country KE --currency KES --balance 250.50 --json"))
 @click.argument("name")
 @click.option("--country", required=True, metavar="GH", help="Where it is, in two letters.")

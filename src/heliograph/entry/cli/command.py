@@ -62,14 +62,12 @@ class Session:
     @cached_property
     def database(self) -> "Database":
         """For what opens transactions of its own, one after the other."""
-        from heliograph.base import timekeeping
         from heliograph.base.db import Database
         from heliograph.entry.cli.schema import require_usable
 
         database = Database(self.settings.database_url, self.settings.synchronous_commit)
         click.get_current_context().call_on_close(database.close)
         require_usable(database, self.settings, makes=self.making != "never", any_key=self.any_key)
-        timekeeping.begin(database)
         return database
 
     @contextmanager

@@ -1,7 +1,8 @@
-"""Before a command touches the database: is it one, with a schema that this version works with, and is the secret key right?"""
+"""Before a command touches the database: is it one, with a schema that this version works with, and are clock and secret key right?"""
 
 import sqlalchemy as sa
 
+from heliograph.base import timekeeping
 from heliograph.base.database_url import without_password
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
@@ -13,7 +14,7 @@ from heliograph.entry.cli.command import Failure
 def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
     """Makes sure of all that. `makes`: a database of SQLite in which nothing is gets the schema. `any_key`: whatever the secret key is.
 
-    Raises Failure, SettingError, Unavailable."""
+    Raises Failure, ClockApart, SettingError, Unavailable."""
     try:
         require_schema(database, makes=makes)
     except Unavailable as error:
@@ -24,6 +25,7 @@ def require_usable(database: Database, settings: Settings, *, makes: bool, any_k
         if isinstance(error, sa.exc.OperationalError) or database.postgresql:
             raise
         raise Failure(f"{without_password(database.url)} is no database of SQLite: {error.orig}.") from error
+    timekeeping.begin(database)
     if not any_key:
         from heliograph.entry.secret_key import require_secret_key
 

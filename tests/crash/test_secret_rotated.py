@@ -111,11 +111,14 @@ def test_the_key_of_several_processes_is_replaced(new_database: Callable[[str], 
     assert both["HELIOGRAPH_SECRET_KEY_OLD"] == SECRET_KEY
     keys = SecretKeys(both["HELIOGRAPH_SECRET_KEY"], SECRET_KEY)
     sent = [clients.send(api)]
-    other_api, other_worker = start("api", **both), start("worker", **both)
+    other_api = start("api", **both)
     other_api.wait_until_ready()
+    clients.verify(api, clients.send(other_api), SecretKeys(SECRET_KEY, SECRET_KEY))  # whose one worker has the old key alone, as the other API
+    other_worker = start("worker", **both)
     refused = subprocess.run([Path(sys.executable).with_name("heliograph"), "secret", "rotate"], capture_output=True, text=True, timeout=60,
                              env={**os.environ, "DATABASE_URL": url, **both})
     assert (refused.returncode, "do not know this HELIOGRAPH_SECRET_KEY: 1 api, 1 worker." in refused.stderr) == (1, True), refused.stderr
+    other_worker.wait_for_event("working", 30)
     worker.end()
     sent += [clients.send(api), clients.send(other_api)]  # sealed by one that has the old key alone, and read by one that has both
     api.end()

@@ -1,8 +1,11 @@
 """HELIOGRAPH_SECRET_KEY: a wrong one is refused, and another one takes its place without anybody noticing."""
 
+import asyncio
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -18,13 +21,14 @@ from heliograph.base.sealed import reseal_some
 from heliograph.base.secrets import SecretKeys, encrypt, key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import sealed
+from heliograph.entry.only_server import DATABASE_LOCK, only_server_in
 from heliograph.entry.secret_key import require_secret_key
 from heliograph.messages import text_sealer
 from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
 from heliograph.webhooks import endpoints
 from tests.capability.commands import SECRET_KEY as OLD
-from tests.capability.commands import Run
+from tests.capability.commands import Run, runner
 from tests.capability.passwords import OtpHouse
 from tests.capability.webhooks import endpoint
 from tests.factories import awaited, open_carrier, phones
@@ -46,8 +50,13 @@ def house(database_url: str) -> Iterator[OtpHouse]:
     house.db.close()
 
 
+class Killed(BaseException):
+    """The command was ended half way."""
+
+
 def settings(db: Database, key: str, old: str | None = None) -> Settings:
-    return Settings(Path("/nowhere"), db.url, key, secret_key_old=old)
+    data_dir = Path("/nowhere") if db.postgresql else Path(db.url.removeprefix("sqlite:///")).parent
+    return Settings(data_dir, db.url, key, secret_key_old=old)
 
 
 def stored(db: Database) -> canary.Canary:
@@ -114,12 +123,12 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
 
     def breaks_off(*given: object) -> object:
         if next(batches, None) is None:
-            raise KeyboardInterrupt
+            raise Killed
         return whole(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(sealed, "reseal_some", breaks_off)
-    with pytest.raises(KeyboardInterrupt):
-        sealed.rotate(house.db, settings(house.db, NEW, OLD))
+    with pytest.raises(Killed):
+        await asyncio.to_thread(sealed.rotate, house.db, settings(house.db, NEW, OLD))
     monkeypatch.setattr(sealed, "reseal_some", whole)
     assert password(house.db, NEW) == "secret"  # the first batches are done
 
@@ -127,7 +136,7 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
         require_secret_key(house.db, settings(house.db, NEW))
     with pytest.raises(SettingError, match="HELIOGRAPH_SECRET_KEY: found another key"):
         require_secret_key(house.db, settings(house.db, OLD))
-    rotated = run("secret", "rotate", "--json", **BOTH)
+    rotated = await asyncio.to_thread(run, "secret", "rotate", "--json", **BOTH)
     assert rotated.json["resealed"] == {"carrier_passwords": 0, "webhook_secrets": 0, "former_webhook_secrets": 1, "otp_texts": 3}
     assert (rotated.json["unreadable"], rotated.err) == ({}, "")
     require_secret_key(house.db, settings(house.db, NEW))
@@ -138,15 +147,26 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
     assert [text_sealer(NEW).unseal(text) for text in texts] == [f"{each.code} is your code" for each in sent]
     house.verifier._codes = Codes(SecretKeys(NEW, OLD))  # a process with both keys: a code from before is right for as long as any
     assert await house.give(sent[0].code, phones(1)[0]) == "verified"
-    assert run("secret", "rotate", "--json", HELIOGRAPH_SECRET_KEY=NEW).json["resealed"]["otp_texts"] == 0
+    again = await asyncio.to_thread(run, "secret", "rotate", "--json", HELIOGRAPH_SECRET_KEY=NEW)
+    assert again.json["resealed"]["otp_texts"] == 0
 
 
-def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key(db: Database, run: Run) -> None:
+def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key(db: Database, run: Run, tmp_path: Path) -> None:
     run("migrate")
     before, knows_both, old_only = stored(db), Lease(db, "api", secret_keys=key_ids(SecretKeys(OLD, NEW))), Lease(
         db, "worker", secret_keys=key_ids(OLD))
     knows_both.begin()
     old_only.begin()
+    with ExitStack() as running:
+        if db.postgresql:
+            held = running.enter_context(db.engine.connect())
+            held.execute(sa.text(f"SELECT pg_advisory_lock_shared({DATABASE_LOCK})"))  # as the worker has it
+        else:
+            running.enter_context(only_server_in(tmp_path / "data"))
+        _refused_until_known(db, run, old_only, before)
+
+
+def _refused_until_known(db: Database, run: Run, old_only: Lease, before: canary.Canary) -> None:
     refused = run("secret", "rotate", **BOTH)
     assert (refused.status, refused.err) == (1, "heliograph: Processes run that do not know this HELIOGRAPH_SECRET_KEY: 1 worker. Start each of them"
                                                 " anew with both keys first; one that has just died is remembered for 45 s.\n")
@@ -176,7 +196,7 @@ async def test_a_process_seals_codes_with_the_key_that_has_come_into_use_as_soon
     before = await cache.get(CANARY, 1)
     assert before is not None
     assert canary.in_use(before, SecretKeys(NEW, OLD)) == SecretKeys(OLD, NEW)
-    sealed.rotate(db, settings(db, NEW, OLD))
+    await asyncio.to_thread(sealed.rotate, db, settings(db, NEW, OLD))
     await cache.refresh()
     after = await cache.get(CANARY, 1)
     assert after is not None
@@ -184,8 +204,21 @@ async def test_a_process_seals_codes_with_the_key_that_has_come_into_use_as_soon
     await cache.close()
 
 
+def test_a_copy_from_before_the_rotation_has_the_key_of_then(sqlite_url: str, tmp_path: Path) -> None:
+    run, copied = runner(sqlite_url, tmp_path), {"DATABASE_URL": f"sqlite:///{tmp_path}/copy.db"}
+    run("carrier", "add", "mtn", "--host", "127.0.0.1", "--port", "9", "--system-id", "amina", "--password-file", "-", stdin="secret")
+    with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as there, closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        there.backup(copy)
+    assert run("secret", "rotate", **BOTH).status == 0
+    assert run("restore-check", HELIOGRAPH_SECRET_KEY=NEW, **copied).err.startswith(WRONG)
+    assert run("restore-check", **copied).status == 0
+    assert run("secret", "rotate", "--json", **BOTH, **copied).json["resealed"]["carrier_passwords"] == 1
+    assert run("restore-check", HELIOGRAPH_SECRET_KEY=NEW, **copied).status == 0
+
+
 def test_a_lost_key_is_given_up_and_what_it_sealed_is_counted(db: Database, run: Run) -> None:
     run("migrate")
+    Lease(db, "serve", secret_keys=key_ids(OLD)).begin()  # killed: it has left its row, and nobody runs
     open_carrier(db, "mtn")
     assert run("carrier", "list", HELIOGRAPH_SECRET_KEY=NEW).err.startswith(WRONG)
     given_up = run("secret", "rotate", "--lost", "--json", HELIOGRAPH_SECRET_KEY=NEW)

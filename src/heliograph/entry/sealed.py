@@ -1,9 +1,9 @@
 """All that is sealed with HELIOGRAPH_SECRET_KEY, wherever it is stored: which key reads it, and how it is sealed anew with another one."""
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -19,8 +19,7 @@ from heliograph.base.sealed import Sealed, reseal_some, tally
 from heliograph.base.secrets import Keys, SecretKeys, key_id, known
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry.database_findings import Finding
-from heliograph.entry.only_server import AlreadyServed, only_server_in
-from heliograph.entry.roles import SERVE
+from heliograph.entry.restoring import ProcessesRun, nobody_else
 from heliograph.webhooks import endpoints
 
 PLACES: Final[tuple[Sealed, ...]] = (*carriers.SEALED, *endpoints.SEALED, *otp.SEALED)
@@ -60,7 +59,7 @@ def rotate(db: Database, settings: Settings, *, lost: bool = False) -> Rotated:
     off. `lost`: the key in use is lost, and what only that one reads with it.
 
     Raises KeyUnknown when processes run that do not know the new key, SettingError when the key in use is not among the two, Unavailable."""
-    since_ms = _bring_into_use(db, settings, lost=lost)
+    since_ms = asyncio.run(_bring_into_use(db, settings, lost=lost))
     keys, resealed = settings.secret_keys, Counter({place.name: 0 for place in PLACES})
     while isinstance(keys, SecretKeys):
         now_ms = clock.now_ms()
@@ -74,38 +73,32 @@ def rotate(db: Database, settings: Settings, *, lost: bool = False) -> Rotated:
         return Rotated(dict(resealed), unreadable(tx, settings.secret_key, clock.now_ms()), since_ms + STILL_VALID_MS)
 
 
-def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> int:
-    """Returns since when the key is in use."""
-
-    def effect(tx: Connection) -> int:
-        there = canary.found(tx, locked=True) or canary.make(tx, settings.secret_key, clock.now_ms())
-        if not lost:
-            canary.in_use(there, settings.secret_keys)
-        if canary.is_of(there.sealed, settings.secret_key):
-            return there.since_ms
-        _require_known(tx, settings.secret_key, serves=not alone)
-        now_ms = clock.now_ms()
-        canary.replace(tx, settings.secret_key, former=None if lost else there.sealed, now_ms=now_ms)
-        return now_ms
-
-    with ExitStack() as held:
-        alone = not db.postgresql and _is_unserved(held, settings)
-        return db.transact(effect)
-
-
-def _is_unserved(held: ExitStack, settings: Settings) -> bool:
-    """Whether no server has the data directory; if so, none begins before `held` ends. One that was killed leaves its row in `workers`."""
+async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> int:
+    """Returns since when the key is in use. Where no process runs, the rows that killed ones have left in `workers` do not count."""
     try:
-        held.enter_context(only_server_in(settings.data_dir))
-    except AlreadyServed:
-        return False
-    return True
+        async with nobody_else(db, settings):
+            return await asyncio.to_thread(db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=True))
+    except ProcessesRun:
+        return await asyncio.to_thread(db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=False))
 
 
-def _require_known(tx: Connection, secret_key: str, *, serves: bool) -> None:
+def _replace(tx: Connection, settings: Settings, *, lost: bool, alone: bool) -> int:
+    there = canary.found(tx, locked=True) or canary.make(tx, settings.secret_key, clock.now_ms())
+    if not lost:
+        canary.in_use(there, settings.secret_keys)
+    if canary.is_of(there.sealed, settings.secret_key):
+        return there.since_ms
+    if not alone:
+        _require_known(tx, settings.secret_key)
+    now_ms = clock.now_ms()
+    canary.replace(tx, settings.secret_key, former=None if lost else there.sealed, now_ms=now_ms)
+    return now_ms
+
+
+def _require_known(tx: Connection, secret_key: str) -> None:
     """Raises KeyUnknown."""
     rows = tx.execute(sa.select(workers.c.kind, workers.c.secret_keys)).all()
-    without = Counter(kind for kind, ids in rows if key_id(secret_key) not in (ids or "").split(",") and (serves or kind != SERVE))
+    without = Counter(kind for kind, ids in rows if key_id(secret_key) not in (ids or "").split(","))
     if without:
         named = ", ".join(f"{count} {kind}" for kind, count in sorted(without.items()))
         raise KeyUnknown(f"Processes run that do not know this HELIOGRAPH_SECRET_KEY: {named}. Start each of them anew with both keys first;"

@@ -24,6 +24,8 @@ MAY_OPEN_A_TRANSACTION = {
     "base/home.py": "where a database is at home is said in its database and in a file, one after the other",
     "messages/restored.py": "each batch of what is kept of a restored copy, let go or canceled is a transaction",
     "entry/restoring.py": "it is a command's work",
+    "entry/sealed.py": "each batch of secrets that are sealed anew is a transaction",
+    "entry/secret_key.py": "the first process makes its key the database's before it does anything else",
     "contacts/importing.py": "each batch of a file's contacts is a transaction",
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",

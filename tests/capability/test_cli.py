@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 
 from heliograph import keys
 from heliograph.base import migrate
+from heliograph.base.database_url import without_password
 from heliograph.base.db import Database
 from heliograph.base.schema import installation, newest_version
 from heliograph.keys.tables import api_keys
@@ -282,7 +283,8 @@ def test_a_database_without_this_schema_is_migrated_on_sqlite_and_refused_on_pos
         with database.write() as tx:
             tx.execute(sa.text("ALTER TABLE away RENAME TO alembic_version"))
         assert (refused.status, refused.err) == (
-            1, "heliograph: The database does not have the schema that this version needs; run `heliograph migrate`.\n")
+            1, f"heliograph: The database {without_password(database_url)} does not have the schema that this version needs;"
+               " run `heliograph migrate`.\n")
     set_version("9999", readable_by="9998")
     assert "Use the newer version" in run("tier", "list").err
     assert "a database with schema 9999, which this version" in run("migrate").err

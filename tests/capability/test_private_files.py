@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from heliograph.base import private
+from heliograph.base import migrate, private
 from heliograph.base.db import Database
+from heliograph.base.settings import load
 from heliograph.carriers.smsc import Journal
 from tests.capability.commands import Run
 from tests.factories import open_account
@@ -74,6 +75,8 @@ def test_what_others_may_read_is_told_by_doctor_and_made_private_by_the_next_com
 
 
 def test_doctor_names_some_of_many_files_and_counts_the_others(tmp_path: Path) -> None:
+    migrate.upgrade(f"sqlite:///{tmp_path}/heliograph.db")
+    load(tmp_path)
     for number in range(24):
         (tmp_path / f"export-{number:02}.csv").touch(0o644)
     told = files_line(tmp_path)

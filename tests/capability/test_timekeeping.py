@@ -1,14 +1,16 @@
 """The database's clock and this machine's: what is refused, what is corrected, and what is not done while they dispute."""
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from heliograph.base import clock, timekeeping
+from heliograph.base import canary, clock, timekeeping
 from heliograph.base.db import Database
 from heliograph.base.timekeeping import CLAIM_MS_MAX, START_MS_MAX, ClockApart
 from heliograph.entry.sweeps import Sweeps
+from tests.capability.commands import runner
 from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import awaited, phones
 
@@ -55,6 +57,18 @@ def test_more_than_two_seconds_are_refused(machine: Machine, seconds: float, wor
     with pytest.raises(ClockApart, match=f"The clock of this machine is {words}; it may be 2 s apart at most. Synchronise both with NTP."):
         timekeeping.begin(db)
     assert wrong_s() == pytest.approx(seconds, abs=0.1)
+    db.close()
+
+
+def test_commands_say_so_in_one_line(machine: Machine, postgresql_url: str, tmp_path: Path) -> None:
+    run = runner(postgresql_url, tmp_path)
+    for command in (["account", "list"], ["migrate"], ["account", "create", "amina", "--country", "GH", "--currency", "GHS"]):
+        machine.starts(-60)
+        assert run(*command) == (1, "", "heliograph: The clock of this machine is 60.0 s behind the database's; it may be 2 s apart at most."
+                                        " Synchronise both with NTP.\n")
+    db = Database(postgresql_url)
+    with db.read() as tx:
+        assert canary.found(tx) is None  # nothing was written by that clock
     db.close()
 
 

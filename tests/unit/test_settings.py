@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.base.addresses import ListenAddress
-from heliograph.base.settings import CONFIG_FILE, SECRET_FILE, SettingError, Settings, load
+from heliograph.base.data_dir import CONFIG_FILE, SECRET_FILE
+from heliograph.base.settings import SettingError, Settings, load
 from tests.certificates import Authority
 
 SECRET = "s" * 32

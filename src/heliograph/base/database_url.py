@@ -110,3 +110,12 @@ def _host(who: str, place: _Place, name: str, options: dict[str, str]) -> Host:
     query = f"?{urlencode(options, quote_via=quote)}" if options else ""
     shown = f"{place.name}:{place.port or DEFAULT_PORT}" if place.name else "the default host"
     return Host(shown, f"postgresql://{who}{authority}/{name}{query}")
+
+
+def without_password(url: str) -> str:
+    """Returns what may be shown of `DATABASE_URL`: user, hosts and name, or the file of SQLite."""
+    parts = _URL.fullmatch(url)
+    if parts is None:
+        return url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else "DATABASE_URL"
+    user = f"{parts['who'].split(':')[0]}@" if parts["who"] else ""
+    return f"postgresql://{user}{parts['hosts']}/{parts['name'] or ''}"

@@ -141,6 +141,7 @@ def _remembered(data_dir: Path) -> _Mark | None:
 def _remember(data_dir: Path, made: str) -> None:
     """As far as the data directory may be written to: without it, a copy of the whole server is not told."""
     try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace(data_dir / FILE, [made])
     except OSError as error:
         log.warning("home_not_remembered", **told(error))

@@ -32,6 +32,7 @@ workers = sa.Table(
     sa.Column("started_at_ms", sa.BigInteger, nullable=False),
     sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("waived", sa.Text, nullable=False, server_default="", comment="comma-separated ids of carriers that it leaves its part of the rate of"),
+    sa.Column("secret_keys", sa.Text, nullable=True, comment="ids of the secret keys that it knows; null: of an earlier version"),
     sqlite_autoincrement=True,
 )
 
@@ -51,12 +52,14 @@ class Peer(NamedTuple):
 
 
 class Lease:
-    """This process among its peers. Its methods wait for each other; `peers`, `looked_s` and `may_write` are for any thread, at any time."""
+    """This process among its peers. Its methods wait for each other; `peers`, `looked_s` and `may_write` are for any thread, at any time.
+    `secret_keys`: what secrets.key_ids says of the keys that it knows."""
 
-    def __init__(self, db: Database, kind: str, carrier_id: int | None = None) -> None:
+    def __init__(self, db: Database, kind: str, carrier_id: int | None = None, *, secret_keys: str = "") -> None:
         self._db = db
         self.kind = kind
         self.carrier_id = carrier_id
+        self._secret_keys = secret_keys
         self._beaten_s = float("-inf")
         self._one_at_a_time = threading.Lock()
         self._looking: asyncio.Task[None] | None = None
@@ -77,7 +80,8 @@ class Lease:
         began_s = clock.monotonic_s()
         with self._db.write() as tx:
             tx.execute(workers.delete().where(workers.c.kind.in_(instead_of) | workers.c.epoch.in_({self.epoch, *self._tried})))
-            row = {"kind": self.kind, "carrier_id": self.carrier_id, "started_at_ms": clock.now_ms()}
+            row = {"kind": self.kind, "carrier_id": self.carrier_id, "started_at_ms": clock.now_ms(),
+                   "secret_keys": self._secret_keys}
             epoch = int(tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one())
             self._tried.add(epoch)
         self.epoch, self._tried = epoch, set()

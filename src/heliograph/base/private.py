@@ -11,7 +11,7 @@ MODE: Final = 0o600
 ENTRIES_MAX: Final = 10_000  # a directory with more is not the service's alone: there only the service's own files are looked at
 _FOR_GROUP_AND_OTHERS: Final = 0o077
 _FOR_OTHERS: Final = 0o007
-_OURS: Final = ("heliograph.toml", "secret.key", "serve.lock")
+_OURS: Final = ("heliograph.toml", "secret.key", "secret.key.old", "serve.lock")
 _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
 
 

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import os
-from typing import Final
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken
@@ -11,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-_SEALED: Final = "sealed:"
+SEALED: Final = "sealed:"
 _NONCE_OCTETS: Final = 12  # AES-GCM, NIST SP 800-38D section 5.2.1.1
 
 
@@ -19,44 +21,77 @@ class SecretUnreadable(Exception):
     """A stored secret was encrypted with another HELIOGRAPH_SECRET_KEY."""
 
 
+class SecretKeys(NamedTuple):
+    """Two keys, while one replaces the other: what is stored may be under either, and what is new is encrypted with `sealing`."""
+
+    sealing: str
+    other: str
+
+
+Keys: TypeAlias = str | SecretKeys  # what a process knows: one key, or two
+
+
+def known(keys: Keys) -> tuple[str, ...]:
+    """Returns the keys, the one that seals first."""
+    return (keys,) if isinstance(keys, str) else keys
+
+
+def key_id(secret_key: str) -> str:
+    """Returns a name of the key, which others may see: 64 bits that say nothing of the key."""
+    return derived_key(secret_key, "id of a secret key")[:8].hex()
+
+
+def key_ids(keys: Keys) -> str:
+    """Returns the names of all of them, separated by commas."""
+    return ",".join(map(key_id, known(keys)))
+
+
 def derived_key(secret_key: str, purpose: str) -> bytes:
     """32 octets for one purpose: what is known of them says nothing of those for another."""
     return HKDF(algorithm=SHA256(), length=32, salt=None, info=f"heliograph {purpose}".encode()).derive(secret_key.encode())
 
 
+@lru_cache(64)
 def _cipher(secret_key: str, purpose: str) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(derived_key(secret_key, purpose)))
 
 
-def encrypt(secret_key: str, purpose: str, secret: str) -> str:
-    return _cipher(secret_key, purpose).encrypt(secret.encode()).decode()
+def encrypt(keys: Keys, purpose: str, secret: str) -> str:
+    return _cipher(known(keys)[0], purpose).encrypt(secret.encode()).decode()
 
 
-def decrypt(secret_key: str, purpose: str, stored: str) -> str:
-    """Raises SecretUnreadable when the key is another one."""
-    try:
-        return _cipher(secret_key, purpose).decrypt(stored.encode()).decode()
-    except InvalidToken as error:
-        raise SecretUnreadable(f"The stored {purpose} cannot be read with this HELIOGRAPH_SECRET_KEY.") from error
+def decrypt(keys: Keys, purpose: str, stored: str) -> str:
+    """Raises SecretUnreadable when it was encrypted with none of these keys."""
+    for key in known(keys):
+        with suppress(InvalidToken):
+            return _cipher(key, purpose).decrypt(stored.encode()).decode()
+    raise _unreadable(purpose)
+
+
+def _unreadable(purpose: str) -> SecretUnreadable:
+    return SecretUnreadable(f"The stored {purpose} cannot be read with this HELIOGRAPH_SECRET_KEY.")
 
 
 class Sealer:
     """Texts that are stored for a while and must not be read where they are: AES-GCM, for Fernet costs 40 µs a text. Made once a process."""
 
-    def __init__(self, secret_key: str, purpose: str) -> None:
+    def __init__(self, keys: Keys, purpose: str) -> None:
         self._purpose = purpose
-        self._cipher = AESGCM(derived_key(secret_key, purpose))
+        self._ciphers = [AESGCM(derived_key(key, purpose)) for key in known(keys)]
 
     def seal(self, text: str) -> str:
         nonce = os.urandom(_NONCE_OCTETS)
-        return _SEALED + base64.b64encode(nonce + self._cipher.encrypt(nonce, text.encode(), None)).decode()
+        return SEALED + base64.b64encode(nonce + self._ciphers[0].encrypt(nonce, text.encode(), None)).decode()
 
     def unseal(self, stored: str) -> str:
-        """What was sealed; any other text as it is. Raises SecretUnreadable when the key is another one."""
-        if not stored.startswith(_SEALED):
+        """What was sealed; any other text as it is. Raises SecretUnreadable when it was sealed with none of the keys."""
+        if not stored.startswith(SEALED):
             return stored
         try:
-            octets = base64.b64decode(stored.removeprefix(_SEALED), validate=True)
-            return self._cipher.decrypt(octets[:_NONCE_OCTETS], octets[_NONCE_OCTETS:], None).decode()
-        except (InvalidTag, binascii.Error, ValueError) as error:
-            raise SecretUnreadable(f"The stored {self._purpose} cannot be read with this HELIOGRAPH_SECRET_KEY.") from error
+            octets = base64.b64decode(stored.removeprefix(SEALED), validate=True)
+        except binascii.Error as error:
+            raise _unreadable(self._purpose) from error
+        for cipher in self._ciphers:
+            with suppress(InvalidTag, ValueError):
+                return cipher.decrypt(octets[:_NONCE_OCTETS], octets[_NONCE_OCTETS:], None).decode()
+        raise _unreadable(self._purpose)

@@ -3,35 +3,24 @@
 A wrong one stops the start with the setting's name, what was found and what is allowed.
 """
 
-import base64
 import difflib
 import ipaddress
 import os
 import re
-import secrets
 import ssl
-import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+from heliograph.base import data_dir as data_dirs
 from heliograph.base.addresses import WEB_ORIGINS, ListenAddress, listen_address, web_origin
+from heliograph.base.data_dir import CONFIG_FILE, Making
 from heliograph.base.database_url import FORM, WrongUrl
 from heliograph.base.database_url import parse as parse_database_url
-
-CONFIG_FILE: Final = "heliograph.toml"
-SECRET_FILE: Final = "secret.key"
-SECRET_BYTES_MIN: Final = 32
-
-
-class SettingError(Exception):
-    """A setting is wrong; the text names it, what was found and what is allowed."""
-
-    def __init__(self, name: str, found: str, allowed: str) -> None:
-        super().__init__(f"{name}: found {found}; allowed: {allowed}")
+from heliograph.base.secrets import Keys, SecretKeys
+from heliograph.base.setting_error import SettingError as SettingError
 
 
 @dataclass(frozen=True)
@@ -57,13 +46,20 @@ class Settings:
     synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
     metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
     cors_origins: tuple[str, ...] = ()  # of web pages whose scripts may call the API
+    secret_key_old: str | None = None  # another one that is known while this one replaces it; base/canary.py says which is in use
+
+    @property
+    def secret_keys(self) -> Keys:
+        """What stored secrets may be under. Which key is in use says the database (base/canary.py)."""
+        return self.secret_key if self.secret_key_old is None else SecretKeys(self.secret_key, self.secret_key_old)
 
 
 DATABASE_URLS: Final = (f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
                         "HOST1:PORT1,HOST2:PORT2")
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
-# What the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name heliograph.
-_NOT_OURS: Final = re.compile(r"HELIOGRAPH_(TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
+# What names the file of base/env_file.py; what the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name
+# heliograph.
+_NOT_OURS: Final = re.compile(r"HELIOGRAPH_(ENV_FILE|TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
 DRAIN_S_MAX: Final = 15.0  # with the requests under way (8 s) a process is gone within 30 s
 SYNCHRONOUS_COMMITS: Final = ("on", "remote_apply", "local")  # `off` and `remote_write` may lose what was accepted
 LOG_FORMATS: Final = ("auto", "text", "json")
@@ -73,22 +69,22 @@ NETWORKS: Final = "addresses or networks such as 10.0.0.0/8"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
-def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """Reads all settings; makes the data directory, and on SQLite the secret key, when they are missing.
+def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os.environ, making: Making = "always") -> Settings:
+    """Reads all settings. When it may make a database (`making`), it makes the data directory, and on SQLite the secret key, where they are
+    missing. When it may not, and there is none of SQLite, that is NoDatabase.
 
     Raises SettingError for the first wrong one."""
     _refuse_unknown(environment)
     directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
-    with _writable(directory):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # texts and numbers are nobody else's to read
+    if making == "always":
+        data_dirs.make(directory)
     given = _from_file(directory) | _from_environment(environment)
     database_url = _database_url(given.pop("database_url", None), directory)
-    secret = str(given.pop("secret_key", None) or _secret_of(directory, database_url))
-    if len(secret) < SECRET_BYTES_MIN:
-        raise SettingError("HELIOGRAPH_SECRET_KEY", f"{len(secret)} characters", f"at least {SECRET_BYTES_MIN}, from a random source")
+    make = data_dirs.may_make(making, database_url, directory)
+    secret, old = data_dirs.secret_keys(given.pop("secret_key", None), given.pop("secret_key_old", None), directory, database_url, make=make)
     given.pop("data_dir", None)
     checked = {name: _CHECKS[name](value) for name, value in given.items() if value not in (None, "")}
-    return Settings(data_dir=directory, database_url=database_url, secret_key=secret, **checked)
+    return Settings(data_dir=directory, database_url=database_url, secret_key=secret, secret_key_old=old, **checked)
 
 
 def _variable(field: str) -> str:
@@ -115,10 +111,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _from_file(directory: Path) -> dict[str, Any]:
     for path in (directory / CONFIG_FILE, Path(CONFIG_FILE)):
-        if not path.exists():
-            continue
         try:
             found = tomllib.loads(path.read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise SettingError(str(path), str(error), "a TOML file") from error
         known = {f.name for f in fields(Settings)} - {"data_dir"}
@@ -146,36 +142,6 @@ def _postgresql(url: str) -> str:
     except WrongUrl as error:
         raise SettingError("DATABASE_URL", error.found, DATABASE_URLS if error.allowed == FORM else error.allowed) from error
     return url
-
-
-def _secret_of(directory: Path, database_url: str) -> str:
-    if database_url.startswith("postgresql"):
-        raise SettingError("HELIOGRAPH_SECRET_KEY", "nothing",
-                           f"at least {SECRET_BYTES_MIN} random characters, the same for every process of this database (openssl rand -base64 32)")
-    path = directory / SECRET_FILE
-    with _writable(directory):
-        if not path.exists():
-            _write_secret(path)
-        return path.read_text("ascii", errors="ignore").strip()
-
-
-def _write_secret(path: Path) -> None:
-    descriptor, written = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # with mode 0600
-    with os.fdopen(descriptor, "w") as file:
-        file.write(base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
-        file.flush()
-        os.fsync(file.fileno())  # what is encrypted with it will be on the disk, so it must be too
-    with suppress(FileExistsError):  # another process was faster: its key is whole, for a link appears with its content
-        os.link(written, path)
-    os.unlink(written)
-
-
-@contextmanager
-def _writable(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise SettingError("HELIOGRAPH_DATA_DIR", f"{directory} ({error.strerror})", "a directory that can be written") from error
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:

@@ -2,6 +2,7 @@
 
 from heliograph.carriers.link import Answer, Inbox, Link, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
 from heliograph.carriers.manage import (
+    SEALED,
     SIMULATOR_ID,
     Carrier,
     add_carrier,
@@ -22,7 +23,7 @@ from heliograph.carriers.state import mend_states, outdated_states, record_state
 from heliograph.carriers.tables import GENERAL
 
 __all__ = [
-    "GENERAL", "SIMULATOR_ID", "Answer", "Carrier", "Inbox", "Link", "LinkState", "Outcome", "Outgoing", "Rate", "Rates", "Receipt",
+    "GENERAL", "SEALED", "SIMULATOR_ID", "Answer", "Carrier", "Inbox", "Link", "LinkState", "Outcome", "Outgoing", "Rate", "Rates", "Receipt",
     "ReceiptState", "Route", "Routes", "SmppLink", "SmppSettings", "Submission", "add_carrier", "all_carriers", "all_routes",
     "carrier_named", "connection_settings", "down_carriers", "drain_carrier", "load_rates", "load_routes", "meaning_of", "mend_states",
     "outdated_states", "record_state",

@@ -14,7 +14,8 @@ from heliograph.base import config
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.lines import refused
-from heliograph.base.secrets import decrypt, encrypt
+from heliograph.base.sealed import Encrypted, Sealed
+from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.routes import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
@@ -24,6 +25,7 @@ SIMULATOR_ID: Final = 1
 DOWN_MS: Final = 60_000  # so long must a carrier have been down before its routes' next one is taken (contract section 8)
 _CARRIER_ID_MAX: Final = 32_767  # of a smallint
 _PURPOSE: Final = "SMPP password"
+SEALED: Final = (Sealed("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),)
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)  # no comma: routes list names
 
 
@@ -97,7 +99,7 @@ def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
     return frozenset(tx.execute(sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)).scalars())
 
 
-def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str, *, secret_key: str, now_ms: int) -> Carrier:
+def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str, *, secret_key: Keys, now_ms: int) -> Carrier:
     """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises InvalidRequest."""
     if not _NAME.fullmatch(name):
         raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
@@ -118,7 +120,7 @@ def _new_id(taken: set[int]) -> int:
     return secrets.choice([number for number in range(SIMULATOR_ID + 1, _CARRIER_ID_MAX + 1) if number not in taken])
 
 
-def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str | None = None, *, secret_key: str) -> Carrier:
+def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str | None = None, *, secret_key: Keys) -> Carrier:
     """Changes the given settings, and the password if one is given; None as a value: the default again. Raises NotFound, InvalidRequest."""
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
@@ -158,7 +160,7 @@ def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carri
     return carrier
 
 
-def connection_settings(tx: Connection, carrier: Carrier, secret_key: str) -> SmppSettings:
+def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
     """What its link needs. Raises SecretUnreadable when the password was stored under another secret key."""
     return SmppSettings(name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings))
 
@@ -170,7 +172,7 @@ def _smpp_carrier(tx: Connection, name: str) -> Carrier:
     return carrier
 
 
-def _password(tx: Connection, carrier: Carrier, secret_key: str) -> str:
+def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
     return decrypt(secret_key, _PURPOSE, tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one())
 
 

@@ -17,6 +17,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.entry import logs
 from heliograph.entry.app import App
@@ -27,6 +28,7 @@ from heliograph.entry.ending import gone_in_time
 from heliograph.entry.listening import address_of, answer, listening
 from heliograph.entry.only_server import require_home, require_schema, tune_collector
 from heliograph.entry.roles import ANSWERING, API
+from heliograph.entry.secret_key import require_secret_key
 from heliograph.entry.siblings import HOPELESS, Siblings
 from heliograph.entry.waking import Teller
 
@@ -57,6 +59,7 @@ def _reach(settings: Settings) -> None:
             pass
         require_schema(db)
         timekeeping.begin(db)
+        require_secret_key(db, settings)
         require_home(db, settings.data_dir)
     finally:
         db.close()
@@ -79,7 +82,7 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     asyncio.get_running_loop().set_exception_handler(logs.unexpected)
     db = Database(settings.database_url, settings.synchronous_commit)
-    counting, lease = CountingHeld(db, settings), Lease(db, API)
+    counting, lease = CountingHeld(db, settings), Lease(db, API, secret_keys=key_ids(settings.secret_keys))
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
@@ -87,6 +90,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         await asyncio.to_thread(require_home, db, settings.data_dir, anew=True)
         await counting.take()
         await asyncio.to_thread(lease.begin)
+        await asyncio.to_thread(require_secret_key, db, settings)  # only now: a rotation sees who is registered
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
         holding = asyncio.create_task(counting.keep())

@@ -149,7 +149,7 @@ def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], 
     acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
     service_sender = _service_sender(settings)
     return [*wallet_endpoints(db), *sender_endpoints(db, service_sender=service_sender), *message_endpoints(acceptor, cache, db),
-            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_key, service_sender=service_sender),
+            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender),
             *campaign_endpoints(db), *connect_endpoints(db), *plugin_endpoints(db), *contact_endpoints(db)]
 
 

@@ -46,7 +46,7 @@ class Dispatch:
         self._db = db
         self._cache = cache
         self._settings = settings
-        self._sealer = messages.text_sealer(settings.secret_key)
+        self._sealer = messages.text_sealer(settings.secret_keys)
         self._lease = lease
         self._may_write = lease.permit()
         self._running: dict[int, Running] = {}
@@ -169,7 +169,7 @@ class Dispatch:
                 if not self._serves(carrier.id):
                     continue
                 try:
-                    found.append((carrier, connection_settings(tx, carrier, self._settings.secret_key) if carrier.type == "smpp" else None))
+                    found.append((carrier, connection_settings(tx, carrier, self._settings.secret_keys) if carrier.type == "smpp" else None))
                 except SecretUnreadable as error:
                     log.error("carrier_password_unreadable", carrier=carrier.name, detail=str(error))
             return found

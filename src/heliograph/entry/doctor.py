@@ -31,7 +31,7 @@ from heliograph.carriers import (
     connection_settings,
     unbound_links,
 )
-from heliograph.entry import database_findings
+from heliograph.entry import database_findings, sealed
 from heliograph.entry.database_findings import Finding
 from heliograph.entry.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.messages import restored
@@ -70,7 +70,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _disk(settings: Settings) -> Finding:
-    free = shutil.disk_usage(settings.data_dir).free
+    there = next(place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists())  # on PostgreSQL it may be yet to be made
+    free = shutil.disk_usage(there).free
     found = f"{free / (1 << 30):.1f} GiB free for the data directory"
     return Finding("disk", "ok", found) if free >= DISK_BYTES_MIN else Finding("disk", "warning", found, "make room: without it nothing is accepted")
 
@@ -128,8 +129,9 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
             yield _processes(kinds)
+        yield from sealed.findings(tx, settings)
         carriers = all_carriers(tx)
-        yield from _carriers(carriers, unbound_links(tx), lambda carrier: connection_settings(tx, carrier, settings.secret_key))
+        yield from _carriers(carriers, unbound_links(tx), lambda carrier: connection_settings(tx, carrier, settings.secret_keys))
         yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
         now_ms = clock.now_ms()
         yield from database_findings.doubts(tx, now_ms)

@@ -9,11 +9,13 @@ from typing import Final
 
 import structlog
 import uvloop
+from sqlalchemy.engine import Connection
 
-from heliograph.base import cancelling, clock, files, processes
+from heliograph.base import canary, cancelling, clock, files, processes
 from heliograph.base.db import Database
 from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.base.secrets import Keys, key_ids
 from heliograph.base.settings import Settings
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
@@ -45,17 +47,17 @@ async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str
 
     def add() -> tuple[Endpoint, str]:
         with db.write() as tx:
-            return endpoints.add(tx, account_id, url, kinds, sandbox=sandbox, include_customers=False, secret_key=settings.secret_key, allow=allow,
+            return endpoints.add(tx, account_id, url, kinds, sandbox=sandbox, include_customers=False, secret_key=_in_use(tx, settings), allow=allow,
                                  listens_until_ms=clock.now_ms() + LISTENS_MS, now_ms=clock.now_ms())
 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    lease = Lease(db, KIND)
+    lease = Lease(db, KIND, secret_keys=key_ids(settings.secret_keys))
     endpoint, secret = await asyncio.to_thread(add)
     try:
         await asyncio.to_thread(lease.begin)
-        deliveries = Deliveries(db, lease, settings.secret_key, allow, only=endpoint.id, on_attempt=on_attempt)
+        deliveries = Deliveries(db, lease, settings.secret_keys, allow, only=endpoint.id, on_attempt=on_attempt)
         await deliveries.start()
         on_ready(secret)
         staying = asyncio.create_task(_stay(db, lease, endpoint.id))
@@ -69,6 +71,11 @@ async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str
             await asyncio.to_thread(_forget, db, endpoint.id)
         await db.close_hot()
         db.close()
+
+
+def _in_use(tx: Connection, settings: Settings) -> Keys:
+    there = canary.found(tx, shared=True)
+    return settings.secret_keys if there is None else canary.in_use(there, settings.secret_keys)
 
 
 async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:

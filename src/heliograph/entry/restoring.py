@@ -37,7 +37,7 @@ async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: 
     Raises ProcessesRun, InvalidRequest when something was accepted later and it is not said (`leave_later`) that this
     was after the restore, Unavailable."""
     until = first_id_of(since_ms + 1)
-    async with _nobody_else(db, settings):
+    async with nobody_else(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
@@ -61,7 +61,7 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 
 @asynccontextmanager
-async def _nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
+async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
     """As long as this lasts, no process begins that accepts or sends. Raises ProcessesRun."""
     if db.hosts is None:
         try:

@@ -13,6 +13,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import NotFound
 from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import LOOK_S, Lease, Retired
+from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
 from heliograph.entry.campaigning import keep_campaigning
@@ -23,6 +24,7 @@ from heliograph.entry.pruning import keep_pruning
 from heliograph.entry.retention import keep_retaining
 from heliograph.entry.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
 from heliograph.entry.running import DRAIN_S
+from heliograph.entry.secret_key import require_secret_key
 from heliograph.entry.waking import listen
 from heliograph.messages import Chunker, FairQueue
 from heliograph.messages.retention import kept_for
@@ -48,7 +50,7 @@ class Sending:
         self._settings = settings
         self._queue = queue
         self._held = DatabaseHeld(db, shared=kind != SERVE)
-        self._lease = Lease(db, kind, carrier_id)
+        self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
         self._beside: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
         self._dispatch: Dispatch | None = None
@@ -120,8 +122,10 @@ class Sending:
         try:
             await asyncio.to_thread(require_schema, self._db)
             await asyncio.to_thread(timekeeping.begin, self._db)
+            await asyncio.to_thread(require_secret_key, self._db, self._settings)
             await asyncio.to_thread(settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch))
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+            await asyncio.to_thread(require_secret_key, self._db, self._settings)  # again: a rotation sees who is registered
         finally:
             if alone:
                 await self._held.let_others_in()
@@ -130,7 +134,7 @@ class Sending:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
         self._dispatch.may_claim(self._may_claim_now)
         if self._lease.kind in DELIVERING:
-            deliveries = Deliveries(self._db, self._lease, self._settings.secret_key, openings(self._settings), moved=self._dispatch.moved)
+            deliveries = Deliveries(self._db, self._lease, self._settings.secret_keys, openings(self._settings), moved=self._dispatch.moved)
             await deliveries.start()
             self._deliveries = deliveries  # not before: what has not begun cannot be stopped
         await self._dispatch.start()

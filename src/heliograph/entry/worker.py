@@ -17,6 +17,7 @@ from heliograph.entry.ending import gone_in_time
 from heliograph.entry.logs import unexpected
 from heliograph.entry.loop_delay import watch_loop_delay
 from heliograph.entry.only_server import AlreadyServed, require_schema
+from heliograph.entry.secret_key import require_secret_key
 from heliograph.entry.sending import Sending
 from heliograph.messages import FairQueue
 
@@ -36,13 +37,14 @@ def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, m
         uvloop.run(_work(settings, kind, carrier))
 
 
-def _id_of(db: Database, name: str, secret_key: str) -> int:
+def _id_of(db: Database, name: str, settings: Settings) -> int:
     """Of a carrier that this process could bind to: once it has begun, others leave the carrier to it."""
     require_schema(db)
+    require_secret_key(db, settings)
     with db.read() as tx:
         carrier = carrier_named(tx, name)
         if carrier.type == "smpp":
-            connection_settings(tx, carrier, secret_key)
+            connection_settings(tx, carrier, settings.secret_keys)
         return carrier.id
 
 
@@ -50,7 +52,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
     cache = ConfigCache(db)
     queue = FairQueue()
-    carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings.secret_key) if carrier is not None else None
+    carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
     sending = Sending(db, cache, settings, queue, kind, carrier_id)
     asyncio.get_running_loop().set_exception_handler(unexpected)
     stopped = asyncio.Event()

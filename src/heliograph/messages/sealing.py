@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from heliograph.base.secrets import Sealer
+from heliograph.base.secrets import Keys, Sealer
 
 _PURPOSE: Final = "text of a one-time password"
 
 
-def text_sealer(secret_key: str) -> Sealer:
+def text_sealer(secret_key: Keys) -> Sealer:
     """For whoever stores such a text, and whoever hands it to a carrier."""
     return Sealer(secret_key, _PURPOSE)

@@ -1,12 +1,13 @@
 """One-time passwords: sent, given back, and kept from being guessed or pumped."""
 
 from heliograph.otp.api import endpoints
-from heliograph.otp.erase import Eraser
+from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.guards import Blocked, blocked, unblock
 from heliograph.otp.issue import Issuing
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import Capped, capped, forgive
 
 __all__ = [
-    "ALL_COUNTRIES", "KEPT", "Blocked", "Capped", "Eraser", "Issuing", "blocked", "capped", "endpoints", "forgive", "unblock",
+    "ALL_COUNTRIES", "ERASED_AFTER_MS",
+    "KEPT", "SEALED", "Blocked", "Capped", "Eraser", "Issuing", "blocked", "capped", "endpoints", "forgive", "unblock",
 ]  # fmt: skip

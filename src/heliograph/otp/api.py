@@ -2,16 +2,19 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.base import clock, ids
+from heliograph.base import canary, clock, ids
 from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.db import Database
-from heliograph.base.secrets import Sealer
+from heliograph.base.errors import Unavailable
+from heliograph.base.secrets import Keys, Sealer
+from heliograph.base.settings import SettingError
 from heliograph.keys import Answer, Call, Endpoint, Handler
 from heliograph.messages import Acceptor, Outcome, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
@@ -33,22 +36,28 @@ class Own(NamedTuple):
     text: str
 
 
-def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: str, service_sender: str) -> list[Endpoint]:
+def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: Keys, service_sender: str) -> list[Endpoint]:
     """`service_sender`: what goes out for accounts that have no default sender. `acceptor` has `Issuing` as companion of the type `otp`."""
-    codes = Codes(secret_key)
     return [
-        Endpoint("POST", "/otp/send", "sms.send", handle=_sender(acceptor, cache, db, codes, text_sealer(secret_key), service_sender)),
-        Endpoint("POST", "/otp/verify", "sms.send", handle=_verifier(cache, db, codes)),
+        Endpoint("POST", "/otp/send", "sms.send", handle=_sender(acceptor, cache, db, secret_key, service_sender)),
+        Endpoint("POST", "/otp/verify", "sms.send", handle=_verifier(cache, db, Codes(secret_key))),
     ]
 
 
-def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, codes: Codes, sealer: Sealer, service_sender: str) -> Handler:
+def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, secret_key: Keys, service_sender: str) -> Handler:
+    sealing = lru_cache(2)(lambda keys: (Codes(keys), text_sealer(keys)))
+
     async def send(call: Call) -> Answer:
         call.query.finish()
         wish = await read_at_home(cache, call, read_wish)
         account_id = await acting_for_call(db, cache, call, SEND_PATH, wish.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
+        there = await cache.get(CANARY, 1)
+        try:
+            codes, sealer = sealing(secret_key if there is None else canary.in_use(there, secret_key))
+        except SettingError as error:  # another key came into use, which this process was not started with
+            raise Unavailable("This process has not the secret key that is in use.") from error
         outcome = await accept_or_tell(acceptor, db, call, _request(call, account_id, wish, own, codes, sealer, service_sender))
         body: dict[str, Any] = {"data": _record(outcome, wish)}
         return Answer({**body, "warnings": wish.warnings} if wish.warnings else body, replayed=outcome.replayed)
@@ -108,4 +117,10 @@ def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[st
     return {key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names}
 
 
+def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, canary.Canary]:
+    there = canary.found(tx)
+    return {} if there is None else dict.fromkeys(keys, there)
+
+
+CANARY: Final = Kind("secret canary", _load_canary)  # the one row
 OWN: Final = Kind("otp", _load_own)  # by raw id and mode

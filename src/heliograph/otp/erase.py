@@ -3,16 +3,24 @@
 import asyncio
 from typing import Final
 
+import sqlalchemy as sa
+
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.hot import Statement
 from heliograph.base.paging import first_id_of
+from heliograph.base.sealed import Sealed
+from heliograph.base.secrets import SEALED as SEALED_PREFIX
+from heliograph.messages import text_sealer
+from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
-from heliograph.otp.tables import KEPT_MS
+from heliograph.otp.tables import KEPT_MS, otps
 
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
 ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms
 PAUSE_S: Final = 0.1  # after each: at most a tenth of a writer's time
+SEALED: Final = (Sealed("otp_texts", sends.c.text, text_sealer, lambda now_ms: sends.c.text.startswith(SEALED_PREFIX) & sends.c.id.in_(
+    sa.select(otps.c.id).where(otps.c.id >= first_id_of(now_ms - ERASED_AFTER_MS)))),)
 
 _NEXT: Final = "SELECT id FROM otps WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3"
 _ERASE: Final = Statement(

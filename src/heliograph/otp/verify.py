@@ -171,7 +171,7 @@ class Batch:
         return None
 
     def _is_right(self, given: Try, latest: Otp) -> bool:
-        return equal(latest.code_hmac, self._codes.keyed(latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox))
+        return self._codes.is_right(latest.code_hmac, latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox)
 
 
 def _key_octets(given: Try, raw: bytes) -> int:

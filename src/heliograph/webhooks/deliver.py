@@ -17,6 +17,7 @@ from heliograph.base import cancelling, clock, files
 from heliograph.base.db import Database
 from heliograph.base.faults import ended_anyway, told
 from heliograph.base.leases import Lease
+from heliograph.base.secrets import Keys
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.endpoints import enabled
@@ -45,7 +46,7 @@ class Deliveries:
     """The deliveries of one process. `only`: the raw id of the one endpoint that it is for (`heliograph listen`); `on_attempt` is told of each
     attempt, with the kind and the body of its event. `moved`: how much this process's carriers have moved since it began."""
 
-    def __init__(self, db: Database, lease: Lease, secret_key: str, allow: Openings, only: str | None = None,
+    def __init__(self, db: Database, lease: Lease, secret_key: Keys, allow: Openings, only: str | None = None,
                  on_attempt: Callable[[str, str, Tried], None] | None = None, moved: Callable[[], int] = lambda: 0) -> None:
         self._db = db
         self._lease = lease

@@ -12,7 +12,8 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.lines import refused
-from heliograph.base.secrets import decrypt, encrypt
+from heliograph.base.sealed import Encrypted, Sealed
+from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.webhooks.guard import Openings, check_url
 from heliograph.webhooks.sign import new_secret
 from heliograph.webhooks.tables import (
@@ -32,6 +33,8 @@ ENDPOINTS_PER_ACCOUNT_MAX: Final = 50  # of each mode; each event is written onc
 ROTATION_MS: Final = 24 * 3_600_000  # for so long the former secret signs too (contract section 7)
 REMOVED_MS: Final = 60_000  # from its removal until its rows go: no POST and no transaction that knows it still goes on then
 PURPOSE: Final = "webhook secret"
+SEALED: Final = tuple(Sealed(name, column, lambda keys: Encrypted(keys, PURPOSE)) for name, column in (
+    ("webhook_secrets", webhook_endpoints.c.secret), ("former_webhook_secrets", webhook_endpoints.c.former_secret)))
 
 
 class Endpoint(NamedTuple):
@@ -69,7 +72,7 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in asked or "all" in asked)
 
 
-def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sandbox: bool, include_customers: bool, secret_key: str,
+def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sandbox: bool, include_customers: bool, secret_key: Keys,
         allow: Openings, listens_until_ms: int | None = None, now_ms: int) -> tuple[Endpoint, str]:
     """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound for the account, InvalidRequest."""
     check_url(url, allow)
@@ -132,7 +135,7 @@ def raw_id(endpoint_id: str) -> str:
     return raw
 
 
-def secrets_of(tx: Connection, endpoint_id: str, secret_key: str, now_ms: int) -> tuple[str, str | None]:
+def secrets_of(tx: Connection, endpoint_id: str, secret_key: Keys, now_ms: int) -> tuple[str, str | None]:
     """The secret that signs, and the former one for as long as it does too. The id is raw. Raises SecretUnreadable, NotFound."""
     columns = webhook_endpoints.c
     row = tx.execute(sa.select(columns.secret, columns.former_secret, columns.former_until_ms).where(columns.id == endpoint_id)).one_or_none()
@@ -141,12 +144,12 @@ def secrets_of(tx: Connection, endpoint_id: str, secret_key: str, now_ms: int) -
     return _secrets(*row, secret_key, now_ms)
 
 
-def _secrets(secret: str, former: str | None, former_until_ms: int | None, secret_key: str, now_ms: int) -> tuple[str, str | None]:
+def _secrets(secret: str, former: str | None, former_until_ms: int | None, secret_key: Keys, now_ms: int) -> tuple[str, str | None]:
     is_rotating = former is not None and former_until_ms is not None and now_ms < former_until_ms
     return decrypt(secret_key, PURPOSE, secret), decrypt(secret_key, PURPOSE, former) if former is not None and is_rotating else None
 
 
-def rotate(tx: Connection, endpoint_id: str, secret_key: str, *, now_ms: int) -> tuple[Endpoint, str]:
+def rotate(tx: Connection, endpoint_id: str, secret_key: Keys, *, now_ms: int) -> tuple[Endpoint, str]:
     """A new secret; the present one signs beside it for 24 h, or until `finish_rotation`. Raises NotFound, InvalidRequest while one goes on:
     a third secret would take from the receiver the one that he has."""
     endpoint = _locked(tx, endpoint_id)

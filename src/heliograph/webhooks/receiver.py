@@ -10,7 +10,7 @@ import structlog
 
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.faults import told
-from heliograph.base.secrets import decrypt
+from heliograph.base.secrets import Keys, decrypt
 from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
@@ -51,7 +51,7 @@ class Target(NamedTuple):
 class Receiver:
     """`target` is replaced when its configuration changes. `pump` asks for the turns that it has use for: to read what is due, and to post."""
 
-    def __init__(self, target: Target, secret_key: str, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool], reads: Reads,
+    def __init__(self, target: Target, secret_key: Keys, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool], reads: Reads,
                  allowance: Allowance, places: Places, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
         self._on_attempt = on_attempt
         self._reads = reads

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",
+    "secret": "The secret key: rotate.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
     "account": "Accounts (tenants): create, list, show, rename, suspend, resume, set, notices.",
     "quota": "What an account may have stored in a day: show, set.",

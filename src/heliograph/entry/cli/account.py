@@ -80,7 +80,7 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--same-name", is_flag=True, help="Though another account has this name: commands then need the id of either.")(command)
 
 
-@command.command("create", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
+@command.command("create", making="in empty directory", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
                                            "account create test --country KE --currency KES --balance 250.50 --json"))
 @click.argument("name")
 @click.option("--country", required=True, metavar="GH", help="Where it is, in two letters.")

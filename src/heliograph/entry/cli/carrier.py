@@ -114,7 +114,7 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
         raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
     password = read_password(password_file, of=f"{settings['system_id']} at {settings['host']}")
     with session.write() as tx:
-        record = _record(add_carrier(tx, name, settings, password, secret_key=session.settings.secret_key, now_ms=clock.now_ms()))
+        record = _record(add_carrier(tx, name, settings, password, secret_key=session.secret_keys(tx), now_ms=clock.now_ms()))
     show(session, record)
 
 
@@ -132,7 +132,7 @@ def set_(session: Session, name: str, password_file: str | None, **options: Any)
         raise click.UsageError("Say what to set: give at least one option.")
     password = read_password(password_file, of=name) if password_file is not None else None
     with session.write() as tx:
-        record = _record(set_carrier(tx, name, settings, password, secret_key=session.settings.secret_key))
+        record = _record(set_carrier(tx, name, settings, password, secret_key=session.secret_keys(tx)))
     show(session, record)
 
 
@@ -197,7 +197,7 @@ def test(session: Session, name: str) -> None:
         carrier = carrier_named(tx, name)
         if carrier.type != "smpp":
             raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
-        connection = connection_settings(tx, carrier, session.settings.secret_key)
+        connection = connection_settings(tx, carrier, session.settings.secret_keys)
     logging.disable(logging.WARNING)  # the link's own notes say the same as the one line below
     state, detail = asyncio.run(try_to_bind(connection))
     if state is not LinkState.BOUND:

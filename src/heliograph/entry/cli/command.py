@@ -14,8 +14,10 @@ from heliograph.entry import colours
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
+    from heliograph.base.data_dir import Making
     from heliograph.base.db import Database
     from heliograph.base.errors import FieldError
+    from heliograph.base.secrets import Keys
     from heliograph.base.settings import Settings
 
 T = TypeVar("T")
@@ -43,9 +45,11 @@ class BadValue(Failure):
 class Session:
     """One run of a command: the settings, and the database when it is first needed."""
 
-    def __init__(self, data_dir: str | None, as_json: bool) -> None:
+    def __init__(self, data_dir: str | None, as_json: bool, making: "Making") -> None:
         self.data_dir = data_dir
         self.as_json = as_json
+        self.making: Making = making
+        self.any_key = False  # True: it works with whatever secret key it was given
 
     @cached_property
     def settings(self) -> "Settings":
@@ -62,19 +66,17 @@ class Session:
         from heliograph.base import settings
 
         _keep_logs_out()
-        return settings.load(self.data_dir)
+        return settings.load(self.data_dir, making=self.making)
 
     @cached_property
     def database(self) -> "Database":
         """For what opens transactions of its own, one after the other."""
-        from heliograph.base import timekeeping
         from heliograph.base.db import Database
-        from heliograph.entry.cli.schema import require_schema
+        from heliograph.entry.cli.schema import require_usable
 
         database = Database(self.settings.database_url, self.settings.synchronous_commit)
         click.get_current_context().call_on_close(database.close)
-        require_schema(database)
-        timekeeping.begin(database)
+        require_usable(database, self.settings, makes=self.making != "never", any_key=self.any_key)
         return database
 
     @contextmanager
@@ -87,6 +89,13 @@ class Session:
     def read(self) -> Iterator["Connection"]:
         with self.database.read() as tx:
             yield tx
+
+    def secret_keys(self, tx: "Connection") -> "Keys":
+        """The keys that stored secrets may be under, the one in use first: it stays so while this transaction lasts. Raises SettingError."""
+        from heliograph.base import canary
+
+        there = canary.found(tx, shared=True)
+        return self.settings.secret_keys if there is None else canary.in_use(there, self.settings.secret_keys)
 
     def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
         """What `work(database)` returns: it opens transactions of the hot paths, as the turns of a running server do."""
@@ -104,16 +113,20 @@ class Session:
 
 
 class Command(click.Command):
-    """A command with --data-dir and --json, whose callback gets a `session`; expected errors become a Failure.
+    """A command with --data-dir, --env-file and --json, whose callback gets a `session`; expected errors become a Failure.
 
-    `own_data_dir`: where it works unless told by --data-dir, whatever the environment says. `prints_record` False: it has no --json."""
+    `own_data_dir`: where it works unless told by --data-dir, whatever the environment says. `prints_record` False: it has no --json.
+    `making`: whether it makes a database of SQLite where there is none."""
 
-    def __init__(self, *args: Any, own_data_dir: str | None = None, prints_record: bool = True, **more: Any) -> None:
+    def __init__(self, *args: Any, own_data_dir: str | None = None, prints_record: bool = True, making: "Making" = "never", **more: Any) -> None:
         super().__init__(*args, **more)
         self._own_data_dir = own_data_dir
+        self._making: Making = making
         variable = None if own_data_dir else "HELIOGRAPH_DATA_DIR"
         self.params.append(click.Option(["--data-dir"], metavar="DIR", envvar=variable, show_envvar=True,
                                         help=f"Default: ./{own_data_dir or 'heliograph-data'}"))
+        self.params.append(click.Option(["--env-file"], metavar="FILE", envvar="HELIOGRAPH_ENV_FILE", show_envvar=True,
+                                        help="Settings, one KEY=VALUE a line; the environment wins."))
         if prints_record:
             self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
 
@@ -130,9 +143,12 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        ctx.params["session"] = Session(ctx.params.pop("data_dir") or self._own_data_dir, ctx.params.pop("as_json", False))
+        from heliograph.base import env_file
+
+        ctx.params["session"] = Session(ctx.params.pop("data_dir") or self._own_data_dir, ctx.params.pop("as_json", False), self._making)
         try:
-            return super().invoke(ctx)
+            with env_file.applied(ctx.params.pop("env_file")):
+                return super().invoke(ctx)
         except _expected() as error:
             told = _unconfirmed(ctx.params) if _is_unconfirmed(error) else _in_words_of(self.params, error, _told(error))
             raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error

@@ -1,32 +1,51 @@
 """`heliograph migrate`."""
 
+from typing import TYPE_CHECKING
+
 from heliograph.entry.cli.command import Command, Session, examples
+
+if TYPE_CHECKING:
+    from heliograph.base.db import Database
+    from heliograph.base.settings import Settings
 
 
 def _migrate(session: Session) -> None:
     import click
 
-    from heliograph.base import migrate, processes, timekeeping
+    from heliograph.base import migrate, processes
     from heliograph.base.db import Database
     from heliograph.base.schema import newest_version
     from heliograph.entry.cli.output import show
+    from heliograph.entry.secret_key import require_secret_key
 
     settings = session.settings
     processes.be_known_as("migrate")
     database = Database(settings.database_url)
     try:
-        with database.engine.connect():
-            pass  # an OperationalError says why it cannot be reached
-        timekeeping.begin(database)  # the months that are made are those of its clock
+        _look(database, settings)
+        migrate.upgrade(settings.database_url, lambda line: click.echo(f"heliograph: {line}", err=True))
+        require_secret_key(database, settings)
     finally:
         database.close()
-    migrate.upgrade(settings.database_url, lambda line: click.echo(f"heliograph: {line}", err=True))
-    kind = "postgresql" if settings.database_url.startswith("postgresql") else "sqlite"
-    show(session, {"database": kind, "schema": newest_version()})
+    show(session, {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()})
+
+
+def _look(database: "Database", settings: "Settings") -> None:
+    """Makes sure that the database can be reached, goes by this machine's time and, if it has a secret key, that it is this one: before anything
+    is changed. Raises OperationalError, which says why, ClockApart, SettingError."""
+    from heliograph.base import canary, timekeeping
+
+    with database.engine.connect():
+        pass
+    timekeeping.begin(database)  # the months that are made are those of its clock
+    with database.read() as tx:
+        there = canary.found(tx) if canary.is_there(tx) else None
+    if there is not None:
+        canary.in_use(there, settings.secret_keys)
 
 
 command = Command(
-    "migrate", callback=_migrate, epilog=examples("migrate"),
+    "migrate", callback=_migrate, making="always", epilog=examples("migrate"),
     help="Bring the database to the current schema. Safe to repeat, beside others who do the same, and beside processes "
          "of the version before: they are named, and go on. It waits for no lock for longer than 100 ms, and tries again "
          "for two minutes. On SQLite every command does it by itself.",

@@ -16,7 +16,7 @@ def _serve(session: Session, host: str, port: int) -> None:
 
 
 command = Command(
-    "serve", callback=_serve, prints_record=False,
+    "serve", callback=_serve, prints_record=False, making="always",
     params=listen_options(),
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),
     help="Run everything in one process: API, carriers, simulator. On SQLite in the data directory unless DATABASE_URL is set. "

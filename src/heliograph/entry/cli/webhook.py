@@ -42,7 +42,7 @@ def add(session: Session, url: str, account: str, events: str, sandbox: bool, in
     with session.write() as tx:
         endpoint, secret = endpoints.add(
             tx, accounts.find(tx, account).id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,
-            include_customers=include_customers, secret_key=session.settings.secret_key, allow=openings(session.settings), now_ms=clock.now_ms())
+            include_customers=include_customers, secret_key=session.secret_keys(tx), allow=openings(session.settings), now_ms=clock.now_ms())
         record = _record(tx, endpoint)
     show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")
 
@@ -74,7 +74,7 @@ def rotate(session: Session, endpoint: str, finish: bool) -> None:
     with session.write() as tx:
         if finish:
             return show(session, _record(tx, endpoints.finish_rotation(tx, endpoint)))
-        rotated, secret = endpoints.rotate(tx, endpoint, session.settings.secret_key, now_ms=clock.now_ms())
+        rotated, secret = endpoints.rotate(tx, endpoint, session.secret_keys(tx), now_ms=clock.now_ms())
         record = _record(tx, rotated)
     return show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")
 
@@ -125,7 +125,7 @@ def test(session: Session, endpoint: str) -> None:
     with session.read() as tx:
         found = endpoints.endpoint_of(tx, endpoint)
         record = _record(tx, found)
-        signing = endpoints.secrets_of(tx, found.id, session.settings.secret_key, _now_ms())
+        signing = endpoints.secrets_of(tx, found.id, session.settings.secret_keys, _now_ms())
     outcome = session.awaited(lambda _: send_sample(found, record["account_id"], signing, openings(session.settings), _now_ms()))
     show(session, {"id": endpoint, "url": found.url, **outcome})
     if outcome["reason"] is not None:

@@ -1,0 +1,75 @@
+"""Files of settings as systemd's EnvironmentFile= has them: what stands in one is as if it stood in the environment, which wins.
+
+Understood is the part of systemd's format (systemd.exec(5)) that stands on one line, and all of it means the same there:
+empty lines and lines that begin with # or ;, KEY=VALUE, "VALUE" with \\ before ", \\, ` and $, 'VALUE' as it stands, and
+without quotes a \\ before any character. Nothing is expanded. What else there may be, such as a value of several lines,
+`export`, or something after a closing quote, is refused: systemd takes it otherwise than a shell does, or not at all.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from heliograph.base.setting_error import SettingError
+
+_SPACE: Final = " \t"
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DOUBLE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SINGLE: Final = re.compile(r"'([^']*)'")
+_ALLOWED: Final = "KEY=VALUE, KEY=\"VALUE\" or KEY='VALUE' on one line"
+
+
+@contextmanager
+def applied(path: str | None) -> Iterator[None]:
+    """As long as this lasts, what the file says is in the environment, as far as nothing else was there. None: no file. Raises SettingError."""
+    added = {name: value for name, value in (read(Path(path)) if path else {}).items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def read(path: Path) -> dict[str, str]:
+    """Returns the variables; the last one of a name counts. Raises SettingError, which tells the line and nothing that stands in it."""
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingError("HELIOGRAPH_ENV_FILE", f"{path} ({why})", "a file of lines KEY=VALUE that can be read") from error
+    found = {}
+    for number, line in enumerate(_LINE_END.split(text), 1):
+        stripped = line.strip(_SPACE)
+        if stripped and stripped[0] not in "#;":
+            key, wrong, value = _read_line(stripped)
+            if wrong:
+                raise SettingError(f"{path}, line {number}", wrong, _ALLOWED)
+            found[key] = value
+    return found
+
+
+def _read_line(line: str) -> tuple[str, str, str]:
+    """Returns the key, what is wrong if anything is, and the value."""
+    key, equals, value = line.partition("=")
+    key, value = key.rstrip(_SPACE), value.lstrip(_SPACE)
+    if not equals:
+        return key, "a line without =", ""
+    if not _KEY.fullmatch(key):
+        return key, "what is no name before the =", ""
+    if "\0" in value:
+        return key, "a zero octet", ""
+    if value[:1] in ('"', "'"):
+        quoted = (_DOUBLE if value[0] == '"' else _SINGLE).match(value)
+        if quoted is None:
+            return key, "a quote that is not closed on its line", ""
+        if value[quoted.end() :].strip(_SPACE):
+            return key, "something after the closing quote", ""
+        return key, "", re.sub(r'\\(["\\`$])', r"\1", quoted[1]) if value[0] == '"' else quoted[1]
+    if re.search(r"(?<!\\)(?:\\\\)*\\$", value):
+        return key, "a \\ at the end of the line", ""
+    return key, "", re.sub(r"\\(.)", r"\1", value)

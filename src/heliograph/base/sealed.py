@@ -1,0 +1,91 @@
+"""Columns whose texts are sealed with HELIOGRAPH_SECRET_KEY: how they are sealed anew with another one, and which of them cannot be read.
+
+Each capability lists its own as `SEALED`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.secrets import Keys, SecretKeys, SecretUnreadable, decrypt, encrypt
+
+ROWS_AT_ONCE: Final = 500  # in one transaction: around 100 ms
+
+
+class Cipher(Protocol):
+    """Seals with its first key, and reads what any of its keys has sealed."""
+
+    def seal(self, text: str) -> str: ...
+
+    def unseal(self, stored: str) -> str:
+        """Raises SecretUnreadable."""
+
+
+class Encrypted:
+    """The Cipher of `secrets.encrypt`, for one purpose."""
+
+    def __init__(self, keys: Keys, purpose: str) -> None:
+        self._keys = keys
+        self._purpose = purpose
+
+    def seal(self, text: str) -> str:
+        return encrypt(self._keys, self._purpose, text)
+
+    def unseal(self, stored: str) -> str:
+        return decrypt(self._keys, self._purpose, stored)
+
+
+class Sealed(NamedTuple):
+    """A column. `name` is what operators call its contents; `rows(now_ms)` says which of its rows anybody will read again."""
+
+    name: str
+    column: sa.Column[Any]
+    cipher: Callable[[Keys], Cipher]
+    rows: Callable[[int], sa.ColumnElement[bool]] = lambda now_ms: sa.true()
+
+    @property
+    def id(self) -> sa.Column[Any]:
+        return next(iter(self.column.table.primary_key))  # each has one of one column
+
+
+class Resealed(NamedTuple):
+    """What one batch did. `last`: the id to go on after; None: this was the end."""
+
+    rows: int
+    last: Any
+
+
+def reseal_some(tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now_ms: int) -> Resealed:
+    """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id `after` (None: from the first). What neither key
+    reads stays as it is."""
+    own, either = place.cipher(keys.sealing), place.cipher(keys)
+    rows = tx.execute(_query(place, now_ms, after).limit(ROWS_AT_ONCE)).all()
+    count = 0
+    for id_, stored in rows:
+        if _is_readable(own, stored) or not _is_readable(either, stored):
+            continue
+        unchanged = (place.id == id_) & (place.column == stored)  # somebody may have set another one meanwhile
+        count += tx.execute(sa.update(place.column.table).where(unchanged).values({place.column: own.seal(either.unseal(stored))})).rowcount
+    return Resealed(count, rows[-1][0] if len(rows) == ROWS_AT_ONCE else None)
+
+
+def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> tuple[int, int]:
+    """Returns how many of its texts can be read with these keys, and how many cannot."""
+    cipher = place.cipher(keys)
+    readable = [_is_readable(cipher, stored) for _, stored in tx.execute(_query(place, now_ms, None))]
+    return sum(readable), len(readable) - sum(readable)
+
+
+def _query(place: Sealed, now_ms: int, after: Any) -> sa.Select[Any]:
+    query = sa.select(place.id, place.column).where(place.column.is_not(None), place.rows(now_ms)).order_by(place.id)
+    return query if after is None else query.where(place.id > after)
+
+
+def _is_readable(cipher: Cipher, stored: str) -> bool:
+    try:
+        cipher.unseal(stored)
+    except SecretUnreadable:
+        return False
+    return True

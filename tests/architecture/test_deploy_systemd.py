@@ -1,15 +1,19 @@
 """deploy/systemd and what it needs: the units are what systemd's own programs find right and closed, and start commands that there are."""
 
 import os
+import re
 import shlex
 import stat
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from heliograph.base import settings
 from heliograph.entry.cli import COMMANDS
 from tests.architecture.deployed import DEPLOY, parses
+from tests.architecture.sources import ROOT
 from tests.services import ServiceMissing, systemd
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -75,6 +79,16 @@ def test_all_units_are_closed_in_the_same_way_and_read_the_same_settings(unit: P
     assert [line for line in _lines(unit) if not line.startswith(different)] == [
         line for line in _lines(UNITS[-1]) if not line.startswith(different)]
     assert "EnvironmentFile=-/etc/heliograph.env" in _lines(unit)
+
+
+def test_the_handbook_tells_of_every_unit_and_the_settings_that_there_are() -> None:
+    handbook = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(heliograph\S*\.service)` \|", handbook, re.MULTILINE)) == {name.replace("@.", "@NAME.") for name in NAMES}
+    (written,) = re.findall(r"^cat > /etc/heliograph.env <<END\n(.*?)^END$", handbook, re.MULTILINE | re.DOTALL)
+    known = {settings._variable(field.name) for field in fields(settings.Settings)}
+    assert {line.partition("=")[0] for line in written.splitlines()} <= known
+    (ours,) = {line for unit in UNITS for line in _lines(unit) if line.startswith("Environment=")}
+    assert f"\n{ours.removeprefix('Environment=')}\n" in f"\n{written}"
 
 
 def test_the_user_and_its_files_are_closed_to_others(machine: Path) -> None:

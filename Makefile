@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services lint test check crash faults bench fuzz hostile docs lock clean
+.PHONY: help demo install services lint test check crash faults bench fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -24,7 +24,7 @@ demo: .venv/installed-runtime ## Install, then run the service with a ready acco
 install: .venv/installed-dev ## Only install: uv in .tools, the locked dependencies and tools in .venv
 	@echo "Installed in .venv; next: make demo, make test, or make help"
 
-services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, curl, patroni, etcd, PgBouncer); as root, install what is missing
+services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, curl, patroni, etcd, PgBouncer, promtool, systemd); as root, install what is missing
 	@$(BIN)/python -m tests.services
 
 lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports
@@ -54,6 +54,10 @@ hostile: .venv/installed-dev ## A million hostile PDUs for the SMPP client and t
 
 docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
 	@$(BIN)/python -m tools.states
+
+build: .tools/installed ## Make a wheel and an sdist in dist/, for machines without a checkout
+	@tools/install.sh build dist
+	@ls dist/*
 
 lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with hashes (UPGRADE=1: at their newest versions)
 	$(COMPILE) pyproject.toml -o requirements.lock

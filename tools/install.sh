@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs, from a bare Python: `tools/install.sh uv [PYTHON]` puts uv into .tools, `runtime` and `dev` fill .venv from the locks.
+# `build DIRECTORY` makes a wheel and an sdist there, with what tools/build.lock pins.
 # Every file that is installed, the tools' own included, is checked against a hash. The Makefile decides when.
 set -eu
 cd "$(dirname "$0")/.."
@@ -71,9 +72,18 @@ fill_venv() {
     touch ".venv/installed-$1"
 }
 
+# UV: another uv than the one of this checkout. What builds is in its cache since the installation, so that the network is asked only without it.
+build() {
+    adopt_pip_settings
+    uv=${UV:-.tools/bin/uv}
+    set -- build --quiet --build-constraints tools/build.lock --require-hashes --out-dir "$1"
+    $uv "$@" --offline 2>/dev/null || $uv "$@"
+}
+
 case ${1:-} in
+build) build "${2:-dist}" ;;
 uv) install_uv "${2:-python3}" ;;
 runtime) fill_venv runtime requirements.lock ;;
 dev) fill_venv dev requirements-dev.lock ;;
-*) fail "usage: tools/install.sh uv [PYTHON] | runtime | dev" ;;
+*) fail "usage: tools/install.sh uv [PYTHON] | runtime | dev | build [DIRECTORY]" ;;
 esac

@@ -34,6 +34,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/hold.py": "each batch of runs that are held, let go or failed is a transaction",
     "messages/decide.py": "each batch of an operator's decisions is a transaction",
     "messages/unmatched.py": "an operator's match of a receipt is a transaction",
+    "messages/measure.py": "each measurement is one, as short as its statement",
     "messages/crowded.py": "each batch of receipts that are dropped is a transaction",
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "base/advisory.py": "a lock that is held for a moment only is a transaction's",

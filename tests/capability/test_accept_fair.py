@@ -5,7 +5,7 @@ from collections import Counter
 from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages.sweep import queue_depths
+from heliograph.messages import count_waiting
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import PHONE, awaited, open_account, open_carrier, phones
 
@@ -111,6 +111,6 @@ async def test_what_waits_is_counted_with_its_age(house: House) -> None:
     await house.send(phones(3))
     clock.move(by_ms=5_000)
     await house.send(phones(2, first=10))
-    ((waiting, age_s),) = (await queue_depths(house.db, clock.now_ms())).values()
-    assert waiting == 5
+    ((count, age_s),) = (await count_waiting(house.db, clock.now_ms())).values()
+    assert count == 5
     assert 5 <= age_s < 7

@@ -229,9 +229,9 @@ async def test_of_receipts_that_match_nothing_a_carrier_keeps_the_newest_so_many
         tx.execute(unmatched_receipts.insert(), [
             {"id": f"{number:032x}", "carrier_id": house.carrier_id, "raw": b"?", "received_at_ms": began_ms + number} for number in range(300)])
         tx.execute(carrier_refs.insert().values(carrier_id=house.carrier_id, ref="taken", message_id="a" * 32, parts=1, created_at_ms=began_ms - 1))
-    assert await drop_too_many(house.db, house.carrier_id, flood + 300) == 0
-    assert await drop_too_many(house.db, house.carrier_id, kept) == flood + 300 - kept
-    assert await drop_too_many(house.db, house.carrier_id, kept) == 0
+    assert await drop_too_many(house.db, house.carrier_id, flood + 300) == (0, flood + 300)
+    assert await drop_too_many(house.db, house.carrier_id, kept) == (flood + 300 - kept, kept)
+    assert await drop_too_many(house.db, house.carrier_id, kept) == (0, kept)
     here = carrier_refs.c.carrier_id == house.carrier_id
     parked = carrier_refs.c.message_id.is_(None)
     refs, rows = house.count(carrier_refs, here & parked), house.count(unmatched_receipts)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, postgres, private_only, redis
+from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, postgres, private_only, prometheus, redis, systemd
 
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 
@@ -46,6 +46,8 @@ NEEDS = (
     Need("libfaketime", faketime.find_library, ("libfaketime",), faketime.ADVICE),
     Need("network namespaces", netns.find_ip, ("iproute2",), netns.ADVICE),
     Need("patroni, etcd and PgBouncer", failover.find_programs, failover.PACKAGES, failover.ADVICE),
+    Need("systemd's programs", systemd.find_programs, ("systemd",), systemd.ADVICE),
+    Need("promtool", prometheus.find_promtool, ("prometheus",), prometheus.ADVICE),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 

@@ -1,6 +1,7 @@
 """Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up costs more than counting."""
 
 import os
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -29,11 +30,13 @@ UNMATCHED_DROPPED: Final = Counter("heliograph_unmatched_receipts_dropped_total"
 WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"])
 BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
 QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
+QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
+IN_DOUBT: Final = Gauge("heliograph_in_doubt_messages", "Messages of which nobody knows whether the carrier has them", ["carrier"])
+UNMATCHED: Final = Gauge("heliograph_unmatched_receipts", "Receipts that have found no message", ["carrier"])
 PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
 ERASED: Final = Counter("heliograph_erased_messages_total", "Messages whose numbers were erased after their time")
 SWEEPS: Final = Counter("heliograph_sweeps_total", "Rounds of what is looked after every second, by the process that does it for all")
 CLOCK_APART: Final = Gauge("heliograph_clock_apart_seconds", "How far this process's clock and the database's are apart", multiprocess_mode="max")
-QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
 
 WEBHOOKS: Final = Counter("heliograph_webhooks_total", "Attempts to deliver an event", ["outcome"])
 WEBHOOK_SECONDS: Final = Histogram("heliograph_webhook_seconds", "From the beginning of an attempt to its end", buckets=(*_SECONDS, 15))
@@ -107,15 +110,18 @@ def submitted(carrier: str, count: int, outstanding: int) -> None:
     window.set(outstanding)
 
 
-def queue(carrier: str, waiting: int, oldest_s: float) -> None:
-    """What waits for a carrier, and for how long; `forget_queues` when another process tells it."""
+def measured(carrier: str, waiting: int, oldest_s: float, in_doubt: int) -> None:
+    """Sets how many messages wait for a carrier, how long the oldest one has, and how many are in doubt."""
     QUEUE_DEPTH.labels(carrier).set(waiting)
     QUEUE_AGE.labels(carrier).set(oldest_s)
+    IN_DOUBT.labels(carrier).set(in_doubt)
 
 
-def forget_queues() -> None:
-    QUEUE_DEPTH.clear()
-    QUEUE_AGE.clear()
+def forget_measured(carrier: str) -> None:
+    """Stops showing what was measured of a carrier, receipts that found no message included."""
+    for gauge in (QUEUE_DEPTH, QUEUE_AGE, IN_DOUBT, UNMATCHED):
+        with suppress(KeyError):  # not all of them may have been measured yet
+            gauge.remove(carrier)
 
 
 @cache

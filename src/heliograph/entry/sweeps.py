@@ -56,13 +56,17 @@ class Sweeps:
         self._down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
         self._sweeps = 0
         self._looks = 0
+        self._measured: frozenset[str] = frozenset()  # the carriers that /metrics has figures of
         self._month_tries = 0  # that are left to make months which are missing
 
     async def run(self) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            await _alone("all", self.once())
+        try:
+            while True:
+                await asyncio.sleep(SWEEP_S)
+                await _alone("all", self.once())
+        finally:
+            self._show_only(frozenset())
 
     async def once(self) -> None:
         """All checks that are due."""
@@ -73,7 +77,7 @@ class Sweeps:
             await self._for_all()
         elif self._sweeps:  # another one does it now
             self._sweeps, self._down = 0, None
-            metrics.forget_queues()
+            self._show_only(frozenset())
 
     async def _for_all(self) -> None:
         if self._sweeps == 0:
@@ -124,9 +128,16 @@ class Sweeps:
             log.warning("month_not_made", months=left, tries=PARTITION_TRIES)
 
     async def _measure(self, carriers: list[Carrier]) -> None:
-        depths = await messages.queue_depths(self._db, clock.now_ms())
+        waiting, in_doubt = await messages.count_waiting(self._db, clock.now_ms()), await messages.count_in_doubt(self._db)
         for carrier in carriers:
-            metrics.queue(carrier.name, *depths.get(carrier.id, (0, 0.0)))
+            metrics.measured(carrier.name, *waiting.get(carrier.id, messages.Waiting()), in_doubt.get(carrier.id, 0))
+        self._show_only(frozenset(carrier.name for carrier in carriers))
+
+    def _show_only(self, names: frozenset[str]) -> None:
+        """Of a carrier that was removed, or that another process measures now, the last figures would be an alarm without end."""
+        for name in self._measured - names:
+            metrics.forget_measured(name)
+        self._measured = names
 
     def _mend_states(self) -> None:
         with self._db.read() as tx:
@@ -158,7 +169,8 @@ class Sweeps:
 
     async def _drop_too_many(self, carrier: Carrier) -> None:
         """Receipts that found no message, of a carrier that floods us with them."""
-        dropped = await messages.drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
+        dropped, kept = await messages.drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
+        metrics.UNMATCHED.labels(carrier.name).set(kept)
         if dropped:
             metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
             log.warning("unmatched_receipts_dropped", carrier=carrier.name, receipts=dropped)

@@ -13,12 +13,13 @@ from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US, FairQueue, 
 from heliograph.messages.groups import Tally, cancel_group, mark_held, open_group, tally_of
 from heliograph.messages.hold import fail_canceled, hold, release
 from heliograph.messages.judge import AccountFacts, Plan, Tariff, approved_sender
+from heliograph.messages.measure import Waiting, count_in_doubt, count_waiting
 from heliograph.messages.parked import learn_id_format, rematch
 from heliograph.messages.read import one_time_passwords
 from heliograph.messages.receipts import CarrierFacts
 from heliograph.messages.request import VALIDITY_DEFAULT_S, VALIDITY_S, SendRequest, read_send
 from heliograph.messages.sealing import text_sealer
-from heliograph.messages.sweep import fail_expired, fail_over, queue_depths, settle_doubts, take_over, unreceipted
+from heliograph.messages.sweep import fail_expired, fail_over, settle_doubts, take_over, unreceipted
 from heliograph.messages.tables import KEPT
 from heliograph.messages.turn import Turn
 from heliograph.messages.unapproved import accept_or_tell
@@ -29,8 +30,9 @@ __all__ = [
     "SENDER_NOT_APPROVED",
     "VALIDITY_DEFAULT_S", "VALIDITY_S", "Aboard", "Acceptor", "AccountFacts", "CarrierFacts", "Chunk", "Chunker",
     "Companion", "FairQueue", "Outcome", "Person", "Places", "Plan", "Recipient", "SendRequest", "Tally", "Tariff",
-    "Turn", "Wanted", "accept_or_tell", "account_ends", "approved_sender", "cancel_group", "drop_too_many", "endpoints", "fail_blocked",
+    "Turn", "Waiting", "Wanted", "accept_or_tell", "account_ends", "approved_sender", "cancel_group", "count_in_doubt",
+    "count_waiting", "drop_too_many", "endpoints", "fail_blocked",
     "fail_canceled", "fail_expired", "fail_over", "hold", "learn_id_format", "load_tariff", "mark_held",
-    "match_doubts", "one_time_passwords", "open_group", "queue_depths", "read_send", "release", "rematch",
+    "match_doubts", "one_time_passwords", "open_group", "read_send", "release", "rematch",
     "send_answer", "settle_doubts", "take_over", "tally_of", "text_sealer", "unreceipted",
 ]  # fmt: skip

@@ -43,17 +43,25 @@ class Crowd(NamedTuple):
         return self.refs + self.rows
 
 
-async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> int:
-    """Drops the oldest receipts of a carrier that found no message, until it has at most `kept_max` of them; how many."""
-    dropped = 0
+class Thinned(NamedTuple):
+    """What a look has dropped of a carrier's receipts that found no message, and how many it has left."""
+
+    dropped: int
+    kept: int
+
+
+async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> Thinned:
+    """Drops the oldest receipts of a carrier that found no message, until it has at most `kept_max` of them."""
+    dropped = kept = 0
     for _ in range(BATCHES_MAX):
         async with db.hot() as tx:
             parked = await count_parked(tx, carrier_id, kept_max + AT_ONCE)
             some = await _drop(tx, carrier_id, parked, min(parked.total - kept_max, AT_ONCE)) if parked.total > kept_max else 0
         dropped += some
+        kept = parked.total - some
         if some == 0:
             break
-    return dropped
+    return Thinned(dropped, kept)
 
 
 async def count_parked(tx: HotTx, carrier_id: int, most: int) -> Crowd:

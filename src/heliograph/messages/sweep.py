@@ -138,13 +138,6 @@ def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | No
     return next((carrier for carrier in route.carrier_ids if carrier not in down), None) if route is not None else None
 
 
-async def queue_depths(db: Database, now_ms: int) -> dict[int, tuple[int, float]]:
-    """By carrier: how many messages wait, and how long the oldest one has, in seconds."""
-    async with db.hot() as tx:
-        rows = await tx.fetch("SELECT carrier_id, sum(count), min(CAST(first_id AS text)) FROM queue GROUP BY carrier_id")
-    return {row[0]: (int(row[1]), max(0, now_ms - ids.made_at_ms(int(row[2].replace("-", ""), 16))) / 1_000) for row in rows}
-
-
 async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:
     """What processes held that have no row any more: at the start, and again for what one claimed in its last moment. `of_carrier`: and what
     this one, `worker`, holds of a carrier whose turn has ended. Claimed but unwritten goes back to the queue; written becomes in doubt, but for

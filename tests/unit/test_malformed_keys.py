@@ -2,10 +2,10 @@
 
 import pytest
 
-from heliograph.keys import MissingKey, bearer_key, make_key
+from heliograph.keys import MissingKey, bearer_key
 from heliograph.keys.malformed import SEND, what_was_found
 
-KEY = make_key(sandbox=False)
+KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"
 
 
 @pytest.mark.parametrize(("header", "said"), [

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ class Number(click.FloatRange):
         return number
 
 
+_AMOUNT: Final = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?", re.ASCII)
+
+
 class Money(click.ParamType[Decimal]):
     """A decimal number; how many decimals it may have is the wallet's currency's to say."""
 
@@ -46,11 +49,8 @@ class Money(click.ParamType[Decimal]):
         self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-        try:
-            amount = Decimal(value)
-        except InvalidOperation:
-            amount = Decimal("NaN")
-        if not amount.is_finite() or (self._least is not None and amount < self._least):
+        amount = Decimal(value) if _AMOUNT.fullmatch(str(value)) else None  # Decimal alone reads `1_0` and other scripts' digits too
+        if amount is None or (self._least is not None and amount < self._least):
             self.fail(f"{str(value)!r} is not a number{_between(self._least, None)}.", param, ctx)
         return amount
 

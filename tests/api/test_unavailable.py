@@ -40,7 +40,8 @@ def test_tables_that_somebody_holds_are_503_for_whoever_reads_them(postgresql_ur
         key = api.amina.key()
         reads = [example for example in examples() if example.endpoint.method == "GET"]
         assert all(is_answered(api, key, example) for example in reads)
-        holder.execute("LOCK TABLE wallets, ledger_entries, sends, messages, senders, customers, contacts, campaigns IN ACCESS EXCLUSIVE MODE")
+        tables = "wallets, ledger_entries, sends, messages, senders, customers, contacts, campaigns, groups"
+        holder.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
         for example in reads:
             reply = api.request("GET", key, example.path, **example.sends)
             assert (reply.status, reply.code, "retry-after" in reply.headers) == (503, "UNAVAILABLE", True), str(example)

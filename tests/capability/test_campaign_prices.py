@@ -55,7 +55,7 @@ def test_an_estimate_is_what_judging_would_charge(db: Database, amina: str, data
             recipients, segments, credits = recipients + 1, segments + request.segments, credits + verdict.credits_used
         else:
             assert isinstance(verdict, InvalidRequest)
-            refused[verdict.message.partition("(")[2].partition(")")[0]] += 1
+            refused[", ".join(sorted({each["reason"] for each in verdict.extra["rejected"]}))] += 1
     assert (quote.recipients, quote.segments, quote.credits, quote.refused) == (recipients, segments, credits, dict(refused))
 
 

@@ -59,8 +59,8 @@ async def test_a_status_means_what_the_operator_says_until_it_is_the_default_aga
     ("69=retry", 2, "is not a command_status and its meaning"),
     ("0x45=accepted", 2, "the meanings are throttled, retry, refused, and default"),
     ("0x123456789=retry", 2, "is not a command_status"),
-    ("0x0=retry", 1, "--status cannot be 0x00 (allowed: 0x01..0xFFFFFFFF, but for what ends a session: 0x04, 0x05, 0x0D, 0x0E, 0x0F)"),
-    ("0x0E=refused", 1, "--status cannot be 0x0E (allowed: 0x01..0xFFFFFFFF, but for what ends a session"),
+    ("0x0=retry", 2, "--status cannot be 0x00 (allowed: 0x01..0xFFFFFFFF, but for what ends a session: 0x04, 0x05, 0x0D, 0x0E, 0x0F)"),
+    ("0x0E=refused", 2, "--status cannot be 0x0E (allowed: 0x01..0xFFFFFFFF, but for what ends a session"),
 ])  # fmt: skip
 def test_what_cannot_be_said_of_a_status_is_refused(operator: Operator, said: str, status: int, told: str) -> None:
     exit_code, error = operator.types("--status", said)

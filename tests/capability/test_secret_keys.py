@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -121,10 +122,10 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
     monkeypatch.setattr("heliograph.base.sealed.ROWS_AT_ONCE", 1)
     whole, batches = reseal_some, iter(range(4))
 
-    def breaks_off(*given: object) -> object:
+    def breaks_off(*given: Any, **named: Any) -> object:
         if next(batches, None) is None:
             raise Killed
-        return whole(*given)  # type: ignore[arg-type]
+        return whole(*given, **named)
 
     monkeypatch.setattr(sealed, "reseal_some", breaks_off)
     with pytest.raises(Killed):

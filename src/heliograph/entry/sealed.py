@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -108,7 +109,7 @@ def _require_known(tx: Connection, secret_key: str) -> None:
 def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
     done, last = 0, None
     while True:
-        batch = db.transact(lambda tx, after=last: reseal_some(tx, place, keys, after, now_ms))  # type: ignore[misc]
+        batch = db.transact(partial(reseal_some, place=place, keys=keys, after=last, now_ms=now_ms))
         done, last = done + batch.rows, batch.last
         if last is None:
             return done

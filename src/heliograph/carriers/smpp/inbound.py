@@ -3,7 +3,8 @@
 import logging
 from typing import Final
 
-from heliograph.base import clock, metrics
+from heliograph.base import metrics
+from heliograph.base.few_lines import FewLines
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.tally import Tally
 
@@ -22,24 +23,18 @@ class InboundTexts:
         self._carrier = carrier
         self._tally = tally
         self._counter = metrics.INBOUND.labels(carrier)
-        self._since_s = float("-inf")
-        self._lines = self._left_out = 0
+        self._few = FewLines(LINES_A_SECOND_MAX)
 
     def came(self, message: pdu.ShortMessage) -> None:
         """Counts one, and logs it unless this second has had its lines; the next line says how many were left out."""
         self._tally.mobile_originated += 1
         self._counter.inc()
-        now_s = clock.monotonic_s()
-        if now_s - self._since_s >= 1:
-            self._since_s, self._lines = now_s, 0
-        if self._lines >= LINES_A_SECOND_MAX:
-            self._left_out += 1
+        left_out = self._few.next()
+        if left_out is None:
             return
-        self._lines += 1
-        left_out, self._left_out = self._left_out, 0
         log.info("inbound_text", extra={
             "carrier": self._carrier, "sender": masked(message.source_addr), "recipient": masked(message.destination_addr),
-            "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")), **({"left_out": left_out} if left_out else {})})
+            "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")), **left_out})
 
 
 def masked(address: str) -> str:

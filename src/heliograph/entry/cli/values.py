@@ -139,9 +139,12 @@ class FailedBy(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
         from heliograph.messages.states import ERROR_MESSAGES
 
-        if isinstance(value, int) or value in ERROR_MESSAGES:
-            return value  # type: ignore[no-any-return]  # of either kind
-        status = re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", value, re.ASCII)
+        if isinstance(value, int):
+            return value
+        text = str(value)
+        if text in ERROR_MESSAGES:
+            return text
+        status = re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", text, re.ASCII)
         if status is None:
             self.fail(f"{value!r} is not one of {', '.join(ERROR_MESSAGES)}, nor a carrier's status such as 0x0B.", param, ctx)
         return int(status[0], 16)

@@ -1,0 +1,26 @@
+"""Lines of the log that strangers cause: so many a second, and the next one says how many were left out."""
+
+import math
+
+from heliograph.base import clock
+
+
+class FewLines:
+    """At most `most` lines a second."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._since_s = -math.inf
+        self._lines = self._left_out = 0
+
+    def next(self) -> dict[str, int] | None:
+        """What a line that is written now has beside its own fields: `left_out`, if any were. None: no line is written now."""
+        now_s = clock.monotonic_s()
+        if now_s - self._since_s >= 1:
+            self._since_s, self._lines = now_s, 0
+        if self._lines >= self._most:
+            self._left_out += 1
+            return None
+        self._lines += 1
+        left_out, self._left_out = self._left_out, 0
+        return {"left_out": left_out} if left_out else {}

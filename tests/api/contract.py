@@ -9,6 +9,7 @@ import httpx
 import jsonschema_rs
 
 from heliograph.entry.openapi import BASE_PATH, openapi_document
+from heliograph.entry.openapi.reasons import REASONS
 from heliograph.keys import Endpoint
 
 
@@ -42,22 +43,30 @@ class Contract:
             found = [f"{'/'.join(map(str, each.instance_path))}: {each.message}" for each in error]
             if found:
                 raise Undocumented(f"{where}:\n" + "\n".join(found[:5]))
+        if method != "HEAD" and not _has_a_reason_of(described, response):
+            raise Undocumented(f"{where}: the reason is none of {described['x-reasons']}, or its status or code is another one")
 
     def is_failure(self, name: str, response: httpx.Response) -> bool:
         """Whether an answer outside of /api/v1 has the body of this shared failure."""
         described = self.document["components"]["responses"][name]
-        return response.headers["content-type"] == "application/json" and bool(self._validator(name, described).is_valid(response.json()))
+        return (response.headers["content-type"] == "application/json" and bool(self._validator(name, described).is_valid(response.json()))
+                and _has_a_reason_of(described, response))
+
+    def check_webhook(self, body: Any) -> None:
+        """Raises ValidationError for the body of a webhook that is not as its kind is described."""
+        schema = self.document["webhooks"][body["event"]]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        jsonschema_rs.Draft202012Validator({**schema, "components": {"schemas": self._schemas}}, validate_formats=True).validate(body)
 
     def is_error(self, body: Any) -> bool:
         """Whether this is the body that every failure has."""
-        schema = {"$ref": "#/components/schemas/Error", "components": {"schemas": self._schemas}}
+        schema = {"$ref": "#/components/schemas/ErrorResponse", "components": {"schemas": self._schemas}}
         return bool(jsonschema_rs.Draft202012Validator(schema).is_valid(body))
 
     def fields_of(self, endpoint: Endpoint) -> list[str]:
-        """The names of all fields that its body may have."""
+        """The names of all fields that its body may have, other names of the same included."""
         form = self._resolved(self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"]["content"]["application/json"]["schema"])
         forms = [form] if "properties" in form else [self._resolved(one) for one in form["anyOf"]]
-        return [name for one in forms for name in one["properties"]]
+        return [each for one in forms for name, rules in one["properties"].items() for each in (name, *rules.get("x-aliases", ()))]
 
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
         """The description of an answer, and a name for it."""
@@ -83,14 +92,22 @@ class Contract:
     def _validator(self, name: str, described: dict[str, Any]) -> Any:
         if name not in self._validators:
             schema = described["content"]["application/json"]["schema"]
-            strict = schema if "allOf" in schema else _strict(schema)
             self._validators[name] = jsonschema_rs.Draft202012Validator(
-                {**strict, "components": {"schemas": self._schemas}}, validate_formats=True)  # fmt: skip
+                {**_strict(schema), "components": {"schemas": self._schemas}}, validate_formats=True)  # fmt: skip
         return self._validators[name]
 
     @cached_property
     def _schemas(self) -> dict[str, Any]:
         return {name: _strict(schema) for name, schema in self.document["components"]["schemas"].items()}
+
+
+def _has_a_reason_of(described: dict[str, Any], response: httpx.Response) -> bool:
+    """Whether a failure has a reason that this answer can have, with that reason's status and code. A success has none."""
+    if "x-reasons" not in described:
+        return True
+    error = response.json()["error"]
+    reason = REASONS[error["reason"]]
+    return error["reason"] in described["x-reasons"] and (reason.status, reason.code) == (response.status_code, error["code"])
 
 
 def _matches(template: str, path: str) -> bool:

@@ -157,7 +157,7 @@ def test_an_unknown_query_parameter_is_refused_and_the_allowed_ones_named(api: S
         assert (reply.status, reply.reason, reply.bad_fields) == (400, "invalid_query", ["surprise"]), str(example)
         for parameter in operation["parameters"]:
             if parameter["in"] == "query":
-                assert parameter["name"].replace("campaign_id", "campaignId") in reply.error["message"], (str(example), parameter["name"])
+                assert parameter["name"] in reply.error["message"], (str(example), parameter["name"])
 
 
 def test_an_empty_filter_is_no_filter(api: Service, amina: Actor) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, postgres, private_only, prometheus, redis, systemd
+from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, php, postgres, private_only, prometheus, redis, systemd
 
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 
@@ -48,6 +48,9 @@ NEEDS = (
     Need("patroni, etcd and PgBouncer", failover.find_programs, failover.PACKAGES, failover.ADVICE),
     Need("systemd's programs", systemd.find_programs, ("systemd",), systemd.ADVICE),
     Need("promtool", prometheus.find_promtool, ("prometheus",), prometheus.ADVICE),
+    Need("PHP and Guzzle", php.find_php, php.PHP_PACKAGES, php.PHP_ADVICE),
+    Need("Java", php.find_java, ("default-jre-headless",), php.JAVA_ADVICE),
+    Need("Ruby", lambda: shutil.which("ruby"), ("ruby",), "Ruby is needed, for a sample on /docs: install it"),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 

@@ -16,6 +16,8 @@ from heliograph.entry.openapi import OPERATIONS, Undescribed, describe
 from heliograph.entry.openapi.reasons import REASONS
 from heliograph.keys import ALL_PERMISSIONS, Endpoint
 from heliograph.messages import FairQueue
+from heliograph.webhooks.sign import headers, new_secret
+from heliograph.webhooks.tables import KINDS
 from tests.architecture.sources import PACKAGE, sources
 from tests.factories import SECRET_KEY
 
@@ -87,6 +89,39 @@ def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
     assert components - used == {"#/components/responses/NoSuchPath", "#/components/responses/MethodNotAllowed"}
 
 
+def test_failures_have_named_bodies_and_say_which_reasons_they_can_have() -> None:
+    for method, path, operation in operations():
+        for status, answer in operation["responses"].items():
+            if status != "200":
+                name = "CreditsErrorResponse" if status == "402" else "ErrorResponse"
+                assert resolved(answer)["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}, (method, path, status)
+                assert {str(REASONS[reason].status) for reason in resolved(answer)["x-reasons"]} == {status}
+
+
+def test_what_is_constant_has_a_type() -> None:
+    constants = [part for part in parts(DOCUMENT) if "const" in part]
+    assert {True, False, "INSUFFICIENT_CREDITS"} <= {part["const"] for part in constants}
+    assert all("type" in part for part in constants)
+
+
+def test_success_is_true_or_false_for_a_judge_too() -> None:
+    schemas, success = DOCUMENT["components"]["schemas"], DOCUMENT["paths"]["/balance"]["get"]["responses"]["200"]["content"]["application/json"]
+    for schema, right in ((success["schema"], True), (schemas["ErrorResponse"], False), (schemas["CreditsErrorResponse"], False)):
+        rules = jsonschema_rs.Draft202012Validator(schema["properties"]["success"])
+        assert (rules.is_valid(right), rules.is_valid(not right)) == (True, False)
+
+
+def test_every_kind_of_webhook_is_described_with_the_headers_that_it_is_sent_with() -> None:
+    assert set(DOCUMENT["webhooks"]) == set(KINDS)
+    for kind, webhook in DOCUMENT["webhooks"].items():
+        sent = {name.lower(): value for name, value in headers("evt_1", kind, b"{}", 1, new_secret()).items()}
+        described = {parameter["name"].lower(): parameter["schema"] for parameter in webhook["post"]["parameters"]}
+        assert sent.keys() - described.keys() == {"content-type", "user-agent"}
+        for name, schema in described.items():
+            jsonschema_rs.Draft202012Validator(schema).validate(sent[name])
+        assert webhook["post"]["requestBody"]["content"]["application/json"]["example"]["event"] == kind
+
+
 def test_every_example_is_right() -> None:
     components = {"components": {"schemas": DOCUMENT["components"]["schemas"]}}
     found = 0
@@ -103,10 +138,21 @@ def test_every_parameter_schema_and_field_is_explained() -> None:
     for name, schema in DOCUMENT["components"]["schemas"].items():
         assert "properties" in schema or "anyOf" in schema, name
         for field, rules in schema.get("properties", {}).items():
-            assert "description" in rules or "const" in rules or name == "Error", f"{name}.{field}"
+            assert "description" in rules, f"{name}.{field}"
 
 
 def test_names_of_operations_are_unique_and_its_version_is_the_specifications() -> None:
     names = [operation["operationId"] for *_, operation in operations()]
     assert len(set(names)) == len(names)
     assert (DOCUMENT["openapi"], DOCUMENT["info"]["version"]) == ("3.1.0", "1.0.0")
+
+
+def test_no_two_fields_have_one_name_in_languages_that_write_names_in_their_own_way() -> None:
+    """`countryCode` and `country_code` are both `getCountryCode` in PHP; in Python an object and its field share the name of a variable."""
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        fields = [field.replace("_", "").lower() for field in schema.get("properties", ())]
+        assert len(set(fields)) == len(fields), name
+        assert name.lower() not in fields, name
+    for method, path, operation in operations():
+        names = [parameter["name"].replace("_", "").lower() for parameter in operation["parameters"]]
+        assert len(set(names)) == len(names), (method, path)

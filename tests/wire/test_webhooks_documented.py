@@ -24,6 +24,7 @@ from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import webhook_deliveries
+from tests.api.service import contract
 from tests.architecture.documents import files
 from tests.architecture.sources import ROOT
 from tests.capability.webhooks import endpoint, events
@@ -194,6 +195,8 @@ def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> 
              reference="order-1001")
         until(lambda: {event["event"] for event in events(db)} == set(HEARD), "one of each")
         real = {event["event"]: event for event in events(db)}
+        for kind in HEARD:
+            contract().check_webhook(real[kind])
         assert {kind: _form(example) for kind, example in examples.items()} == {kind: _form(real[kind]) for kind in HEARD if kind != "message.sent"}
     finally:
         assert server.end() == 0

@@ -1,6 +1,6 @@
 """GET and POST /contacts, PUT and DELETE /contacts/{id}, described."""
 
-from typing import Any, Final
+from typing import Final
 
 from heliograph.contacts.rules import CUSTOM_MAX, CUSTOM_NAME_MAX, CUSTOM_VALUE_MAX, TAG_MAX, TAGS_MAX
 from heliograph.contacts.search import NEEDLE_MAX
@@ -15,6 +15,8 @@ from heliograph.entry.openapi.parts import (
     Link,
     Operation,
     a_list,
+    also,
+    always,
     array,
     example_id,
     flag,
@@ -24,7 +26,7 @@ from heliograph.entry.openapi.parts import (
     moment,
     one_record,
     path_id,
-    query,
+    query_text,
     record,
     ref,
     text,
@@ -38,45 +40,43 @@ _STRINGS: Final[Json] = {"type": "object", "additionalProperties": {"type": "str
 
 
 def _form(description: str, required: tuple[str, ...]) -> Json:
-    country: dict[str, Any] = {"nullable": True, "pattern": _COUNTRY}
     return {**form(
         description, required=required,
-        phone=text("In international digits, or as it is dialled in the country of `country_code`.", minLength=1, maxLength=64),
-        country_code=text("Whose dialling rules `phone` is read by, ISO 3166-1 alpha-2, in any case; the contact's own follows from its phone.",
-                          **country),
-        countryCode=text("Another name of `country_code`.", **country),
-        name=text("In one line.", nullable=True, minLength=1, maxLength=NAME_MAX),
+        phone=text("The phone number, in international digits or as dialled in the country of `country_code`.", minLength=1, maxLength=64),
+        country_code=also(text("The country whose dialling rules `phone` is read by, ISO 3166-1 alpha-2, in any case. The contact's own country "
+                               "follows from its phone.", nullable=True, pattern=_COUNTRY), "countryCode"),
+        name=text("The name, in one line.", nullable=True, minLength=1, maxLength=NAME_MAX),
         email=text("An email address.", nullable=True, format="email", maxLength=EMAIL_MAX),
-        tags={"type": ["array", "null"], "maxItems": TAGS_MAX, "description": "Replaces all tags. Each in one line, without `|`; a repeated "
-              "one counts once.", "items": {"type": "string", "minLength": 1, "maxLength": TAG_MAX, "pattern": "^[^|]*$"}},
-        custom={"type": ["object", "null"], "maxProperties": CUSTOM_MAX, "description": "Replaces all fields of your own. Campaigns ask for them by "
-                "`{name}`, so a name is one line without `{`, `}` and `|`, and neither `name` nor `phone`.",
+        tags={"type": ["array", "null"], "maxItems": TAGS_MAX, "description": "Replaces all tags. A tag is one line without `|`; a repeated "
+              "tag counts once.", "items": {"type": "string", "minLength": 1, "maxLength": TAG_MAX, "pattern": "^[^|]*$"}},
+        custom={"type": ["object", "null"], "maxProperties": CUSTOM_MAX, "description": "Replaces all custom fields. Campaigns use them as "
+                "`{field}`, so a field's name is one line without `{`, `}` and `|`, and neither `name` nor `phone`.",
                 "propertyNames": {"minLength": 1, "maxLength": CUSTOM_NAME_MAX, "pattern": "^[^{}|]*$", "not": {"enum": ["name", "phone"]}},
                 "additionalProperties": {"type": "string", "minLength": 1, "maxLength": CUSTOM_VALUE_MAX}},
-        opted_out=flag("Whether campaigns skip this contact.", nullable=True),
+        opted_out=flag("True if campaigns skip this contact.", nullable=True),
         customer_id=CUSTOMER_ID_FIELD),
-        "description": f"{description} Only the fields that are given change; `null` clears one."}
+        "description": f"{description} Only the fields that you give are changed. `null` clears a field."}
 
 
 SCHEMAS: Final[dict[str, Json]] = {
     "Contact": record(
-        "Somebody whom you send to.",
+        "A person whom you send to.",
         id=identity("con", "The contact's id."),
-        phone=text("Digits without plus.", pattern="^[0-9]{7,15}$"),
-        name=text("In one line.", nullable=True),
+        phone=text("The phone number, digits without plus.", pattern="^[0-9]{7,15}$"),
+        name=text("The name, in one line.", nullable=True),
         email=text("An email address.", nullable=True),
-        tags=array({"type": "string"}, "What you file it under.", maxItems=TAGS_MAX),
-        country_code=text("Of the phone, ISO 3166-1 alpha-2; null when it belongs to no country.", nullable=True, pattern="^[A-Z]{2}$"),
-        custom={**_STRINGS, "description": "Fields of your own, which campaigns can ask for."},
-        opted_out=flag("Whether campaigns skip this contact."),
-        sandbox=flag("Whether it was made with a sandbox key."),
-        created_at=moment("When it was made."),
-        updated_at=moment("When it was changed last."),
+        tags=array({"type": "string"}, "The contact's tags.", maxItems=TAGS_MAX),
+        country_code=text("The phone's country, ISO 3166-1 alpha-2. Null for a number of no country.", nullable=True, pattern="^[A-Z]{2}$"),
+        custom={**_STRINGS, "description": "Custom fields, which campaigns can use."},
+        opted_out=flag("True if campaigns skip this contact."),
+        sandbox=flag("True for a contact that was made with a sandbox key."),
+        created_at=moment("When the contact was made."),
+        updated_at=moment("When the contact was last changed."),
     ),
-    "ContactForm": _form("A contact to make, or to change where there is one of this phone.", ("phone",)),
-    "ContactChange": _form("What is to change of a contact.", ()),
+    "ContactForm": _form("A contact to make, or to change if there is one with this phone.", ("phone",)),
+    "ContactChange": _form("Changes of a contact.", ()),
     "ContactDeleted": record(
-        "That a contact is gone.", id=identity("con", "The id it had."), deleted={"const": True, "description": "Always true."}),
+        "A contact that was deleted.", id=identity("con", "The id that the contact had."), deleted=always(True, "Always true.")),
 }
 
 _EXAMPLE: Final[Json] = {
@@ -84,30 +84,30 @@ _EXAMPLE: Final[Json] = {
     "country_code": "GH", "custom": {"city": "Accra"}, "opted_out": False, "sandbox": False, "created_at": EXAMPLE_AT,
     "updated_at": EXAMPLE_AT}  # fmt: skip
 _ID: Final = path_id("The contact's id.", example_id("con"))
-_CREATED: Final = flag("False: there was a contact of this phone, and it was changed.")
+_CREATED: Final = flag("False if a contact with this phone existed and was changed.")
 _UPSERTED: Final[Json] = {"type": "object", "required": ["data", "created"], "properties": {"data": ref("Contact"), "created": _CREATED}}
 
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("GET", "/contacts"): Operation(
-        TAG, "List contacts", "Your contacts of this mode, newest first; with `q` those that have it in name, phone, email or a tag.",
+        TAG, "List contacts", "Lists your contacts of this mode, newest first. With `q` it lists those whose name, phone, email or tags contain it.",
         a_list(ref("Contact")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(
             limit(), CURSOR, CUSTOMER_ID,
-            query("q", "Only contacts with this substring, in any case, in name, phone, email or a tag; `%` and `_` mean themselves.",
-                  {"type": "string", "maxLength": NEEDLE_MAX}, "kofi")),
+            query_text("q", "Only contacts whose name, phone, email or tags contain this text, in any case. `%` and `_` are ordinary characters.",
+                       NEEDLE_MAX, "kofi")),
         reasons=("no_such_record",)),
     ("POST", "/contacts"): Operation(
         TAG, "Make or change a contact",
-        "Makes a contact, or changes the one that has this phone; of equal requests that race, one makes it.",
+        "Makes a contact, or changes the one that has this phone. Equal requests that race make one contact.",
         with_warnings(_UPSERTED), {"data": _EXAMPLE, "created": True}, body=ref("ContactForm"),
         body_example={"phone": EXAMPLE_PHONE, "name": "Kofi Mensah", "email": "kofi@example.com", "tags": ["vip", "accra"],
                       "custom": {"city": "Accra"}},
         reasons=("no_such_record",),
         links=(Link("change", ("PUT", "/contacts/{id}"), "id", "/data/id"), Link("delete", ("DELETE", "/contacts/{id}"), "id", "/data/id"))),
     ("PUT", "/contacts/{id}"): Operation(
-        TAG, "Change a contact", "Changes what is given; a phone that another contact has is refused.",
+        TAG, "Change a contact", "Changes the fields that you give. A phone that another contact has is refused.",
         with_warnings(one_record(ref("Contact"))), {"data": _EXAMPLE}, parameters=(_ID,), body=ref("ContactChange"),
         body_example={"tags": ["vip"], "opted_out": True}, reasons=("phone_taken", "storage_quota_reached")),
     ("DELETE", "/contacts/{id}"): Operation(
-        TAG, "Delete a contact", "Deletes a contact for good, with whether it had opted out; what was sent to it stays.",
+        TAG, "Delete a contact", "Deletes a contact for good, including its opt-out. Messages that were sent to it stay.",
         one_record(ref("ContactDeleted")), {"data": {"id": example_id("con"), "deleted": True}}, parameters=(_ID, CUSTOMER_ID)),
 }

@@ -10,54 +10,57 @@ from heliograph.keys import ALL_PERMISSIONS, Endpoint
 EXAMPLE_BASE_URL: Final = "http://127.0.0.1:8080"  # where `heliograph serve` listens, unless it is told otherwise
 
 _SECTIONS: Final = {
-    "Begin": """
-Send SMS, follow them to the handset, and read what they cost. All paths are below `/api/v1`; bodies and answers are JSON in UTF-8.
+    "Basics": """
+All paths are below `/api/v1`. Requests and answers are JSON in UTF-8.
 
-Every request carries an API key in the header `Authorization: Bearer <API_KEY>`. A key has a mode, permissions and a rate, and is shown only
-once, when it is made. The first request asks what the wallet holds:
+Every request carries an API key in the header `Authorization: Bearer <API_KEY>`. A key has a mode, permissions and a rate limit. It is shown only
+once, when it is made. This request shows what your wallet holds:
 
 ```sh
-API_KEY=sk_test_…
 curl BASE_URL/api/v1/balance -H "Authorization: Bearer $API_KEY"
-```""",
-    "Live and sandbox": """
-A key that begins with `sk_live_` sends and charges. One that begins with `sk_test_` is a sandbox key: the same requests are judged in the same way
-and answered with success, and nothing is sent and nothing charged.
+```
 
-Every record belongs to one mode, and is not found with a key of the other.""",
+Keep a key on your server: whoever has it can send at your cost.""",
+    "Live and sandbox": """
+A key that begins with `sk_live_` sends and charges. A key that begins with `sk_test_` is a sandbox key: its requests are checked in the same way
+and answered in the same way, but nothing is sent and nothing is charged.
+
+Every record belongs to one mode. A key of the other mode does not find it.""",
     "Permissions": """
-A key does what its permissions say. Without the one that an endpoint takes the answer is 403.
+A key can do what its permissions allow. If it lacks the permission of an endpoint, the answer is 403.
 
 PERMISSIONS
 
-With `connect.customers` beside that permission, `customer_id` on an endpoint that takes it means that Connect customer of yours: its wallet, its
-messages, its contacts. On `/sender-ids` the endpoint's own permission is enough. A customer is named by its id or by its `external_ref`. Somebody
-else's customer is not found.""",
+With the permission `connect.customers` as well, you can act for a Connect customer of yours: give its id or its `external_ref` as `customer_id`. The
+request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. Customers of others are not
+found.""",
     "Answers": """
-A success is a 200 with `"success": true`; one record stands in `data`, and so does a list, with `next_cursor` beside it. Fields may be added in
-version 1, never taken away without 12 months' notice.
+A success has status 200 and `"success": true`. One record stands in `data`; so does a list, with `next_cursor` beside it. Version 1 only gains
+fields. A field is removed only after 12 months' notice.
 
-Times are RFC 3339 in UTC with milliseconds, money is a number with at most the currency's decimals, credits are integers, countries and
-currencies have their ISO codes. Phone numbers are digits without plus. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is opaque.
+Times are RFC 3339 in UTC with milliseconds. Money is a number with at most the currency's own decimals. Credits are integers. Countries and
+currencies are ISO codes. Phone numbers are digits without plus. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is an opaque string.
 
-Unknown fields of a body are ignored and named in `warnings`, unless that could cost: a name that is nearly a known one, such as `recipents`, or one
-that asks for another time, price or effect, such as `send_at`, is a 400 `unknown_field`. An unknown query parameter is refused; an empty one,
-such as `status=`, was not given.""",
+Unknown fields of a body are ignored and named in `warnings`, unless that could cost. A name that is nearly a known one, such as `recipents`, or one
+that asks for another time, price or effect, such as `send_at`, is refused with 400 `unknown_field`. An unknown query parameter is refused. An empty
+one, such as `status=`, counts as not given.""",
     "Lists": f"""
-Lists are newest first. `limit` says how many records a page holds, {LIMIT_DEFAULT} by default and at most {LIMIT_MAX:,} unless an endpoint says
-less. While `next_cursor` is not null there is more: give it back as `cursor`. Records that are added meanwhile neither repeat nor hide others.""",
-    "Safe to repeat": """
-Give a POST an `Idempotency-Key`, and repeat it after a timeout or a lost connection without fear: the same key with the same body acts once and
-is answered the same, with `Idempotent-Replayed: true`, for 72 hours. Another body under the same key is a 409. Only a success is kept: after any
-other answer the key is free.""",
+Lists are newest first. `limit` sets how many records a page holds: {LIMIT_DEFAULT} by default, and at most {LIMIT_MAX:,} unless an endpoint allows
+fewer. While `next_cursor` is not null, there are more records: give it as `cursor` to get the next page. Records that are added meanwhile are
+neither repeated nor do they hide others.""",
+    "Safe retries": """
+Give every POST an `Idempotency-Key`. After a timeout or a lost connection, repeat the request with the same key and the same body: it acts only once,
+and you get the first answer again, with `Idempotent-Replayed: true`. This holds for 72 hours. Another body with the same key is refused with 409.
+Only a success is kept: after any other answer you can use the key again.""",
     "Rate limits": """
-A key may make so many requests a minute, as its tier says: 10, 100 or 1,000. Each answer tells what is left in `X-RateLimit-Limit`,
-`X-RateLimit-Remaining` and `X-RateLimit-Reset` (seconds to the end of the minute). Past the limit the answer is 429, with `Retry-After`.""",
+A key may make 10, 100 or 1,000 requests a minute, depending on its tier. Each answer shows the limit in `X-RateLimit-Limit`, what is left in
+`X-RateLimit-Remaining`, and the seconds to the end of the minute in `X-RateLimit-Reset`. Above the limit the answer is 429 with `Retry-After`.""",
     "Errors": """
-Every failure has the same shape: `error.code` for what happened, `error.reason` for why exactly, `error.message` for people, and `error.fields`
-naming each bad field. Quote the `request_id` when you ask us.
+Every failure has the same shape. `error.code` says what happened, `error.reason` says exactly why, and `error.message` explains it to people.
+`error.fields` names each bad field. Quote the `request_id` when you ask for help.
 
-A 503 says that nothing was stored. A request is judged in this order: key, rate, path, permission, size, form, Idempotency-Key, records, credits.""",
+A 503 means that nothing was stored: try again after `Retry-After`. A request is checked in this order: key, rate limit, path, permission, size,
+fields, Idempotency-Key, records, credits.""",
 }
 
 

@@ -71,6 +71,21 @@ def flag(description: str, *, nullable: bool = False) -> Json:
     return {"type": ["boolean", "null"] if nullable else "boolean", "description": description}
 
 
+def always(value: bool | str, description: str) -> Json:
+    """A value that is never another one, with its type, which generators of clients ask for. Of true and false it is said by what it is not: PHP
+    clients compare a boolean constant with its spelling, and would refuse every answer."""
+    if isinstance(value, bool):
+        return {"type": "boolean", "not": {"type": "boolean", "const": not value}, "description": description}
+    return {"type": "string", "const": value, "description": description}
+
+
+def also(schema: Json, *names: str) -> Json:
+    """A field or parameter that has other names. They are told in its description and in `x-aliases`, and are no fields of their own: a client has
+    one way to say each thing, and `countryCode` and `country_code` would be one name in many languages."""
+    said = " and ".join(f"`{name}`" for name in names)
+    return {**schema, "description": f"{schema['description']} Also accepted as {said}.", "x-aliases": list(names)}
+
+
 def one_of(values: Iterable[str], description: str, *, nullable: bool = False) -> Json:
     choices: list[str | None] = [*values, None] if nullable else [*values]
     return {"type": ["string", "null"] if nullable else "string", "enum": choices, "description": description}
@@ -112,12 +127,13 @@ def with_warnings(answer: Json) -> Json:
 
 
 def a_list(schema: Json) -> Json:
-    next_cursor = text("Give it as `cursor` to get the next page; null on the last one.", nullable=True)
-    return {"type": "object", "required": ["data", "next_cursor"], "properties": {"data": array(schema, "Newest first."), "next_cursor": next_cursor}}
+    next_cursor = text("Give it as `cursor` to get the next page. Null on the last page.", nullable=True)
+    return {"type": "object", "required": ["data", "next_cursor"], "properties": {"data": array(schema, "The records, newest first."),
+        "next_cursor": next_cursor}}
 
 
-WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored; of very many the first, and a last line "
-                                            "counts the rest. Absent when there were none.")
+WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. If there are very many, a last line counts "
+                                            "the rest. Absent if there were none.")
 
 
 # parameters
@@ -126,6 +142,11 @@ WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the bod
 def query(name: str, description: str, schema: Json, example: Any = None) -> Json:
     parameter = {"name": name, "in": "query", "description": description, "schema": schema}
     return parameter if example is None else {**parameter, "example": example}
+
+
+def query_text(name: str, description: str, most: int, example: Any = None) -> Json:
+    """A parameter of any text but U+0000, which no database keeps. The pattern is one that PHP reads too."""
+    return query(name, description, {"type": "string", "maxLength": most, "pattern": r"^[^\x00]*$"}, example)
 
 
 def limit(most: int = LIMIT_MAX) -> Json:
@@ -140,18 +161,17 @@ CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type"
                        EXAMPLE_CURSOR)
 SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
 UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
-CUSTOMER_ID: Final = query(
-    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`. Takes the permission `connect.customers` beside "
-    "the endpoint's own.", {"type": "string", "maxLength": CUSTOMER_ID_MAX})
-CUSTOMER_ID_ALONE: Final = query(
-    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`.",
-    {"type": "string", "maxLength": CUSTOMER_ID_MAX})
+CUSTOMER_ID: Final = query_text(
+    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`. It also requires the permission "
+    "`connect.customers`.", CUSTOMER_ID_MAX)
+CUSTOMER_ID_ALONE: Final = query_text(
+    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`.", CUSTOMER_ID_MAX)
 IDEMPOTENCY_KEY: Final[Json] = {
     "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-    "description": "Makes the request safe to repeat: the same key with the same body acts once, and is answered the same, for 72 hours.",
+    "description": "Makes the request safe to repeat. For 72 hours the same key with the same body acts only once and has the same answer.",
     "example": "order-1042"}  # fmt: skip
 
-CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`; takes the permission "
+CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`. It also requires the permission "
                                 "`connect.customers`.", nullable=True, minLength=1, maxLength=CUSTOMER_ID_MAX)
 CUSTOMER_ID_FIELD_ALONE: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`.", nullable=True, minLength=1,
                                       maxLength=CUSTOMER_ID_MAX)
@@ -159,13 +179,14 @@ CUSTOMER_ID_FIELD_ALONE: Final = text("Acts for this Connect customer of yours, 
 # headers
 
 HEADERS: Final[dict[str, Json]] = {
-    "X-Request-Id": {"required": True, "description": "Names this request, also in our log.", "schema": {"type": "string"}},
+    "X-Request-Id": {"required": True, "description": "The request's id. The operator finds it in the log.", "schema": {"type": "string"}},
     "X-RateLimit-Limit": {"required": True, "description": "Requests that the key may make a minute.", "schema": {"type": "integer"}},
     "X-RateLimit-Remaining": {"required": True, "description": "Requests left in this minute.", "schema": {"type": "integer", "minimum": 0}},
     "X-RateLimit-Reset": {"required": True, "description": "Seconds until the minute ends.", "schema": {"type": "integer", "minimum": 0}},
     "Retry-After": {"required": True, "description": "Seconds to wait before another try.", "schema": {"type": "integer", "minimum": 0}},
-    "Idempotent-Replayed": {"description": "`true` when this is the stored answer of an earlier, equal request.", "schema": {"const": "true"}},
-    "WWW-Authenticate": {"required": True, "description": "How to authenticate.", "schema": {"const": "Bearer"}},
+    "Idempotent-Replayed": {"description": "`true` if this is the stored answer of an earlier, equal request.",
+                            "schema": {"type": "string", "const": "true"}},
+    "WWW-Authenticate": {"required": True, "description": "How to authenticate.", "schema": {"type": "string", "const": "Bearer"}},
     "Allow": {"required": True, "description": "The methods that the path answers.", "schema": {"type": "string"}},
 }
 RATE_HEADERS: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")

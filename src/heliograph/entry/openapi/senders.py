@@ -10,6 +10,7 @@ from heliograph.entry.openapi.parts import (
     Json,
     Operation,
     a_list,
+    also,
     example_id,
     flag,
     form,
@@ -39,28 +40,24 @@ SCHEMAS: Final[dict[str, Json]] = {
     "SenderId": record(
         "A name or number that messages may come from.",
         id=identity("sid", "The sender ID's id."),
-        sender=text("As it is shown on the handset."),
-        country_code=text("Where it is to be used, ISO 3166-1 alpha-2; informs the approver.", nullable=True, pattern="^[A-Z]{2}$"),
-        purpose=text("What it is for; informs the approver.", nullable=True),
+        sender=text("The sender as the handset shows it."),
+        country_code=text("The country it is meant for, ISO 3166-1 alpha-2. It informs the operator.", nullable=True, pattern="^[A-Z]{2}$"),
+        purpose=text("What it is for. It informs the operator.", nullable=True),
         customer_id=identity("cus", "The Connect customer it belongs to, if any.", nullable=True),
-        status=one_of(STATUSES, "`approved` ones can be sent from."),
+        status=one_of(STATUSES, "Only an `approved` sender ID can be used."),
         rejection_reason=text("Why it was rejected or suspended.", nullable=True),
-        default=flag("Whether it is the account's default sender."),
-        sandbox=flag("Whether it was registered with a sandbox key."),
+        default=flag("True for the account's default sender."),
+        sandbox=flag("True if it was registered with a sandbox key."),
         created_at=moment("When it was registered."),
-        decided_at=moment("When the operator decided on it.", nullable=True),
+        decided_at=moment("When the operator approved, rejected or suspended it.", nullable=True),
     ),
-    "SenderIdForm": {
-        **form(
-            "A sender ID to register.",
-            sender=text(f"{_RULE} Required, unless `value` is given.", **_SENDER),
-            value=text("Another name of `sender`.", **_SENDER),
-            country_code=text("Where it is to be used, ISO 3166-1 alpha-2, in any case.", nullable=True, pattern=_COUNTRY),
-            countryCode=text("Another name of `country_code`.", nullable=True, pattern=_COUNTRY),
-            purpose=text("What it is for, in one line.", nullable=True, minLength=1, maxLength=PURPOSE_MAX),
-            customer_id=CUSTOMER_ID_FIELD_ALONE,
-            set_default=flag("Makes it the account's default sender, once it is approved.", nullable=True)),
-        "anyOf": [{"required": ["sender"]}, {"required": ["value"]}]},
+    "SenderIdForm": form(
+        "A sender ID to register.", required=("sender",),
+        sender=also(text(_RULE, **_SENDER), "value"),
+        country_code=also(text("The country it is meant for, ISO 3166-1 alpha-2, in any case.", nullable=True, pattern=_COUNTRY), "countryCode"),
+        purpose=text("What it is for, in one line.", nullable=True, minLength=1, maxLength=PURPOSE_MAX),
+        customer_id=CUSTOMER_ID_FIELD_ALONE,
+        set_default=flag("Makes it the account's default sender, once it is approved.", nullable=True)),
 }
 
 _EXAMPLE: Final[Json] = {
@@ -69,16 +66,18 @@ _EXAMPLE: Final[Json] = {
 
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("GET", "/sender-ids"): Operation(
-        TAG, "List sender IDs", "Your sender IDs of this mode, newest first; with `customer_id` those of a Connect customer.",
+        TAG, "List sender IDs", "Lists your sender IDs of this mode, newest first. With `customer_id` it lists those of a Connect customer.",
         a_list(ref("SenderId")), {"data": [_EXAMPLE], "next_cursor": None}, parameters=(limit(), CURSOR, CUSTOMER_ID_ALONE),
         reasons=("no_such_record",)),
     ("GET", "/sender-ids/{id}"): Operation(
-        TAG, "A sender ID", "One sender ID of this mode, with its status; with `customer_id` one of a Connect customer.", one_record(ref("SenderId")),
-        {"data": _EXAMPLE}, parameters=(path_id("The sender ID's id, from its registration.", example_id("sid")), CUSTOMER_ID_ALONE)),
+        TAG, "One sender ID", "Shows one sender ID of this mode with its status. With `customer_id` it shows one of a Connect customer.",
+        one_record(ref("SenderId")), {"data": _EXAMPLE},
+        parameters=(path_id("The sender ID's id, from its registration.", example_id("sid")), CUSTOMER_ID_ALONE)),
     ("POST", "/sender-ids"): Operation(
         TAG, "Register a sender ID",
-        "Submits a sender ID for the operator's approval; with a sandbox key it is approved at once. The same sender again, in any case, is answered "
-        "with the existing record; a rejected one is submitted anew. A partner's sender IDs are not its customers': register with `customer_id`.",
+        "Submits a sender ID for the operator's approval. With a sandbox key it is approved at once. The same sender again, in any case, leads "
+        "to the existing record; a rejected one is submitted again. Customers cannot use their partner's sender IDs: register theirs with "
+        "`customer_id`.",
         with_warnings(one_record(ref("SenderId"))), {"data": _EXAMPLE}, body=ref("SenderIdForm"),
         body_example={"sender": "AMINA", "country_code": "GH", "purpose": "Order notifications"}, reasons=("no_such_record",)),
 }

@@ -9,6 +9,7 @@ import pytest
 from heliograph.base import ids
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.states import ERROR_MESSAGES
+from tests.api.service import contract
 from tests.capability.commands import Run
 from tests.capability.sending import House
 from tests.factories import awaited
@@ -24,6 +25,7 @@ async def test_a_sample_is_a_record_of_its_kind(house: House, run: Run, monkeypa
         assert (await asyncio.to_thread(run, "webhook", "test", made["id"])).status == 0
     event = json.loads(receiver.bodies[-1])
     assert event["event"] == kind
+    contract().check_webhook(event)
     data, at = event["data"], event["timestamp"]
     if kind == "wallet.low_balance":
         assert data == {"account_id": made["account_id"], "kind": "credits", "sms_credits": 99, "wallet": {"balance": 0, "currency": "GHS"},

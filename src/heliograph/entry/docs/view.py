@@ -2,13 +2,17 @@
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from heliograph.entry.docs.markup import anchor
+from heliograph.entry.docs.samples import Sample, samples
+from heliograph.entry.docs.signatures import SIGNATURE_CHECKS
 
 Json = dict[str, Any]
+
+# Every sandbox key may send from SANDBOX.
+FIRST_SEND: Final = {"sender": "SANDBOX", "message": "Hello from Heliograph", "recipients": ["233201234567"]}
 
 STATUS_NAMES: Final = {
     "400": "Bad Request", "401": "Unauthorized", "402": "Payment Required", "403": "Forbidden", "404": "Not Found", "409": "Conflict",
@@ -33,6 +37,17 @@ class Failure(NamedTuple):
     reasons: list[tuple[str, str]]
 
 
+class Webhook(NamedTuple):
+    """One event that is posted, as the page shows it."""
+
+    id: str
+    kind: str
+    summary: str
+    description: str
+    body: list[Field]
+    example: Any
+
+
 class Operation(NamedTuple):
     """One endpoint, as the page shows it."""
 
@@ -45,7 +60,7 @@ class Operation(NamedTuple):
     parameters: list[Field]
     body: list[Field]
     answer: list[Field]
-    curl: str
+    samples: list[Sample]
     example: Any
     failures: list[Failure]
 
@@ -55,10 +70,16 @@ def page_view(document: Json, base_url: str) -> Json:
     reader = _Reader(document)
     groups = [{"name": tag["name"], "id": anchor(tag["name"]), "description": tag["description"],
                "operations": [reader.operation(method, path, operation, base_url) for path, methods in document["paths"].items()
-                              for method, operation in methods.items() if operation["tags"] == [tag["name"]]]}
+                              for method, operation in methods.items() if operation["tags"] == [tag["name"]]],
+               "webhooks": [reader.webhook(kind, sent["post"]) for kind, sent in document["webhooks"].items()
+                            if sent["post"]["tags"] == [tag["name"]]]}
               for tag in document["tags"]]
+    received = next(iter(document["webhooks"].values()))["post"]
     return {
-        "info": document["info"], "groups": [group for group in groups if group["operations"]],
+        "info": document["info"], "groups": [group for group in groups if group["operations"] or group["webhooks"]],
+        "first": samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND), "signature_checks": SIGNATURE_CHECKS,
+        "webhook_headers": [reader.parameter(parameter)._replace(kind="") for parameter in received["parameters"]],
+        "webhook_answers": [(status, answer["description"]) for status, answer in received["responses"].items()],
         "sections": [(anchor(title), title) for title in re.findall(r"^## (.+)$", document["info"]["description"], re.MULTILINE)],
     }  # fmt: skip
 
@@ -72,14 +93,20 @@ class _Reader:
         success = operation["responses"]["200"]["content"]["application/json"]
         failures = [self._failure(status, answer) for status, answer in operation["responses"].items() if status != "200"]
         return Operation(
-            operation["operationId"], method.upper(), path, operation["summary"], operation["description"].split("\n\nTakes the permission")[0],
-            operation["x-permission"], [self._parameter(parameter) for parameter in operation["parameters"]],
+            operation["operationId"], method.upper(), path, operation["summary"], operation["description"].split("\n\nRequires the permission")[0],
+            operation["x-permission"], [self.parameter(parameter) for parameter in operation["parameters"]],
             list(self._fields(body.get("schema", {}))), list(self._fields(success["schema"])),
-            curl(method.upper(), f"{base_url}{self._document['servers'][0]['url'].removeprefix(base_url)}", path, operation["parameters"],
-                 body.get("example")),
-            success["example"], failures)
+            samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")), success["example"], failures)
 
-    def _parameter(self, parameter: Json) -> Field:
+    def webhook(self, kind: str, sent: Json) -> Webhook:
+        body = sent["requestBody"]["content"]["application/json"]
+        return Webhook(sent["operationId"], kind, sent["summary"], sent["description"], list(self._fields(body["schema"])), body["example"])
+
+    def base(self, base_url: str) -> str:
+        """The address that all paths are below."""
+        return f"{base_url}{self._document['servers'][0]['url'].removeprefix(base_url)}"
+
+    def parameter(self, parameter: Json) -> Field:
         schema = parameter["schema"]
         where = "" if parameter["in"] == "query" else f"{parameter['in']} "
         return Field(parameter["name"], f"{where}{_kind(schema)}", parameter.get("required", False), parameter["description"], _limits(schema))
@@ -105,18 +132,6 @@ class _Reader:
                 found = found[step]
             part = {**found, **{name: value for name, value in part.items() if name != "$ref"}}
         return part
-
-
-def curl(method: str, base: str, path: str, parameters: list[Json], body: Any) -> str:
-    """A command that does what the example says."""
-    for parameter in parameters:
-        if parameter["in"] == "path":
-            path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
-    lines = [f"curl {base}{path}" if method == "GET" else f"curl -X {method} {base}{path}", '-H "Authorization: Bearer $API_KEY"']
-    lines += [f'-H "{parameter["name"]}: {parameter["example"]}"' for parameter in parameters if parameter["in"] == "header"]
-    if body is not None:
-        lines += ['-H "Content-Type: application/json"', f"-d {shlex.quote(json.dumps(body, indent=2, ensure_ascii=False))}"]
-    return " \\\n  ".join(lines)
 
 
 def _kind(schema: Json) -> str:

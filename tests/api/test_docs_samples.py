@@ -1,0 +1,78 @@
+"""What /docs gives to copy works: its samples in every language, and the checks of a webhook's signature."""
+
+import ast
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from heliograph.entry.docs.samples import Sample
+from heliograph.entry.docs.signatures import SIGNATURE_CHECKS
+from heliograph.webhooks.sign import headers, new_secret
+from tests.api.server import Server, serving
+
+WITHIN_S = 60
+RUN = {"curl": ["bash", "-c"], "python": [sys.executable, "-c"], "node": ["node", "--input-type=module", "-e"], "php": ["php", "-r"],
+       "ruby": ["ruby", "-e"]}
+ASK = {  # with the case's body in hexadecimal digits, its signature and its secret
+    "python": "\nimport sys\nprint(is_signed(bytes.fromhex(sys.argv[1]), *sys.argv[2:]))",
+    "node": "\nconst [body, ...more] = process.argv.slice(1);\nconsole.log(isSigned(Buffer.from(body, 'hex'), ...more));",
+    "php": "\necho is_signed(hex2bin($argv[1]), $argv[2], $argv[3]) ? 'true' : 'false';",
+    "ruby": "\nputs signed?([ARGV[0]].pack('H*'), ARGV[1], ARGV[2])",
+}
+
+
+@pytest.fixture(scope="module")
+def server(new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(new_database("sqlite"), tmp_path_factory.mktemp("serve")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def samples(server: Server) -> list[tuple[str, str]]:
+    """The language and the code of each sample on the page, for this server's address."""
+    page = httpx.get(f"{server.url}/docs").text.replace("http://127.0.0.1:8080", server.url)
+    found = re.findall(r'<figure data-language="(\w+)">.*?<code>(.*?)</code>', page, re.DOTALL)
+    return [(language, html.unescape(code)) for language, code in found]
+
+
+def printed(language: str, code: str, *arguments: str, **env: str) -> str:
+    """`arguments`: of the program, which in Node is a module here, and in PHP begins after its first line."""
+    code = code.removeprefix("<?php\n").replace("require('node:crypto')", "await import('node:crypto')")
+    command = [*RUN[language], code, *(["--"] if language == "node" else []), *arguments]
+    done = subprocess.run(command, env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=WITHIN_S)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("language", ["curl", "python", "node", "php"])
+def test_the_first_sample_sends(server: Server, samples: list[tuple[str, str]], language: str) -> None:
+    first = next(code for name, code in samples if name == language)
+    assert "/sms/send" in first
+    assert re.search(r"""success['"]?: ?true.*msg_[0-9a-z]{26}""", printed(language, first, API_KEY=server.cast.amina.key(sandbox=True)),
+                     re.DOTALL | re.IGNORECASE)
+
+
+def test_every_sample_in_python_can_be_read(samples: list[tuple[str, str]]) -> None:
+    codes = [code for language, code in samples if language == "python"]
+    assert len(codes) > 20
+    for code in codes:
+        ast.parse(code)
+
+
+@pytest.mark.parametrize("check", SIGNATURE_CHECKS, ids=lambda check: check.name)
+def test_a_signature_is_checked_as_the_page_says(samples: list[tuple[str, str]], check: Sample) -> None:
+    language, code = check.language, check.code
+    assert (language, code) in samples
+    secret, body = new_secret(), json.dumps({"name": "Kofi €"}, ensure_ascii=False).encode()
+    signature = headers("evt_1", "message.sent", body, 1, secret)["X-Service-Signature"]
+    cases = {(body, signature, secret): "true", (body + b" ", signature, secret): "false", (body, signature[:-1], secret): "false",
+             (body, signature, new_secret()): "false"}
+    for (sent, given, key), right in cases.items():
+        assert printed(language, code + ASK[language], sent.hex(), given, key).strip().lower() == right

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts, keys, wallet
 from heliograph.accounts import Account, text_id
 from heliograph.accounts.tables import accounts as accounts_table
-from heliograph.base import config, ids
+from heliograph.base import clock, config, ids
 from heliograph.base.errors import Conflict, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.campaigns.campaign import ID_PREFIX as CAMPAIGN_PREFIX
@@ -95,14 +95,14 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
         yield Owed(f"the campaign {campaign} ({shown(name)}) is {status}", f"campaign cancel {campaign}")
 
 
-def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> Iterator[tuple[int, int]]:
+def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tuple[int, int]]:
     """Of each carrier that has some: its number, and of how many messages it was given segments that it has not answered for."""
     columns = inflight.c
     query = sa.select(columns.carrier_id, sa.func.count(columns.message_id.distinct())).join_from(
         inflight, messages, messages.c.id == columns.message_id)
     which = columns.state == IN_DOUBT if doubtful else columns.state != IN_DOUBT
     query = query.where(messages.c.account_id == account.id, which).group_by(columns.carrier_id).order_by(columns.carrier_id)
-    yield from tx.execute(query).tuples()
+    return [(carrier_id, count) for carrier_id, count in tx.execute(query)]
 
 
 def _in_doubt(tx: Connection, account: Account) -> Iterator[Owed]:
@@ -154,13 +154,13 @@ def _messages(count: int) -> str:
     return f"{count} messages are" if count > 1 else "1 message is"
 
 
-def pay_out(tx: Connection, account: Account, reason: str, *, now_ms: int) -> list[wallet.Entry]:
+def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]:
     """Takes all out of the wallet: of a customer to its partner, for there it came from; else the credits back to issuance and the money out of the
     house. The entries, none when there was nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox customer."""
     if account.sandbox:
         raise InvalidRequest("This is a sandbox customer: it has no part in the ledger, and nothing is owed to it.")
     both = {account_id: wallet.locked(tx, account_id) for account_id in sorted({account.id, account.parent_id or account.id})}
-    held, entries = both[account.id], list[wallet.Entry]()
+    held, entries = both[account.id], list[wallet.Entry]()  # each of the time of its turn: the ledger lists them in the order of their figures
     credits, balance_minor = held.sms_credits, held.balance_minor
     if account.parent_id is not None:
         minor = balance_minor if both[account.parent_id].currency == held.currency else 0
@@ -170,8 +170,8 @@ def pay_out(tx: Connection, account: Account, reason: str, *, now_ms: int) -> li
             entries.append(moved)
         credits, balance_minor = 0, balance_minor - minor
     if credits:
-        entries.append(wallet.adjust_credits(tx, account.id, -credits, reason, now_ms=now_ms).entry)
+        entries.append(wallet.adjust_credits(tx, account.id, -credits, reason, now_ms=clock.now_ms()).entry)
     if balance_minor:
-        posted = wallet.post(tx, account.id, "adjustment", wallet.BANK_ID, amount_minor=-balance_minor, description=reason, now_ms=now_ms)
-        entries.append(posted.entry)
+        entries.append(wallet.post(tx, account.id, "adjustment", wallet.BANK_ID, amount_minor=-balance_minor, description=reason,
+                                   now_ms=clock.now_ms()).entry)
     return entries

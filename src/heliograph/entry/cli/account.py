@@ -178,12 +178,11 @@ def pay_out(session: Session, acc: str, reason: str) -> None:
     Otherwise the credits go back to where granted ones come from, and the money is written off as paid: it is you who pays it. Money in another
     currency than the partner's cannot go to it, and is written off too."""
     from heliograph import accounts
-    from heliograph.base import clock
     from heliograph.entry import closing
     from heliograph.wallet import as_record
 
     with session.write() as tx:
-        entries = closing.pay_out(tx, accounts.find(tx, acc), reason, now_ms=clock.now_ms())
+        entries = closing.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(session, [as_record(entry) for entry in entries],
               ("id", "type", "amount", "currency", "credits", "balance_after", "credits_after", "description"))
 

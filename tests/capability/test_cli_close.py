@@ -3,16 +3,19 @@
 import asyncio
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
-from heliograph import accounts, campaigns, connect, messages, wallet
+from heliograph import accounts, campaigns, connect, keys, messages, wallet
 from heliograph.accounts.tables import account_history
 from heliograph.base import clock, ids
 from heliograph.base.db import Database
+from heliograph.campaigns.life import AccountSuspended
 from heliograph.carriers import Outcome, rates
 from heliograph.entry import closing
 from heliograph.messages.tables import queue
@@ -313,9 +316,7 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
         with house.db.write() as tx:
             closing.close(tx, house.amina, None, "kofi", now_ms=clock.now_ms())
             sending = asyncio.run_coroutine_threadsafe(house.tried(sandbox=sandbox, sender="SANDBOX" if sandbox else SENDER), loop)
-            with house.db.read() as other:
-                while not other.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one():
-                    assert not sending.done(), sending.result()
+            wait_for_a_waiter(house.db, sending)
         return sending
 
     sending = await asyncio.to_thread(close_while_it_waits, asyncio.get_running_loop())
@@ -339,3 +340,38 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
             chunk = await chunker.store(tx, places, wanted, [messages.Recipient(233201234567, "GH", "hello", "GSM-7", 1)])
     assert (chunk.messages, chunk.stopped) == (0, "account_suspended")
     assert house.count(queue) == 0
+
+
+@pytest.mark.parametrize("addition", ["customer", "key", "campaign"])
+def test_what_is_being_added_while_the_account_is_closed_is_refused(postgresql_house: House, addition: str) -> None:
+    db, amina = postgresql_house.db, postgresql_house.amina
+    with db.write() as tx:
+        closing.pay_out(tx, accounts.by_id(tx, amina), "x")
+    campaign = write_down(db, amina)
+    add: dict[str, Callable[[Connection], object]] = {
+        "customer": lambda tx: connect.provision(tx, amina, BILAL._replace(external_ref=None), sandbox=True, now_ms=clock.now_ms()),
+        "key": lambda tx: keys.issue(tx, amina, name="x", sandbox=True, tier="free", permissions=["all"], now_ms=clock.now_ms()),
+        "campaign": lambda tx: campaigns.schedule(tx, campaign.id, clock.now_ms() + clock.DAY_MS)}
+
+    def added() -> None:
+        with db.write() as tx:
+            add[addition](tx)
+
+    with ThreadPoolExecutor(1) as thread:
+        with db.write() as tx:
+            closing.close(tx, amina, None, "kofi", now_ms=clock.now_ms())
+            adding = thread.submit(added)
+            wait_for_a_waiter(db, adding)
+        with pytest.raises(accounts.AccountClosed if addition != "campaign" else AccountSuspended):
+            adding.result()
+    db.close()
+
+
+def wait_for_a_waiter(db: Database, work: "Future[Any]") -> None:
+    """Until the work waits for a lock. PostgreSQL shows a transaction the same activity again and again."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    is_there = False
+    while not is_there:
+        assert not work.done(), work.result()
+        with db.read() as tx:
+            is_there = tx.execute(sa.text(waiting)).scalar_one() > 0

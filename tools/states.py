@@ -59,8 +59,8 @@ ERROR_CAUSES: Final = {
     "expired": "also: still queued when its validity ends",
     "rejected": "",
     "unknown": "also: in doubt until its validity ends",
-    "canceled": "its campaign was canceled; or it was in doubt, and the operator said that it is not to be sent any more: "
-                "`message settle --as canceled`",
+    "canceled": "its campaign was canceled, or all that was queued of its account (`message cancel`); or it was in doubt, "
+                "and the operator said that it is not to be sent any more: `message settle --as canceled`",
     "blocked": "its recipient opted out while it was queued, of a campaign",
     "no_route": NEVER_YET,
 }

@@ -34,7 +34,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: 
         "wallet": {"balance": 50, "currency": "GHS"}, "sms_credits": 1000, "sandbox": False,
         "low_balance_credits": 100, "low_balance_amount": None, "max_tier": "standard", "countries": None,
         "daily_credits": 10_000, "otp_unverified": None, "time_zone": "UTC", "created_at": shown["created_at"],
-        "status_reason": None, "status_by": None, "status_since": None,
+        "closed_at": None, "status_reason": None, "status_by": None, "status_since": None,
     }  # fmt: skip
     changed = run("account", "set", amina, "--max-tier", "enterprise", "--countries", "gh,ng", "--daily-credits", 500, "--low-balance", 20,
                   "--low-balance-amount", "7.50", "--time-zone", "Africa/Accra", "--json").json

@@ -72,7 +72,7 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
             assert ("Retry-After" in resolved(answer)["headers"]) == (status in ("409", "429", "503"))
 
 
-OF_COMMANDS = {"wrong_state", "still_under_way"}  # what no endpoint does, so nobody meets them there
+OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}  # what no endpoint does, so nobody meets them there
 
 
 def test_every_reason_that_the_code_can_give_is_described() -> None:

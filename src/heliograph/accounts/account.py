@@ -8,11 +8,13 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
-from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import Forbidden, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 
 PREFIX: Final = "acc"
 CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
+CLOSED: Final = "closed"  # in what operators are shown, and in the account's history; its row says suspended
 _NAMESAKES_SHOWN_MAX: Final = 5
 
 
@@ -32,6 +34,18 @@ class Account(NamedTuple):
     created_at_ms: int
     sandbox: bool
     otp_unverified: int | None  # one-time passwords that may stay unverified in any hour; None: as otp/unverified.py has it
+    closed_at_ms: int | None  # then its status is suspended, for good; None: it is open
+
+    @property
+    def shown_status(self) -> str:
+        """What operators are shown: active, suspended or closed."""
+        return self.status if self.closed_at_ms is None else CLOSED
+
+
+class AccountClosed(Forbidden):
+    """This account is closed: nothing of it can be changed any more."""
+
+    reason = "account_suspended"  # what clients know it by (contract section 2)
 
 
 def of_row(row: Sequence[Any]) -> Account:
@@ -66,6 +80,22 @@ def locked(tx: Connection, account_id: str) -> Account:
     if row is None:
         raise NotFound("There is no such account.")
     return of_row(row)
+
+
+def kept_open(tx: Connection, account_id: str) -> Account:
+    """The account, kept from being closed until the transaction ends; others may do so at once. Raises NotFound, AccountClosed."""
+    row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id).with_for_update(read=True)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such account.")
+    return require_open(of_row(row))
+
+
+def require_open(account: Account) -> Account:
+    """The account itself. Raises AccountClosed."""
+    if account.closed_at_ms is not None:
+        raise AccountClosed(f"The account {text_id(account)} has been closed since {rfc3339(account.closed_at_ms)}. "
+                            "A closed account is not opened again.")
+    return account
 
 
 def find(tx: Connection, id_or_name: str) -> Account:

@@ -1,4 +1,4 @@
-"""Who suspended or resumed an account, when and why."""
+"""Who suspended, resumed or closed an account, when and why."""
 
 from typing import Final, NamedTuple
 

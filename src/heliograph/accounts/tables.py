@@ -24,6 +24,7 @@ accounts = sa.Table(
     sa.Column("sandbox", sa.Boolean, nullable=False, comment="a customer that was provisioned with a sandbox key"),
     sa.Column("otp_unverified", sa.BigInteger, nullable=True,
               comment="one-time passwords that may stay unverified in any hour; null: as many as in the code"),
+    sa.Column("closed_at_ms", sa.BigInteger, nullable=True, comment="then its status is suspended, for good; null: it is open"),
     sa.CheckConstraint("status IN ('active', 'suspended')", name="accounts_status"),
     sa.CheckConstraint("daily_credits >= 0", name="accounts_daily_credits"),
     sa.Index("accounts_by_parent", "parent_id"),

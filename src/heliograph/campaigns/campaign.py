@@ -128,8 +128,8 @@ def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
 
 
 def is_suspended(tx: Connection, account_id: str) -> bool:
-    """Whether the account is, or the partner whose customer it is."""
+    """Whether the account is, or the partner whose customer it is. The account is kept from being closed until the transaction ends."""
     partner = accounts.alias("partner")
-    statuses = tx.execute(sa.select(accounts.c.status, partner.c.status).select_from(
-        accounts.outerjoin(partner, partner.c.id == accounts.c.parent_id)).where(accounts.c.id == account_id)).one()
+    query = sa.select(accounts.c.status, partner.c.status).select_from(accounts.outerjoin(partner, partner.c.id == accounts.c.parent_id))
+    statuses = tx.execute(query.where(accounts.c.id == account_id).with_for_update(read=True, of=accounts)).one()
     return any(status not in (None, "active") for status in statuses)

@@ -135,9 +135,10 @@ def _start(hold: Hold, campaign: Campaign, tell: Tell, refused: Callable[[Connec
 
     def begin_to_send(tx: Connection) -> Launched | ServiceError:
         found = by_id(tx, campaign.id)
+        is_closed = is_suspended(tx, campaign.account_id)  # since it was looked at
         quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)
         reaches = found.as_far_as_credits_reach if as_far is None else as_far
-        refusal = _refusal(found, quote, as_far=reaches)
+        refusal = AccountSuspended() if is_closed else _refusal(found, quote, as_far=reaches)
         if refusal is not None:
             if refused is not None:
                 refused(tx, found, refusal, quote.opted_out)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from heliograph.base.errors import Conflict
+from heliograph.messages import ACCOUNT_SUSPENDED as ACCOUNT_SUSPENDED
 from heliograph.messages import DAILY_CAP_REACHED as DAILY_CAP_REACHED
 from heliograph.messages import INSUFFICIENT_CREDITS as INSUFFICIENT_CREDITS
 from heliograph.messages import SENDER_NOT_APPROVED as SENDER_NOT_APPROVED
@@ -30,7 +31,6 @@ STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 
 # why a campaign is paused, has failed or was canceled: `status_reason`; or what a chunk was stopped by, in the words of `messages`
 PAUSED_BY_OPERATOR: Final = "paused_by_operator"
-ACCOUNT_SUSPENDED: Final = "account_suspended"
 NO_RECIPIENTS: Final = "no_recipients"
 RECIPIENTS_ERASED: Final = "recipients_erased"  # nobody launched or resumed it for as long as texts are kept
 

@@ -29,7 +29,7 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
 
     What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are the customer's to look at (contract
     section 4). Raises CurrencyMismatch, InvalidRequest for money with more decimals than its currency, InsufficientCredits,
-    DailyCapReached."""
+    DailyCapReached, AccountClosed."""
     if wish.external_ref is not None:
         there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
         if there is None:
@@ -37,6 +37,7 @@ def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now
             there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
         if there is not None:
             return Provisioned(there, created=False)
+    accounts.kept_open(tx, partner_id)  # a partner is closed when its customers are: none comes meanwhile
     currency, given = _given(wish, wallet.wallet_of(tx, partner_id).currency)
     account = accounts.create(tx, wish.full_name, wish.country_code, parent_id=partner_id, sandbox=sandbox,
                               daily_credits=accounts.by_id(tx, partner_id).daily_credits, now_ms=now_ms)

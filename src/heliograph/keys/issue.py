@@ -98,8 +98,8 @@ def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: st
           now_ms: int) -> Issued:
     """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge: the operator is not held to it.
 
-    Raises NotFound for the account, InvalidRequest for a name, mode, tier, permission or expiry that cannot be."""
-    if accounts.by_id(tx, account_id).sandbox and not sandbox:
+    Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier, permission or expiry that cannot be."""
+    if accounts.kept_open(tx, account_id).sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     if expires_at_ms is not None and expires_at_ms <= now_ms:
         raise refused("expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}")
@@ -150,3 +150,10 @@ def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
     config.bump(tx)
     tx.execute(sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at_ms.is_(None)).values(revoked_at_ms=now_ms))
     return by_id(tx, key_id)
+
+
+def revoke_all(tx: Connection, account_id: str, *, now_ms: int) -> int:
+    """No key of the account opens anything from now on. Answers how many did until now, expired ones among them."""
+    config.bump(tx)
+    is_open = sa.and_(api_keys.c.account_id == account_id, api_keys.c.revoked_at_ms.is_(None))
+    return tx.execute(sa.update(api_keys).where(is_open).values(revoked_at_ms=now_ms)).rowcount

@@ -15,17 +15,17 @@ from heliograph.requests import KEPT_MS
 _LOCK_WALLETS: Final = """
     SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
            credits_alarm_armed,
-           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets
+           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets, closed
     FROM wallets WHERE account_id = ANY($1::uuid[]) ORDER BY account_id FOR UPDATE"""
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used: as good as never, and then there is
 # nothing to look up. What a transaction that held the locks a moment ago has used is not seen here: _STORE finds out, and who is refused looks again.
-_LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("sandbox_keys_octets", """sandbox_keys_octets,
+_LOCK_AND_LOOK: Final = _LOCK_WALLETS.replace("closed", """closed,
            EXISTS (SELECT FROM unnest($2::uuid[], $3::bool[], $4::text[], $5::text[]) AS asked (account_id, sandbox, path, key)
                    JOIN idempotency_keys k USING (account_id, sandbox, path, key))""")
 _LOCK_WALLETS_SQLITE: Final = """
     SELECT account_id, coalesce(sandbox_credits, sms_credits), spent_day, spent_credits, balance_minor, currency, low_balance_credits,
            credits_alarm_armed,
-           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets
+           (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets, closed
     FROM wallets WHERE account_id = ?"""
 
 _HEADS: Final = f"""
@@ -138,7 +138,7 @@ class Columns(NamedTuple):
 
 
 async def lock_wallets(tx: HotTx, account_ids: list[str]) -> list[Any]:
-    """Of each account: its wallet's figures and the configuration's epoch."""
+    """Of each account: its wallet's figures, the configuration's epoch, and whether it is closed."""
     return await tx.over(_LOCK_WALLETS if tx.postgresql else _LOCK_WALLETS_SQLITE, account_ids)
 
 
@@ -147,7 +147,7 @@ async def lock_and_look(tx: HotTx, account_ids: list[str], asked: Sequence[Asked
     if not tx.postgresql or not asked:
         return await lock_wallets(tx, account_ids), bool(asked)
     rows = await tx.fetch(_LOCK_AND_LOOK, account_ids, *map(list, list(zip(*asked, strict=True))[:4]))
-    return rows, rows[0][12]
+    return rows, rows[0][13]
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[Any]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from heliograph.accounts import KeyCount, Stored, key_octets, refusal_of
+from heliograph.accounts import AccountClosed, KeyCount, Stored, key_octets, refusal_of
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.hot import HotTx
@@ -58,6 +58,8 @@ class Batch:
         key = key_of(request)
         if key is not None and key in self._known:
             return repeated(request, *self._known[key])
+        if self._rows[request.account_id][12]:  # the lock's own word: what is remembered of the account may be from before it was closed
+            return AccountClosed()
         if key is not None:
             octets = key_octets(request.path, request.idempotency_key)
             full = self._key_counts[request.key_account_id].refusal(octets, keys_quota, self.now_ms, sandbox=request.sandbox)

@@ -24,6 +24,7 @@ from heliograph.wallet import SALES_ID
 INSUFFICIENT_CREDITS = "insufficient_credits"
 DAILY_CAP_REACHED = "daily_cap_reached"
 SENDER_NOT_APPROVED = "sender_not_approved"
+ACCOUNT_SUSPENDED = "account_suspended"  # or closed
 
 
 PIECE: Final = 500  # recipients with texts of their own that are laid out while PostgreSQL stores those before
@@ -77,6 +78,8 @@ class Chunker:
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts(wanted), await self._tariff()
         locked = await accept_sql.lock_wallets(tx, [wanted.account_id])
+        if locked[0][12]:
+            return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
         if not self._cache.confirm(locked[0][8], started_s):
             await self._cache.refresh()
             facts, tariff = await self._facts(wanted), await self._tariff()

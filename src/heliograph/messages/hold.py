@@ -1,4 +1,4 @@
-"""What waits of a group while it is paused, and when it is canceled.
+"""What waits of a group while it is paused, and when it is canceled; and what waits of an account, when its operator cancels that.
 
 Held runs stay in the queue, behind everything: their rank is their own, in a range that no carrier's turn looks at. So a message has one place,
 validity ends there as everywhere, and who is let go stands where it stood.
@@ -20,6 +20,7 @@ _TO_HOLD: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us < {HELD_FROM_US
 _TO_RELEASE: Final = (f"{_QUEUED.format(columns=_RUN)} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}"
                       f" LIMIT {RUNS_AT_ONCE}")
 _TO_FAIL: Final = _QUEUED.format(columns=_RUN) + " LIMIT $2"
+_OF_ACCOUNT: Final = f"SELECT q.{_RUN} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.account_id = $1 LIMIT $2"  # noqa: S608  names of ours
 _LOCK: Final = " FOR UPDATE OF q SKIP LOCKED"
 
 
@@ -45,4 +46,11 @@ async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
     """Messages of a canceled group that no carrier has: failed, `canceled`, refunded. Answers how many."""
     async with db.hot() as tx:
         runs = await tx.fetch(_TO_FAIL + (_LOCK if tx.postgresql else ""), group_id, BATCH_MAX)
+        return await fail_runs(tx, runs, now_ms, "canceled")
+
+
+async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
+    """Messages of an account (raw id), of both modes, that no carrier has: failed, `canceled`, refunded. Answers how many; 0: there are no more."""
+    async with db.hot() as tx:
+        runs = await tx.fetch(_OF_ACCOUNT + (_LOCK if tx.postgresql else ""), account_id, BATCH_MAX)
         return await fail_runs(tx, runs, now_ms, "canceled")

@@ -16,6 +16,7 @@ from heliograph.wallet.wallet import (
     Thresholds,
     Wallet,
     alarms,
+    close,
     keys_counted,
     locked,
     open_wallet,
@@ -27,7 +28,7 @@ from heliograph.wallet.wallet import (
 __all__ = [
     "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed",
     "DailyCapReached", "Discrepancy", "Entry", "Figures", "Posted", "Price", "Thresholds", "Wallet",
-    "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits",
+    "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits", "close",
     "count_moved", "currency", "endpoints", "exponent", "grant", "history", "hold_still", "keys_counted", "locked",
     "low_balance", "open_wallet", "post", "raw_id", "refusal_to_spend", "remove_price", "set_low_balance",
     "set_price", "size", "streamed", "to_minor", "to_number", "to_text", "topup", "transfer", "verify", "wallet_of",

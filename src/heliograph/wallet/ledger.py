@@ -18,7 +18,7 @@ from heliograph.base.lines import one_line, refused
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
-from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked
+from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
 from heliograph.webhooks import emit_now, listeners_now
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
@@ -94,12 +94,12 @@ def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, 
          reference: str | None = None, now_ms: int) -> Posted:
     """One transfer with a counterpart of the service's own. The same reference, for the same account and type, is applied once.
 
-    Raises NotFound, InvalidRequest for a text or figure that cannot be stored and for a reference that was applied with other figures,
-    InsufficientCredits rather than leave a figure below zero."""
+    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and for a reference that was applied with other
+    figures, InsufficientCredits rather than leave a figure below zero."""
     said = one_line("reason", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
-    wallet = locked(tx, account_id)
+    wallet = locked_open(tx, account_id)
     if wallet.sandbox_credits is not None:
         raise InvalidRequest("This is a sandbox customer: it has no part in the ledger.")
     if reference is not None and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None:

@@ -29,6 +29,8 @@ wallets = sa.Table(
     sa.Column("moved_day", sa.Integer, nullable=False, server_default="0", comment="days since 1970 (UTC) that moved_credits counts"),
     sa.Column("moved_credits", sa.BigInteger, nullable=False, server_default="0",
               comment="that the partner moved to this customer on that day, less what it took back"),
+    sa.Column("closed", sa.Boolean, nullable=False, server_default=sa.false(),
+              comment="its account is closed: nothing is charged, and no entry made; it stands here because sends lock this row"),
     sa.CheckConstraint("balance_minor >= 0", name="wallets_balance"),
     sa.CheckConstraint("sms_credits >= 0", name="wallets_credits"),
     sa.CheckConstraint("(sandbox_balance_minor IS NULL) = (sandbox_credits IS NULL) AND sandbox_balance_minor >= 0 AND sandbox_credits >= 0",

@@ -7,7 +7,7 @@ from heliograph.base import ids
 from heliograph.base.lines import one_line
 from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
 from heliograph.wallet.tables import ledger_entries, wallets
-from heliograph.wallet.wallet import Wallet, locked
+from heliograph.wallet.wallet import Wallet, locked_open
 
 
 def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
@@ -15,12 +15,12 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
     """Moves money, credits or both, neither below zero; money between wallets of one currency only. The entry is the giver's. Its time is that
     of its turn, not of the request: whoever waited for the wallets stands behind whom they waited for.
 
-    Raises NotFound, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits when the giver holds less."""
+    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits when the giver holds less."""
     assert amount_minor >= 0 <= credits
     said = one_line("description", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
-    both = {account_id: locked(tx, account_id) for account_id in sorted((giver_id, taker_id))}  # as accepting locks them: by id
+    both = {account_id: locked_open(tx, account_id) for account_id in sorted((giver_id, taker_id))}  # as accepting locks them: by id
     giver, taker = both[giver_id], both[taker_id]
     assert giver.currency == taker.currency or not amount_minor
     given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
@@ -37,7 +37,7 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
 
 def change_sandbox_credits(tx: Connection, account_id: str, credits: int) -> Wallet:
     """Changes what a sandbox customer is shown to hold, up or down; nobody pays. Raises NotFound, InvalidRequest, InsufficientCredits."""
-    wallet = locked(tx, account_id)
+    wallet = locked_open(tx, account_id)
     after = figures_after(wallet.shown, wallet.currency, 0, credits)
     tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id, wallets.c.sandbox_credits.is_not(None))
                .values(sandbox_credits=after.sms_credits))

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import KeyCount
+from heliograph.accounts import AccountClosed, KeyCount
 from heliograph.base.errors import NotFound
 from heliograph.base.lines import refused
 from heliograph.wallet.money import MINOR_MAX, currency
@@ -49,6 +49,7 @@ class Wallet(NamedTuple):
     balance_alarm_armed: bool
     sandbox_balance_minor: int | None
     sandbox_credits: int | None
+    closed: bool
 
     @property
     def shown(self) -> Figures:
@@ -90,7 +91,8 @@ _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 def open_wallet(tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None) -> Wallet:
     """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it shows. Raises InvalidRequest for what is no
     currency."""
-    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True, *(sandbox or (None, None)))
+    balance_minor, credits = sandbox or (None, None)
+    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True, balance_minor, credits, False)
     tx.execute(wallets.insert().values(wallet._asdict() | {"spent_day": 0, "spent_credits": 0}))
     return wallet
 
@@ -108,6 +110,20 @@ def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
 def locked(tx: Connection, account_id: str) -> Wallet:
     """The wallet, kept from every other change until the transaction ends (on SQLite every writer is alone anyway). Raises NotFound."""
     return _one(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id).with_for_update())
+
+
+def locked_open(tx: Connection, account_id: str) -> Wallet:
+    """As `locked`, of an account that is not closed. Raises NotFound, AccountClosed."""
+    wallet = locked(tx, account_id)
+    if wallet.closed:
+        raise AccountClosed()
+    return wallet
+
+
+def close(tx: Connection, account_id: str) -> None:
+    """Says so on the row that every send locks: one that was let in before, and waited for it, is refused. The caller has locked it, and found it
+    empty."""
+    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(closed=True))
 
 
 def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
@@ -143,7 +159,7 @@ def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> 
     for field, value in zip(("low_balance_credits", "low_balance_amount"), thresholds, strict=True):
         if value is not None and not 0 <= value <= MINOR_MAX:
             raise refused(field, "must not be negative, and have at most 15 digits")
-    wallet = locked(tx, account_id)
+    wallet = locked_open(tx, account_id)
     changed = wallet._replace(low_balance_credits=thresholds.credits, low_balance_amount_minor=thresholds.amount_minor,
                               credits_alarm_armed=wallet.credits_alarm_armed or not _below(wallet.sms_credits, thresholds.credits),
                               balance_alarm_armed=wallet.balance_alarm_armed or not _below(wallet.balance_minor, thresholds.amount_minor))

@@ -74,10 +74,10 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
 
 def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sandbox: bool, include_customers: bool, secret_key: Keys,
         allow: Openings, listens_until_ms: int | None = None, now_ms: int) -> tuple[Endpoint, str]:
-    """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound for the account, InvalidRequest."""
+    """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound and AccountClosed for the account, InvalidRequest."""
     check_url(url, allow)
     wanted = read_kinds(kinds)
-    account = accounts.locked(tx, account_id)  # two at once wait for each other
+    account = accounts.require_open(accounts.locked(tx, account_id))  # two at once wait for each other
     if account.sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     if listens_until_ms is None and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX:
@@ -176,8 +176,16 @@ def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> Endpoint:
     return endpoint_of(tx, endpoint_id)
 
 
+def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
+    """Nothing more goes to any endpoint of the account (raw id), of both modes."""
+    endpoint = webhook_endpoints.c
+    which = sa.and_(endpoint.account_id == account_id, endpoint.disabled_at_ms.is_(None))
+    tx.execute(webhook_endpoints.update().where(which).values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None))
+
+
 def enable(tx: Connection, endpoint_id: str) -> Endpoint:
-    """From now on events go there again; what it missed can be replayed. Raises NotFound."""
+    """From now on events go there again; what it missed can be replayed. Raises NotFound, AccountClosed."""
+    accounts.kept_open(tx, endpoint_of(tx, endpoint_id).account_id)
     endpoint = _locked(tx, endpoint_id)
     _set_disabled(tx, endpoint.id, None, None)
     return endpoint_of(tx, endpoint_id)

@@ -21,19 +21,19 @@ command = Noun("account", help="Accounts: the tenants, each with its own keys, w
 
 def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
     from heliograph.accounts import text_id, text_of_id
-    from heliograph.base.clock import rfc3339
+    from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.wallet import to_number
 
     low_minor = wallet.low_balance_amount_minor
     return {
         "id": text_id(account), "partner_id": account.parent_id and text_of_id(account.parent_id, is_customer=False), "name": account.name,
-        "country_code": account.country_code, "status": account.status,
+        "country_code": account.country_code, "status": account.shown_status,
         "wallet": {"balance": to_number(wallet.shown.balance_minor, wallet.currency), "currency": wallet.currency},
         "sms_credits": wallet.shown.sms_credits, "sandbox": account.sandbox,
         "low_balance_credits": wallet.low_balance_credits, "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
         "max_tier": account.max_tier, "countries": account.countries, "daily_credits": account.daily_credits,
         "otp_unverified": account.otp_unverified, "time_zone": account.time_zone,
-        "created_at": rfc3339(account.created_at_ms),
+        "created_at": rfc3339(account.created_at_ms), "closed_at": rfc3339_or_none(account.closed_at_ms),
     }  # fmt: skip
 
 
@@ -121,7 +121,8 @@ def list_(session: Session, customers_of: str | None, limit: int, before: str | 
         found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
         wallets = wallet.wallets_of(tx, [account.id for account in found])
     records = [_record(account, wallets[account.id]) for account in found]
-    show_list(session, records, ("id", "name", "country_code", "status", "sms_credits", "wallet balance", "wallet currency"), limit=limit)
+    when = ("closed_at",) if any(record["closed_at"] for record in records) else ()
+    show_list(session, records, ("id", "name", "country_code", "status", *when, "sms_credits", "wallet balance", "wallet currency"), limit=limit)
 
 
 @command.command("show", epilog=examples("account show 'Amina Foods'"))
@@ -166,6 +167,43 @@ def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
 def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
     """Take a suspension back."""
     _change_status(session, acc, "active", reason, by)
+
+
+@command.command("pay-out", epilog=examples("account pay-out 'Amina Foods' --reason 'paid by bank transfer bt-120'"))
+@click.argument("acc")
+@click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")
+def pay_out(session: Session, acc: str, reason: str) -> None:
+    """Take all credits and money out of an account's wallet, by ledger entries; of a Connect customer to its partner's wallet.
+
+    Otherwise the credits go back to where granted ones come from, and the money is written off as paid: it is you who pays it. Money in another
+    currency than the partner's cannot go to it, and is written off too."""
+    from heliograph import accounts
+    from heliograph.entry import closing
+    from heliograph.wallet import as_record
+
+    with session.write() as tx:
+        entries = closing.pay_out(tx, accounts.find(tx, acc), reason)
+    show_list(session, [as_record(entry) for entry in entries],
+              ("id", "type", "amount", "currency", "credits", "balance_after", "credits_after", "description"))
+
+
+@command.command("close", epilog=examples("account close 'Amina Foods' --reason 'contract ended'"))
+@click.argument("acc")
+@_why_options
+def close(session: Session, acc: str, reason: str | None, by: str) -> None:
+    """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it is not opened again; its records stay.
+
+    Refused while anything is owed: credits or money in its wallet, messages on their way or in doubt, campaigns that have not ended, webhook
+    events that wait, Connect customers that are open. All of it is told at once, each with the command that settles it, in the order in which to
+    run them."""
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.entry import closing
+
+    with session.write() as tx:
+        account = closing.close(tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms())
+        record = _found(tx, account)
+    show(session, record)
 
 
 @command.command("set", epilog=examples("account set 'Amina Foods' --max-tier enterprise --countries GH,NG",

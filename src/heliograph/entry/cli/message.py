@@ -7,16 +7,17 @@ import click
 
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import print_table, show, show_list
-from heliograph.entry.cli.values import FailedBy, Span, page_options, span_options, who_decides
+from heliograph.entry.cli.values import FailedBy, Span, account_option, page_options, span_options, who_decides
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
+    from heliograph.base.db import Database
     from heliograph.messages.decide import Decided
     from heliograph.messages.trace import Traced, Wanted
 
 command = Noun("message", help="Messages: where each is; and those in doubt, which a carrier was given and never answered. "
-                               "Ask the carrier, and settle them, or send them again.")
+                               "Ask the carrier, and settle them, or send them again. What is queued can be canceled.")
 
 _STATUSES: Final = ("queued", "sent", "delivered", "failed")
 _COLUMNS: Final = ("id", "account_id", "carrier", "type", "recipient", "status", "created_at", "failure")
@@ -129,6 +130,27 @@ def resend(session: Session, message_ids: tuple[str, ...], carrier: str | None, 
 
     If the carrier has them after all, they come twice. One-time passwords are refused. In steps of at most 500 segments."""
     _decide(session, message_ids, carrier, account, older_than, "resent", by, reason)
+
+
+@command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
+@account_option
+def cancel(session: Session, account: str) -> None:
+    """Cancel all that is queued of an account, live and sandbox: what no carrier has been given fails as canceled, and is paid back.
+
+    Works beside a running server. The account can go on sending: suspend it first if it should not."""
+    from heliograph import accounts, messages
+    from heliograph.base import clock
+
+    with session.read() as tx:
+        found = accounts.find(tx, account)
+
+    async def all_of_it(db: "Database") -> int:
+        canceled = 0
+        while some := await messages.fail_queued(db, found.id, clock.now_ms()):
+            canceled += some
+        return canceled
+
+    show(session, {"account_id": accounts.text_id(found), "canceled": session.awaited(all_of_it)})
 
 
 def _decide(session: Session, message_ids: tuple[str, ...], carrier: str | None, account: str | None, older_than: int | None, decision: str,

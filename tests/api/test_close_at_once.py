@@ -1,0 +1,100 @@
+"""An account is closed while its clients send: each text was accepted before and owed, or is refused. Over HTTP, against `heliograph serve`."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts, wallet
+from heliograph.base.db import Database
+from heliograph.messages.tables import inflight, messages
+from heliograph.messages.verify import verify_charges
+from tests.api.server import Server, serving
+from tests.books import assert_books_agree
+from tests.capability.commands import Run, runner
+from tests.factories import PHONE, SENDER, issue_key, open_account
+
+CLIENTS = 6  # of each mode
+TRIES_MAX = 400
+SUSPENDED_AT = 20
+WITHIN_S = 30
+REFUSALS = {(401, "invalid_key"), (402, "insufficient_credits"), (403, "account_suspended")}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def house(request: pytest.FixtureRequest, new_database: Callable[[str], str],
+          tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Run]]:
+    url, data_dir = new_database(request.param), tmp_path_factory.mktemp("serve")
+    with serving(url, data_dir) as server:
+        yield server, runner(url, data_dir)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(house: tuple[Server, Run], attempt: int) -> None:
+    server, run = house
+    db: Database = server.cast.amina.db
+    account_id = open_account(db, f"leaving {attempt}", credits=40)
+    with db.read() as tx:
+        account = accounts.text_id(accounts.by_id(tx, account_id))
+    api_keys = [(issue_key(db, account_id, sandbox=sandbox), sandbox) for sandbox in (False, True)]
+    sent, closed, refused, over = Event(), Event(), Event(), Event()
+
+    def client(place: int) -> list[tuple[bool, int, str | None]]:
+        """(sent after the account was closed, status, reason) of each."""
+        key, sandbox = api_keys[place % 2]
+        body: dict[str, Any] = {"sender": "SANDBOX" if sandbox else SENDER, "message": "hello", "recipients": [PHONE]}
+        found = []
+        with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=30) as http:
+            while not over.is_set():
+                is_late = closed.is_set()
+                answer = http.post("/api/v1/sms/send", json=body)
+                found.append((is_late, answer.status_code, answer.json().get("error", {}).get("reason")))
+                if answer.status_code == 200:
+                    sent.set()
+                if is_late and answer.status_code == 401:
+                    refused.set()
+        return found
+
+    with ThreadPoolExecutor(2 * CLIENTS) as threads:
+        clients = [threads.submit(client, place) for place in range(2 * CLIENTS)]
+        try:
+            tries = 0
+            assert sent.wait(WITHIN_S)
+            while (said := run("account", "close", account)).status != 0:
+                tries += 1
+                assert tries < TRIES_MAX, said.err
+                if tries == SUSPENDED_AT:  # clients that never pause always have something on its way
+                    run("account", "suspend", account)
+                if "pay-out" in said.err:
+                    run("account", "pay-out", account, "--reason", "leaving")
+                run("message", "cancel", "--account", account)
+            closed.set()
+            left = count(db, account_id)
+            assert refused.wait(WITHIN_S), "keys of a closed account go on working"
+        finally:
+            over.set()
+    answers = [answer for each in clients for answer in each.result()]
+    late = [answer[1:] for answer in answers if answer[0]]
+    accepted = sum(status == 200 for _, status, _ in answers)
+    assert {answer for answer in late if answer not in REFUSALS} == set()
+    assert left == count(db, account_id) == (accepted, 0)
+    with db.read() as tx:
+        wallet.hold_still(tx)
+        assert wallet.wallet_of(tx, account_id).figures == (0, 0)
+        assert [*wallet.verify(tx), *verify_charges(tx)] == []
+    assert_books_agree(db)
+
+
+def count(db: Database, account_id: str) -> tuple[int, int]:
+    """Messages of the account, and how many of them are queued or in flight."""
+    mine = messages.c.account_id == account_id
+    with db.read() as tx:
+        every = tx.execute(sa.select(sa.func.count()).select_from(messages).where(mine)).scalar_one()
+        queued = tx.execute(sa.select(sa.func.count()).select_from(messages).where(mine, messages.c.status == "queued")).scalar_one()
+        in_flight = tx.execute(sa.select(sa.func.count()).select_from(
+            inflight.join(messages, messages.c.id == inflight.c.message_id)).where(mine)).scalar_one()
+    return int(every), int(queued + in_flight)

@@ -49,7 +49,8 @@ def describe(endpoints: Iterable[Endpoint], base_url: str = "") -> Json:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, operation)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Heliograph API", "version": VERSION, "summary": "Bulk SMS, one-time passwords, contacts and campaigns, paid from prepaid credits.",
+        "info": {"title": "Heliograph API", "version": VERSION,
+                 "summary": "Bulk SMS, one-time passwords, contacts and campaigns, paid from prepaid credits.",
                  "description": guide(table, base_url or EXAMPLE_BASE_URL)},
         "servers": [{"url": f"{base_url}{BASE_PATH}"}],
         "security": [{"apiKey": []}],

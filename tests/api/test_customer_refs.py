@@ -14,6 +14,7 @@ from tests.api.service import Service
 from tests.api.test_guards import body_fields
 
 REF = "shop 7 é"
+EMIL = {"full_name": "emil", "phone": "254712345679", "country_code": "KE"}
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_every_endpoint_that_takes_an_id_takes_the_reference(api: Service, amina
 
 
 def test_a_slash_of_a_reference_stands_encoded_in_a_path(api: Service, amina: Actor) -> None:
-    made = api.post(amina, "/connect/customers", {"full_name": "emil", "phone": "254712345679", "country_code": "KE", "external_ref": "shop/8 %2F"}).data
+    made = api.post(amina, "/connect/customers", {**EMIL, "external_ref": "shop/8 %2F"}).data
     for spelled in ("shop%2F8%20%252F", "shop%2f8%20%252F"):
         assert api.get(amina, f"/connect/customers/{spelled}").data["id"] == made["id"]
         assert api.post(amina, f"/connect/customers/{spelled}/credits", {"credits": 1}).data["credits"] == 1
@@ -65,7 +66,7 @@ def test_a_slash_of_a_reference_stands_encoded_in_a_path(api: Service, amina: Ac
 def test_a_server_takes_a_path_apart_before_it_decodes_it(sqlite_url: str, tmp_path: Path) -> None:
     with serving(sqlite_url, tmp_path) as server:
         customers, amina = f"{server.url}/api/v1/connect/customers", {"Authorization": f"Bearer {server.cast.amina.key()}"}
-        made = httpx.post(customers, headers=amina, json={"full_name": "emil", "phone": "254712345679", "country_code": "KE", "external_ref": "shop/8"})
+        made = httpx.post(customers, headers=amina, json={**EMIL, "external_ref": "shop/8"})
         assert httpx.get(f"{customers}/shop%2F8", headers=amina).json()["data"] == made.json()["data"]
 
 

@@ -116,7 +116,9 @@ class Routes:
         self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]
 
     def find(self, method: str, path: str, parts: list[str]) -> tuple[Endpoint, dict[str, str]]:
-        """`parts`: of the path, of which one may hold a slash that was sent as %2F. Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
+        """`parts`: of the path, of which one may hold a slash that was sent as `%2F`.
+
+        Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
         methods = self._fixed.get(path, {}) if len(parts) == path.count("/") + 1 else {}
         parameters: dict[str, str] = {}
         if method not in methods:  # GET /messages/send is a message's path, though POST is not
@@ -139,7 +141,7 @@ class Routes:
 
 
 def _parts(scope: Scope) -> list[str]:
-    """The parts of the path below `/api/v1`, the first of which is empty. Split before they are decoded: a `%2F` belongs to its part (RFC 3986, 2.2)."""
+    """The parts of the path below `/api/v1`, the first of which is empty. They are split before they are decoded (RFC 3986, 2.2)."""
     if b"%2f" not in scope["raw_path"].lower():
         path: str = scope["path"]
         return path.removeprefix("/api/v1").split("/")

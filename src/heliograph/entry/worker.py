@@ -6,7 +6,7 @@ import signal
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, files, processes
+from heliograph.base import cancelling, files, processes, timekeeping
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
@@ -40,6 +40,7 @@ def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, m
 def _id_of(db: Database, name: str, settings: Settings) -> int:
     """Of a carrier that this process could bind to: once it has begun, others leave the carrier to it."""
     require_schema(db)
+    timekeeping.begin(db)  # before anything is written
     require_secret_key(db, settings)
     with db.read() as tx:
         carrier = carrier_named(tx, name)

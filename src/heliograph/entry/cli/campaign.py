@@ -34,7 +34,8 @@ as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-r
 @click.option("--all", "everybody", is_flag=True, help="To all contacts.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag; again for those with any of several.")
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
-@click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there. Default: with a leading 0, in the account's country.")
+@click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there. Default: with a leading 0, in the "
+                                               "account's country.")
 @mode_option("Whose contacts, and whether it costs.")
 @click.option("--validity", type=Span(), metavar="12h", help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.")
 @click.option("--rate", type=Whole(1), metavar="N", help="Messages a second at most. Default: as fast as carriers take them.")

@@ -33,7 +33,8 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--custom", multiple=True, metavar="NAME=VALUE", help="A field of your own; again for more."),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Again for more."),
-        click.option("--email"), click.option("--name"),
+        click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
+        click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
     ):  # fmt: skip
         callback = option(callback)
     return callback

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = 0  # its descriptor
 
-country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there. Default: with a leading 0, in the account's country.")
+country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there. Default: with a leading 0, in the "
+                                                                  "account's country.")
 
 
 def whose(callback: Callable[..., None]) -> Callable[..., None]:

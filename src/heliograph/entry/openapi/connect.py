@@ -115,7 +115,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                Link("itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"),
                Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
-        TAG, "One customer", "A customer of yours with its figures of now. In place of its id its `external_ref` may stand, percent-encoded: a slash is `%2F`.",
+        TAG, "One customer",
+        "A customer of yours with its figures of now. In place of its id its `external_ref` may stand, percent-encoded: a slash is `%2F`.",
         one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(
         TAG, "Move credits",

@@ -40,7 +40,6 @@ def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, m
 def _id_of(db: Database, name: str, settings: Settings) -> int:
     """Of a carrier that this process could bind to: once it has begun, others leave the carrier to it."""
     require_schema(db)
-    timekeeping.begin(db)  # before anything is written
     require_secret_key(db, settings)
     with db.read() as tx:
         carrier = carrier_named(tx, name)
@@ -53,6 +52,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
     cache = ConfigCache(db)
     queue = FairQueue()
+    await asyncio.to_thread(timekeeping.begin, db)  # before anything is written
     carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
     sending = Sending(db, cache, settings, queue, kind, carrier_id)
     asyncio.get_running_loop().set_exception_handler(unexpected)

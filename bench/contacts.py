@@ -35,7 +35,7 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
             done = Import(db, world)
             began_s = time.monotonic()
             with open_sheet(str(file)) as text:
-                for _ in done.run(Sheet(text, None).rows()):
+                for _ in done.run(Sheet(text, None, "GH").rows()):
                     pass
             per_s = CONTACTS / (time.monotonic() - began_s)
             slowest_ms, detail = _searched(db, world)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import jsonschema_rs
@@ -29,7 +30,8 @@ class Contract:
         """Raises Undocumented for an answer below /api/v1 that is not described: its status, a header, or a part of its body."""
         if response.request.url.path == f"{BASE_PATH}/openapi.json":
             return
-        path = response.request.url.path.removeprefix(BASE_PATH)
+        encoded = response.request.url.raw_path.decode().partition("?")[0].removeprefix(BASE_PATH)
+        path = "/".join(unquote(part).replace("/", "%2F") for part in encoded.split("/"))
         where = f"{method} {path}: {response.status_code} {response.text[:1_000]}"
         name, described = self._described(method, path, response.status_code)
         if described is None:

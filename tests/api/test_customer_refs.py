@@ -1,16 +1,20 @@
 """A Connect customer is named by its `external_ref` wherever its id may stand: in paths, queries and bodies."""
 
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from heliograph.base import ids
 from tests.api.cast import PHONE, Actor
 from tests.api.requests_of import examples
+from tests.api.server import serving
 from tests.api.service import Service
 from tests.api.test_guards import body_fields
 
 REF = "shop 7 é"
+EMIL = {"full_name": "emil", "phone": "254712345679", "country_code": "KE"}
 
 
 @pytest.fixture
@@ -48,6 +52,22 @@ def test_every_endpoint_that_takes_an_id_takes_the_reference(api: Service, amina
         assert (stranger.status, stranger.error["message"]) == (404, "There is no such customer."), str(example)
         acted += 1
     assert acted >= 12
+
+
+def test_a_slash_of_a_reference_stands_encoded_in_a_path(api: Service, amina: Actor) -> None:
+    made = api.post(amina, "/connect/customers", {**EMIL, "external_ref": "shop/8 %2F"}).data
+    for spelled in ("shop%2F8%20%252F", "shop%2f8%20%252F"):
+        assert api.get(amina, f"/connect/customers/{spelled}").data["id"] == made["id"]
+        assert api.post(amina, f"/connect/customers/{spelled}/credits", {"credits": 1}).data["credits"] == 1
+    for spelled in ("shop/8%20%252F", "shop%2F8%20%2F"):
+        assert api.get(amina, f"/connect/customers/{spelled}").status == 404, spelled
+
+
+def test_a_server_takes_a_path_apart_before_it_decodes_it(sqlite_url: str, tmp_path: Path) -> None:
+    with serving(sqlite_url, tmp_path) as server:
+        customers, amina = f"{server.url}/api/v1/connect/customers", {"Authorization": f"Bearer {server.cast.amina.key()}"}
+        made = httpx.post(customers, headers=amina, json={**EMIL, "external_ref": "shop/8"})
+        assert httpx.get(f"{customers}/shop%2F8", headers=amina).json()["data"] == made.json()["data"]
 
 
 def test_a_path_takes_the_reference_and_one_idempotency_key_serves_both_names(api: Service, amina: Actor, chidi: Actor, dede: str) -> None:

@@ -3,7 +3,9 @@
 from contextlib import closing
 from pathlib import Path
 
+from tests.api.cast import Actor
 from tests.api.server import serving
+from tests.api.service import Service
 from tests.api.shop import Order, Shop
 from tests.capability.commands import runner
 
@@ -36,3 +38,15 @@ def test_a_shop_links_itself_notifies_syncs_and_hears_of_the_delivery(database_u
         assert entry.items() >= {"id": synced["ids"][0], "event": "order_processing", "message_id": message_id}.items()
         assert "body" not in entry
         assert TEXT not in run("site", "logs").out
+
+
+def test_what_a_shop_tells_beside_a_text_is_shown_to_the_operator_in_few_characters(api: Service, amina: Actor, tmp_path: Path) -> None:
+    api.post(amina, "/sitebuilder/connect", {"site_url": "https://shop.example"})
+    metas: list[dict[str, object] | None] = [None, {"order": 7}, {"note": "x" * 500}, {"note": "\u202e\u009b" * 30}]
+    api.post(amina, "/sitebuilder/logs", {"logs": [{"event": "sent", "meta": meta} for meta in metas]})
+    run = runner(api.db.url, tmp_path)
+    assert [entry["meta"] for entry in run("site", "logs", "--json").json] == metas[::-1]
+    header, *rows = run("site", "logs").out.splitlines()
+    begin = header.index("META")
+    shown = [row[begin:header.index("CREATED AT")].rstrip() for row in rows]
+    assert shown == [('{"note": "' + "\\u202e\\x9b" * 5)[:40] + "…", '{"note": "' + "x" * 30 + "…", '{"order": 7}', "-"]

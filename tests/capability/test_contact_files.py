@@ -60,7 +60,7 @@ def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(run:
     again = run("contact", "opt-out", "0201234568", *whose, "--json").json
     assert (again["created"], again["opted_out"], again["name"]) == (False, True, "Kofi")
     assert run("contact", "show", "0201234568", *whose, "--json").json["id"] == run("contact", "remove", "0201234568", *whose, "--json").json["id"]
-    for typed, told in (("0201234568", "with --country GH, say"), ("+233201234568", "no contact with the phone 233201234568")):
+    for typed, told in (("20123", "with --country GH, say"), ("+233201234568", "no contact with the phone 233201234568")):
         refused = run("contact", "opt-in", typed, "--account", "amina")
         assert (refused.status, told in refused.err) == (1, True)
     assert run("contact", "opt-out", "Kofi", *whose).status == 1

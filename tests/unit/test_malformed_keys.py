@@ -13,9 +13,9 @@ KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"
     (f"token {KEY}", "the scheme Token"), (f"ApiKey {KEY}", "the scheme ApiKey"), (f"{KEY[8:]} x", "does not begin with the word Bearer"),
     (f"Bearer: {KEY}", "something other than a space"), (f"Bearer:{KEY}", "something other than a space"), (f"Bearer\t{KEY}", "other than a space"),
     (f'Bearer "{KEY}"', "in quotation marks"), (f"Bearer '{KEY}'", "in quotation marks"), (f"Bearer \u201c{KEY}\u201d", "in quotation marks"),
-    (f"Bearer <{KEY}>", "in brackets"), ("Bearer <API_KEY>", "placeholder"), ("Bearer $API_KEY", "placeholder"), ("Bearer {{key}}", "placeholder"),
+    (f"Bearer <{KEY}>", "in brackets"), ("Bearer $API_KEY", "placeholder"), ("Bearer {{key}}", "placeholder"),
     (f"Bearer Bearer {KEY}", "stands twice"), (f"Bearer {KEY} {KEY}", "a space within"), ("", "is empty"), ("Bearer", "nothing follows"),
-    ("Bearer   ", "nothing follows"), (f"Bearer {KEY * 3}", "longer than any API key")])
+    (f"Bearer {KEY * 3}", "longer than any API key")])
 def test_the_form_that_was_found_is_told_and_what_would_be_right(header: str, said: str) -> None:
     told = what_was_found([(b"authorization", header.encode())], 128)
     assert told is not None
@@ -24,7 +24,7 @@ def test_the_form_that_was_found_is_told_and_what_would_be_right(header: str, sa
     assert not any(KEY[start:start + 6] in told for start in range(8, len(KEY) - 6))
 
 
-@pytest.mark.parametrize("header", [f"Bearer {KEY}", f"Bearer {KEY[:-1]}", "bearer sk_live_x", "Bearer \u0436"])
+@pytest.mark.parametrize("header", [f"Bearer {KEY}", "bearer sk_live_x", "Bearer \u0436"])
 def test_of_a_key_in_its_right_form_there_is_no_more_to_say(header: str) -> None:
     assert what_was_found([(b"authorization", header.encode())], 128) is None
 

@@ -41,12 +41,13 @@ class _Layout(NamedTuple):
 
 
 class Numbers:
-    """A file of numbers. `country`: of numbers that are written as they are dialled there. `columns`: what its header names, as soon as that is
-    read; empty without one."""
+    """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`: without one, of numbers with a leading 0.
+    `columns`: what its header names, as soon as that is read; empty without one."""
 
-    def __init__(self, file: IO[str], country: str | None) -> None:
+    def __init__(self, file: IO[str], country: str | None, home: str | None = None) -> None:
         self._file = file
         self._country = country
+        self._home = home
         self.columns: tuple[str, ...] = ()
 
     def rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
@@ -80,7 +81,9 @@ class Numbers:
                     continue
             if not layout.names:
                 _require_one_number(line, cells, self._country)
-            yield _row(line, cells, layout, self._country)
+            # Several columns without a header are told apart by what is a number, and an article's 0123456789 is none.
+            is_certain = bool(layout.names) or len(cells) == 1
+            yield _row(line, cells, layout, self._country, self._home if is_certain else None)
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
@@ -100,11 +103,11 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
                              f"begin it with a line that names its columns, that of the numbers {PHONE_COLUMNS[0]}.")
 
 
-def _row(line: int, cells: list[str], layout: _Layout, country: str | None) -> Row | BadRow:
+def _row(line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None) -> Row | BadRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
-    phone = parse_phone(raw, country)
+    phone = parse_phone(raw, country, home)
     if phone is None:
         return BadRow(line, f"says {shown(cut(raw, SAID_MAX))}, which is no valid number" if raw else "has no number")
     values = {name: value for name, value in zip(layout.names, cells, strict=False) if name}

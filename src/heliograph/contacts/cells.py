@@ -107,7 +107,7 @@ def layout_of(header: Sequence[str]) -> Layout:
     return Layout(fields, custom, names)
 
 
-def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Change:
+def change_of(cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None) -> Change:
     """What a row says of its contact: a column that is there changes the contact, an empty cell clears; of `opted_out` it changes nothing.
     Empty cells beyond the last column, as spreadsheets leave them, are nothing. Raises ValueError for all that is wrong with it."""
     if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
@@ -115,7 +115,7 @@ def change_of(cells: Sequence[str], layout: Layout, country: str | None) -> Chan
         raise ValueError(f"has {has}, and the first line {len(layout.names)}")
     read = _Reader()
     own_country = read(layout.fields, "country_code", cells, read_country)
-    phone = read(layout.fields, "phone", cells, lambda text: read_phone(text, own_country or country), required=True)
+    phone = read(layout.fields, "phone", cells, lambda text: read_phone(text, own_country or country, home), required=True)
     given: dict[str, Any] = {}
     for field, reads in _READS.items():
         if field in layout.fields:

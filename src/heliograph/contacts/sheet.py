@@ -40,10 +40,10 @@ def open_sheet(path: str) -> TextIO:
 class Sheet:
     """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises InvalidRequest when it is no such file."""
 
-    def __init__(self, file: TextIO, country: str | None) -> None:
-        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by."""
+    def __init__(self, file: TextIO, country: str | None, home: str) -> None:
+        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`: without one, those of numbers with a leading 0."""
         lines = _lines(file)
-        self._country = country
+        self._country, self._home = country, home
         first = next(lines, "")
         if first.startswith(("\udcff\udcfe", "\udcfe\udcff")):
             raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
@@ -69,7 +69,7 @@ class Sheet:
                 yield BadRow(line, cells, "is not UTF-8")
                 continue
             try:
-                yield Row(line, cells, change_of(cells, self.layout, self._country))
+                yield Row(line, cells, change_of(cells, self.layout, self._country, self._home))
             except ValueError as error:
                 yield BadRow(line, cells, str(error))
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import partial
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import structlog
 
@@ -65,7 +65,7 @@ class Api:
             headers += _rate_headers(allowance)
             if allowance.exceeded:
                 raise RateLimited(f"This key may make {allowance.limit} requests a minute.", retry_after_s=allowance.reset_s)
-            endpoint, parameters = self._routes.find(scope["method"], scope["path"].removeprefix("/api/v1"))
+            endpoint, parameters = self._routes.find(scope["method"], scope["path"].removeprefix("/api/v1"), _parts(scope))
             route = endpoint.path
             _permit(endpoint, principal)
             taken = await read_body(scope, receive) if endpoint.takes_body else b""
@@ -115,12 +115,14 @@ class Routes:
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [(path.split("/"), methods) for path, methods in by_path.items() if "{" in path]
 
-    def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
-        """Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
-        methods = self._fixed.get(path, {})
+    def find(self, method: str, path: str, parts: list[str]) -> tuple[Endpoint, dict[str, str]]:
+        """`parts`: of the path, of which one may hold a slash that was sent as `%2F`.
+
+        Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
+        methods = self._fixed.get(path, {}) if len(parts) == path.count("/") + 1 else {}
         parameters: dict[str, str] = {}
         if method not in methods:  # GET /messages/send is a message's path, though POST is not
-            with_id, found = self._match(path.split("/"))
+            with_id, found = self._match(parts)
             if not methods or method in with_id:
                 methods, parameters = with_id, found
         if not methods:
@@ -136,6 +138,15 @@ class Routes:
             if len(template) == len(parts) and all(part if want == "{id}" else want == part for want, part in zip(template, parts, strict=True)):
                 return methods, {want[1:-1]: part for want, part in zip(template, parts, strict=True) if want == "{id}"}
         return {}, {}
+
+
+def _parts(scope: Scope) -> list[str]:
+    """The parts of the path below `/api/v1`, the first of which is empty. They are split before they are decoded (RFC 3986, 2.2)."""
+    if b"%2f" not in scope["raw_path"].lower():
+        path: str = scope["path"]
+        return path.removeprefix("/api/v1").split("/")
+    parts = [unquote(part) for part in scope["raw_path"].decode("ascii").split("/")]
+    return ["", *parts[3:]] if parts[:3] == ["", "api", "v1"] else parts
 
 
 def _permit(endpoint: Endpoint, principal: Principal) -> None:

@@ -66,7 +66,7 @@ def _plain(path: str) -> str:
 
 
 def _is_same(known: list[str], parts: list[str]) -> bool:
-    return len(known) == len(parts) and all(want == part or (want == "{id}" and part) for want, part in zip(known, parts, strict=True))
+    return len(known) == len(parts) and all(want == part or want == "{id}" for want, part in zip(known, parts, strict=True))
 
 
 def _is_above(path: str, other: str) -> bool:

@@ -6,7 +6,7 @@ import signal
 import structlog
 import uvloop
 
-from heliograph.base import cancelling, files, processes
+from heliograph.base import cancelling, files, processes, timekeeping
 from heliograph.base.cache import ConfigCache
 from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings
@@ -52,6 +52,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
     cache = ConfigCache(db)
     queue = FairQueue()
+    await asyncio.to_thread(timekeeping.begin, db)  # before anything is written
     carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
     sending = Sending(db, cache, settings, queue, kind, carrier_id)
     asyncio.get_running_loop().set_exception_handler(unexpected)

@@ -1,5 +1,6 @@
 """What plugins say: log entries of texts that a site sent, and events of any kind."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -130,4 +131,5 @@ def as_log_record(entry: LogEntry, site: Site) -> dict[str, Any]:
     """As the operator sees it: without the text, which is between the shop and its customer."""
     return {"id": ids.text_of_raw(ID_PREFIX, entry.id), "site_url": site.site_url, "event": entry.event, "recipient": entry.recipient,
             "message_type": entry.message_type, "status": entry.status, "source": entry.source, "cost": entry.cost,
-            "external_ref": entry.external_ref, "message_id": entry.message_id, "created_at": rfc3339(entry.created_at_ms)}
+            "external_ref": entry.external_ref, "message_id": entry.message_id,
+            "meta": None if entry.meta is None else json.loads(entry.meta), "created_at": rfc3339(entry.created_at_ms)}

@@ -34,7 +34,8 @@ as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-r
 @click.option("--all", "everybody", is_flag=True, help="To all contacts.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag; again for those with any of several.")
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
-@click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there.")
+@click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there. Default: with a leading 0, in the "
+                                               "account's country.")
 @mode_option("Whose contacts, and whether it costs.")
 @click.option("--validity", type=Span(), metavar="12h", help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.")
 @click.option("--rate", type=Whole(1), metavar="N", help="Messages a second at most. Default: as fast as carriers take them.")
@@ -47,16 +48,16 @@ def create(session: Session, name: str, account: str, sandbox: bool, numbers: An
         raise click.UsageError("--country is of the numbers of a file: give --numbers.")
     wish = campaigns.read_wish(_body(name, numbers is not None, **asked))
     with session.read() as tx:
-        account_id = accounts.find(tx, account).id
+        owner = accounts.find(tx, account)
     if numbers is None:
         with session.write() as tx:
-            campaign = campaigns.create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+            campaign = campaigns.create(tx, owner.id, wish, sandbox=sandbox, now_ms=clock.now_ms())
         with session.read() as tx:
             tell_unfilled(campaigns.unfilled(tx, campaign))
         return show_campaign(session, campaign)
-    file = campaigns.Numbers(numbers, country_code(country))
+    file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
-        listed = campaigns.create_listed(session.database, account_id, wish, file, sandbox=sandbox, tell=tell)
+        listed = campaigns.create_listed(session.database, owner.id, wish, file, sandbox=sandbox, tell=tell)
     tell_bad_rows(listed)
     return show_campaign(session, listed.campaign, file={
         "columns": list(file.columns), "rows": listed.rows, "recipients": listed.recipients, "duplicates": listed.duplicates, "bad": listed.bad,
@@ -138,21 +139,22 @@ def estimate(session: Session, campaign_id: str) -> None:
 @command.command("test", epilog=examples("campaign test cmp_01m7xjf7d0e0096sn80kyqrthc --to 233201234567"))
 @click.argument("campaign_id", metavar="ID")
 @click.option("--to", required=True, metavar="PHONE", help="Your own, say: it is charged as any message.")
-@click.option("--country", metavar="GH", help="PHONE may be written as it is dialled there.")
+@click.option("--country", metavar="GH", help="PHONE may be written as it is dialled there. Default: with a leading 0, in the account's country.")
 def test(session: Session, campaign_id: str, to: str, country: str | None) -> None:
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the first of its audience would.
 
     It is sent to a number that has opted out, too, for you have named it; that is told."""
-    from heliograph import campaigns, contacts
+    from heliograph import accounts, campaigns, contacts
     from heliograph.messages import send_answer
     from heliograph.text import parse_phone
 
-    phone = parse_phone(to, country_code(country))
-    if phone is None:
-        raise click.BadParameter(f"{to!r} is no number in international form, such as 233201234567; with --country GH, say, it may be written as it "
-                                 "is dialled there.", param_hint="--to")
+    code = country_code(country)
     with session.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
+        phone = parse_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)
+        if phone is None:
+            raise click.BadParameter(f"{to!r} is no number in international form, such as 233201234567; with --country GH, say, it may be written as "
+                                     "it is dialled there.", param_hint="--to")
         text = campaigns.sample(tx, campaign, int(phone.digits))
         known = contacts.by_phone(tx, contacts.World(campaign.account_id, campaign.sandbox), phone.digits)
     body = {"sender": campaign.sender, "message": text, "recipients": [phone.digits], "validity_s": campaign.validity_s, "reference": campaign_id}

@@ -99,8 +99,8 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
 @command.command("add", epilog=examples("carrier add gh-main --host smpp.example.net --port 2775 --system-id amina --password-file gh.txt",
                                         "route set 233 gh-main"))
 @click.argument("name")
-@click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True)
-@click.option("--host", required=True, metavar="H")
+@click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True, help="How it is spoken to.")
+@click.option("--host", required=True, metavar="H", help="Where the carrier listens: a name or an address.")
 @_settings
 def add(session: Session, name: str, kind: str, password_file: str | None, **options: Any) -> None:
     """Add an SMPP carrier. A running server connects to it within a second."""
@@ -121,7 +121,7 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
 @command.command("set", epilog=examples("carrier set gh-main --tps 50 --window 20", "carrier set gh-main --password-file new.txt",
                                         "carrier set gh-main --status 0x45=retry --status 0x400=refused"))
 @click.argument("name")
-@click.option("--host", metavar="H")
+@click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
 @_settings
 def set_(session: Session, name: str, password_file: str | None, **options: Any) -> None:
     """Change settings of a carrier; a running server connects anew."""

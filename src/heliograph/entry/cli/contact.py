@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
-from heliograph.entry.cli.contact_files import country_option, export, import_, whose, world_of
+from heliograph.entry.cli.contact_files import country_option, export, home_of, import_, whose, world_of
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import country_code, page_options
 
@@ -33,7 +33,8 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--custom", multiple=True, metavar="NAME=VALUE", help="A field of your own; again for more."),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Again for more."),
-        click.option("--email"), click.option("--name"),
+        click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
+        click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
     ):  # fmt: skip
         callback = option(callback)
     return callback
@@ -48,8 +49,10 @@ def add(session: Session, phone: str, account: str, sandbox: bool, country: str 
     """Add a contact, or change what is given of the one that has this phone."""
     from heliograph import contacts
 
-    asked = contacts.read_change({"phone": phone, "country_code": country, **_given(fields)}, phone_required=True)
-    _store(session, account, sandbox, lambda tx, world, now_ms: contacts.upsert(tx, world, [asked.change], now_ms=now_ms)[0].contact)
+    def change(home: str | None) -> contacts.Change:
+        return contacts.read_change({"phone": phone, "country_code": country, **_given(fields)}, phone_required=True, home=home).change
+
+    _store(session, account, sandbox, lambda tx, world, now_ms: contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact)
 
 
 @command.command("list", epilog=examples("contact list --account 'Amina Foods'", "contact list --account 'Amina Foods' --search kofi"))
@@ -91,9 +94,14 @@ def set_(session: Session, contact: str, account: str, sandbox: bool, country: s
     given = _given(fields)
     if phone is None and not given:
         raise click.UsageError("Say what is to change: --phone, --name, --email, --tag or --custom.")
-    asked = contacts.read_change({**({"phone": phone, "country_code": country} if phone else {}), **given}, phone_required=False)
+    code = country_code(country)
+
+    def change(home: str | None) -> contacts.Change:
+        body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
+        return contacts.read_change(body, phone_required=False, home=home).change
+
     _store(session, account, sandbox, lambda tx, world, now_ms: contacts.update(
-        tx, world, contacts.text_id(_find(tx, world, contact, country_code(country))), asked.change, now_ms=now_ms))
+        tx, world, contacts.text_id(_find(tx, world, contact, code)), change(home_of(tx, world)), now_ms=now_ms))
 
 
 @command.command("opt-out", epilog=examples("contact opt-out 233201234567 --account 'Amina Foods'",
@@ -105,10 +113,11 @@ def opt_out(session: Session, contact: str, account: str, sandbox: bool, country
     from heliograph.base import clock
     from heliograph.text import parse_phone
 
-    phone, now_ms = parse_phone(contact, code := country_code(country)), clock.now_ms()
-    change = contacts.Change(phone, {"opted_out": True})
+    code, now_ms = country_code(country), clock.now_ms()
     with session.write() as tx:
         world = world_of(tx, account, sandbox)
+        phone = parse_phone(contact, code, home_of(tx, world))
+        change = contacts.Change(phone, {"opted_out": True})
         if phone is None:
             stored, is_new = contacts.update(tx, world, contacts.text_id(_find(tx, world, contact, code)), change, now_ms=now_ms), False
         else:
@@ -175,7 +184,7 @@ def _find(tx: "Connection", world: "World", contact: str, country: str | None) -
 
     if contact.startswith("con_"):
         return contacts.by_id(tx, world, contact)
-    phone = parse_phone(contact, country)
+    phone = parse_phone(contact, country, home_of(tx, world))
     if phone is None:
         raise NotFound(f"There is no contact {shown(contact)}, which is neither an id nor a phone in international digits such as 233201234567; "
                        "with --country GH, say, it may be written as it is dialled there.")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = 0  # its descriptor
 
-country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there.")
+country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there. Default: with a leading 0, in the "
+                                                                  "account's country.")
 
 
 def whose(callback: Callable[..., None]) -> Callable[..., None]:
@@ -39,6 +40,13 @@ def world_of(tx: "Connection", account: str, sandbox: bool) -> "World":
     from heliograph import accounts, contacts
 
     return contacts.World(accounts.find(tx, account).id, sandbox)
+
+
+def home_of(tx: "Connection", world: "World") -> str:
+    """The account's country, by which a phone with a leading 0 is read (contract section 5)."""
+    from heliograph import accounts
+
+    return accounts.by_id(tx, world.account_id).country_code
 
 
 @click.command("import", cls=Command, epilog=examples("contact import contacts.csv --account 'Amina Foods' --country GH",
@@ -61,10 +69,11 @@ def import_(session: Session, file: str, account: str, sandbox: bool, country: s
     code = country_code(country)
     with session.read() as tx:
         world = world_of(tx, account, sandbox)
+        home = home_of(tx, world)
     done = Import(session.database, world)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
-        sheet = Sheet(text, code)
+        sheet = Sheet(text, code, home)
         rest = opened.enter_context(open_to_write(bad_rows, force=force)) if bad_rows is not None else None
         tell = opened.enter_context(progress("Importing", lambda: os.path.getsize(file))) if text.seekable() else None
         with _told_how_far(done):

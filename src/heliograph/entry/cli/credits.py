@@ -11,7 +11,7 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
 
 @command.command("grant", epilog=examples("credits grant --account 'Amina Foods' --credits 5000 --reason 'Invoice 17' --reference inv-17"))
 @account_option
-@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N")
+@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
 @reference_options
 def grant(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
     """Give credits."""
@@ -33,7 +33,7 @@ def adjust(session: Session, account: str, amount: int, reason: str, reference: 
 
 @command.command("buy", epilog=examples("credits buy --account 'Amina Foods' --credits 5000 --reference order-17"))
 @account_option
-@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N")
+@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
 @reference_option
 def buy(session: Session, account: str, amount: int, reference: str | None) -> None:
     """Buy credits with the money of the account's wallet, at the price of its currency (`price list`)."""

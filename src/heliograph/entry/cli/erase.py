@@ -7,7 +7,7 @@ import click
 
 from heliograph.entry.cli.command import Command, Failure, Session, examples
 from heliograph.entry.cli.output import show
-from heliograph.entry.cli.values import by_option
+from heliograph.entry.cli.values import by_option, country_code
 
 if TYPE_CHECKING:
     from heliograph.entry.erasing import Change
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("erase", cls=Command, epilog=examples("erase 0201234567 --account 'Amina Foods'", "erase +233201234567 --account 'Amina Foods' --yes"))
 @click.argument("phone")
 @click.option("--account", "acc", required=True, metavar="ACC", help="Whose rows: its id or unique name. Other accounts keep theirs.")
-@click.option("--country", metavar="CC", help="In which a number without + or 00 is read. Default: the account's.")
+@click.option("--country", metavar="CC", help="PHONE may be written as it is dialled there. Default: with a leading 0, in the account's country.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
 def command(session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:
@@ -38,7 +38,7 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     by = one_line("by", by, most=BY_MAX)
     with session.read() as tx:
         account = accounts.find(tx, acc)
-        number = _number(phone, country or account.country_code)
+        number = _number(phone, country, account.country_code)
     with session.write() as tx:
         take_from_the_dead(tx, account.id)
     found = _found(session, account.id, number)
@@ -57,18 +57,15 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     show(session, {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)}, None if found else "There is nothing of it.")
 
 
-def _number(phone: str, country: str) -> "Quoted":
-    from heliograph.text import country as known_country
+def _number(phone: str, country: str | None, home: str) -> "Quoted":
     from heliograph.text import parse_phone
     from heliograph.text.quoted import Quoted
 
-    known = known_country(country)
-    if known is None:
-        raise click.BadParameter(f"{country!r} is not a country (allowed: ISO 3166-1 alpha-2, such as GH).", param_hint="--country")
-    read = parse_phone(phone, known)
+    code = country_code(country)
+    read = parse_phone(phone, code, home)
     if read is None:
-        raise click.BadParameter("this is not a phone number (allowed: 7 to 15 digits; with + or 00 in front, or as it is dialled in "
-                                 f"{known}).", param_hint="PHONE")
+        raise click.BadParameter("this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a leading 0, or with "
+                                 f"--country in any way, as it is dialled in {code or home}).", param_hint="PHONE")
     return Quoted(read)
 
 

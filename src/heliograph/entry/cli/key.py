@@ -32,7 +32,7 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
                                            "key create --account 'Amina Foods' --mode sandbox --permissions sms.send,sms.read --expires 90d"))
 @account_option
 @click.option("--name", metavar="TEXT", help="To tell keys apart. Default: the mode.")
-@click.option("--mode", required=True, type=click.Choice(["live", "sandbox"]))
+@click.option("--mode", required=True, type=click.Choice(["live", "sandbox"]), help="With a sandbox key nothing is charged or really sent.")
 @click.option("--tier", default="standard", show_default=True, metavar="TIER", help="Its rate limit; you are not held to the account's highest tier.")
 @click.option("--permissions", required=True, metavar="all|a,b", help="Such as sms.send,wallet.read.")
 @click.option("--expires", type=Moment(), metavar="T", help="A time, or 90d, 12h from now on. Default: never.")

@@ -30,7 +30,7 @@ _DOUBTFUL_COLUMNS: Final = ("id", "carrier", "type", "recipient", "status", "seg
 @click.option("--in-doubt", "doubtful", is_flag=True, help="Only those of which a segment is in doubt.")
 @click.option("--carrier", metavar="NAME", help="Only those that it was given; without --in-doubt, that they were accepted for.")
 @click.option("--account", metavar="ACC", help="Only this account's.")
-@click.option("--status", type=click.Choice(_STATUSES))
+@click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")
 @click.option("--to", metavar="PHONE", help="Only those to this number; with --account also as it is dialled in the account's country.")
 @click.option("--sender", metavar="SENDER", help="Only those from this sender.")
 @click.option("--reference", metavar="REF", help="Only those whose send had this reference.")

@@ -50,7 +50,7 @@ def _warn(session: Session, tx: "Connection", sender: "Sender") -> None:
 
 
 @command.command("list", epilog=examples("sender list --status submitted"))
-@click.option("--status", type=click.Choice(_STATUSES))
+@click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
 def list_(session: Session, status: str | None, account: str | None, limit: int, before: str | None) -> None:

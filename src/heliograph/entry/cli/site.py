@@ -1,17 +1,21 @@
 """`heliograph site …`."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
-from heliograph.entry.cli.output import show_list
+from heliograph.entry.cli.output import printable, show_list
 from heliograph.entry.cli.values import page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from heliograph.plugin import Site
+
+META_SHOWN_MAX: Final = 40  # characters in a table; --json has all of it
+_LOG_COLUMNS: Final = ("id", "site_url", "event", "recipient", "message_type", "status", "message_id", "meta", "created_at")
 
 command = Noun("site", help="Sites: shops whose plugin is linked to an account, and what it tells of the texts that they sent.")
 
@@ -41,7 +45,9 @@ def list_(session: Session, account: str | None, limit: int, before: str | None)
 @click.option("--site", metavar="ID", help="Only this site's.")
 @page_options
 def logs(session: Session, site: str | None, limit: int, before: str | None) -> None:
-    """List what sites told of the texts that they sent, newest first. The texts themselves are not shown."""
+    """List what sites told of the texts that they sent, newest first. The texts themselves are not shown.
+
+    META is what the shop tells beside a text, as it wrote it; of a long one the beginning is shown, and --json has all of it."""
     from heliograph import plugin
 
     with session.read() as tx:
@@ -49,4 +55,13 @@ def logs(session: Session, site: str | None, limit: int, before: str | None) -> 
         found = plugin.logs_page(tx, limit=limit, site_id=site_id, before=before)
         sites = {entry.site_id: plugin.by_id(tx, entry.site_id) for entry in found}
         records = [plugin.as_log_record(entry, sites[entry.site_id]) for entry in found]
-    show_list(session, records, ("id", "site_url", "event", "recipient", "message_type", "status", "message_id", "created_at"), limit=limit)
+    if not session.as_json:
+        records = [{**record, "meta": _shortened(record["meta"])} for record in records]
+    show_list(session, records, _LOG_COLUMNS, limit=limit)
+
+
+def _shortened(meta: Any) -> str | None:
+    """As JSON on one line, which a terminal can show: what it would obey or cannot show is an escape before it is cut."""
+    from heliograph.base.lines import cut
+
+    return None if meta is None else cut(printable(json.dumps(meta, ensure_ascii=False)), META_SHOWN_MAX)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import click
 
 from heliograph.entry.cli.command import Command, Failure, Session, examples
-from heliograph.entry.cli.values import Number, read_password
+from heliograph.entry.cli.values import Number, Whole, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers.smsc import Rule
@@ -72,20 +72,20 @@ command = _Smsc(
     "smsc", callback=_smsc, prints_record=False,
     params=[
         click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
-        click.Option(["--port"], default=2775, show_default=True, type=click.IntRange(0, 65_535), help="Port to listen on; 0: any free one."),
+        click.Option(["--port"], default=2775, show_default=True, type=Whole(0, 65_535), help="Port to listen on; 0: any free one."),
         click.Option(["--system-id"], metavar="S", help="Who may bind. Default: anybody."),
         click.Option(["--password-file"], metavar="FILE", help="Its first line is the password; - reads standard input. Default: any password."),
-        click.Option(["--window"], default=10_000, show_default=True, type=click.IntRange(1, 10_000),
+        click.Option(["--window"], default=10_000, show_default=True, type=Whole(1, 10_000),
                      help="submit_sm of a session that may wait for an answer; of interest with a delay."),
         click.Option(["--over-window"], default="throttle", show_default=True, type=click.Choice(["throttle", "stop"]),
                      help="Past the window: answer ESME_RTHROTTLED, or stop reading."),
-        click.Option(["--answer-delay-ms"], default=0, show_default=True, type=click.IntRange(0, 3_600_000), help="Answer submit_sm so much later."),
-        click.Option(["--receipt-delay-ms"], default=50, show_default=True, type=click.IntRange(0, 3_600_000), help="From submit_sm to receipt."),
+        click.Option(["--answer-delay-ms"], default=0, show_default=True, type=Whole(0, 3_600_000), help="Answer submit_sm so much later."),
+        click.Option(["--receipt-delay-ms"], default=50, show_default=True, type=Whole(0, 3_600_000), help="From submit_sm to receipt."),
         click.Option(["--id-format"], default="hex", show_default=True, type=click.Choice(["hex", "dec"]), help="How answers print message ids."),
         click.Option(["--chaos"], metavar="KIND=P,…", multiple=True, help="What goes wrong, each with its probability from 0 to 1."),
         click.Option(["--script"], metavar="FILE", type=click.Path(path_type=Path),
                      help="What goes wrong when: lines such as 'after 100 submits: drop' or 'every 50 submits: throttle'."),
-        click.Option(["--seed"], type=click.IntRange(0, SEED_MAX), help="The same seed makes the same chaos. Default: a new one, which is shown."),
+        click.Option(["--seed"], type=Whole(0, SEED_MAX), help="The same seed makes the same chaos. Default: a new one, which is shown."),
         click.Option(["--log"], metavar="FILE", type=click.Path(path_type=Path),
                      help="Append every event as a line of JSON: phone numbers in full, texts as hashes."),
         click.Option(["--stats"], metavar="SECONDS", type=Number(0.1), help="Show counts so often, not at the end alone."),

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final
 
 import click
@@ -31,7 +31,8 @@ class Number(click.FloatRange):
     """A number of this or more, and a finite one: not a number is beyond no bound, and so click's range takes it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
+        is_plain = isinstance(value, int | float) or (value.isascii() and "_" not in value)  # float reads other scripts' digits too
+        number = super().convert(value, param, ctx) if is_plain else nan
         if not isfinite(number):
             self.fail(f"{str(value)!r} is not a number of {self.min:g} or more.", param, ctx)
         return number

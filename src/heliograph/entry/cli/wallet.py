@@ -19,7 +19,7 @@ _COLUMNS: Final = ("id", "created_at", "type", "amount", "currency", "credits", 
 
 @command.command("topup", epilog=examples("wallet topup --account 'Amina Foods' --amount 250.50 --reason 'Bank transfer' --reference bt-99"))
 @account_option
-@click.option("--amount", required=True, type=Money(), metavar="X")
+@click.option("--amount", required=True, type=Money(), metavar="X", help="How much, in the wallet's currency.")
 @reference_options
 def topup(session: Session, account: str, amount: Decimal, reason: str, reference: str | None) -> None:
     """Add money."""

@@ -120,8 +120,9 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                Link("itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"),
                Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
-        TAG, "One customer", "Shows one customer with its present balance and credits.", one_record(ref("Customer")), {"data": _EXAMPLE},
-        parameters=(_ID,)),
+        TAG, "One customer",
+        "Shows one customer with its present balance and credits. Its `external_ref` can stand in place of its id, percent-encoded: a slash is `%2F`.",
+        one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(
         TAG, "Move credits",
         "Moves SMS credits from your wallet to a customer's, or back if `credits` is negative. Neither wallet can fall below zero. Both accounts see "

@@ -1,0 +1,75 @@
+"""Every command with values that are right in form, made from the table of commands: for what must be so of all of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from heliograph.base import ids
+from heliograph.entry.cli import main
+from heliograph.messages.unmatched import RECEIPT_PREFIX
+
+# Arguments and required options whose value is neither a number nor one of a choice, by their name.
+_VALUES: Final = {
+    "account": "amina", "acc": "amina", "amount": "1", "at": "2999-01-31T09:30", "campaign_id": "cmp_1", "carriers": "simulator",
+    "contact": "233201234567",
+    "country": "GH", "currency": "GHS", "destination": "GH", "endpoint": "whe_1", "events": "all", "host": "127.0.0.1", "key_id": "key_1",
+    "message_id": "msg_1", "message_ids": "msg_1", "name": "simulator", "per_segment": "1", "permissions": "all", "phone": "233201234567",
+    "prefix": "233",
+    "quotas": "logs=1MB", "reason": "asked", "receipt_id": ids.new(RECEIPT_PREFIX), "sender": "AMINA", "sender_id": "sid_1", "to": "233201234567",
+    "url": "http://127.0.0.1:9/", "where": "GH"}  # fmt: skip
+# What a command wants beside, which click does not know to be required.
+_BESIDE: Final = {
+    "account set": ["--countries", "GH"], "account suspend": ["--reason", "asked"], "campaign create": ["--message", "Hello", "--all"],
+    "carrier set": ["--port", "2775"], "contact set": ["--name", "Kofi"], "erase": ["--yes"], "serve": ["--port", "0"], "api": ["--port", "0"],
+    "demo": ["--port", "0"], "webhook replay": ["--since", "1h"], "receipt list": ["--unmatched"],
+    "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"]}  # fmt: skip
+
+
+class Typed(NamedTuple):
+    """A command, and what one types after its name so that nothing of it is wrong in form."""
+
+    name: str
+    command: click.Command
+    values: list[str]
+
+    def args(self, tmp_path: Path) -> list[str]:
+        return [*self.name.split(), *(value.replace("TMP", str(tmp_path)) for value in self.values)]
+
+
+def write_files(tmp_path: Path) -> None:
+    """The files that the values name."""
+    (tmp_path / "password").write_text("opensesame\n")
+    (tmp_path / "contacts.csv").write_text("phone\n233201234567\n")
+
+
+def every_command() -> list[Typed]:
+    return list(_commands(main, click.Context(main), ()))
+
+
+def _commands(group: click.Group, context: click.Context, path: tuple[str, ...]) -> Iterator[Typed]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, context, (*path, name))
+        else:
+            whole = " ".join((*path, name))
+            yield Typed(whole, command, [*_required(command), *_BESIDE.get(whole, [])])
+
+
+def _required(command: click.Command) -> Iterator[str]:
+    for param in command.params:
+        if isinstance(param, click.Argument):
+            yield _value(param)
+        elif param.required:
+            yield from (param.opts[0], _value(param))
+
+
+def _value(param: click.Parameter) -> str:
+    if isinstance(param.type, click.Choice):
+        return str(param.type.choices[0])
+    if isinstance(param.type, click.Path):
+        return "TMP/contacts.csv"
+    return _VALUES.get(str(param.name), "1")

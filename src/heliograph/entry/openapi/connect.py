@@ -121,7 +121,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
                Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"))),
     ("GET", "/connect/customers/{id}"): Operation(
         TAG, "One customer",
-        "Shows one customer with its present balance and credits. Its `external_ref` can stand in place of its id, percent-encoded: a slash is `%2F`.",
+        "Shows one customer with its present balance and credits. Its `external_ref` can stand in place of its id, percent-encoded: a slash is "
+        "`%2F`.",
         one_record(ref("Customer")), {"data": _EXAMPLE}, parameters=(_ID,)),
     ("POST", "/connect/customers/{id}/credits"): Operation(
         TAG, "Move credits",

@@ -16,7 +16,7 @@ from tests.services import ServiceMissing
 NEEDED = ("unshare", "runuser", "pg_createcluster", "redis-server", "redis-cli", "haproxy", "openssl", "curl", "ip", "ss",
           "systemd-sysusers", "systemd-tmpfiles")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-WITHIN_S = 280
+WITHIN_S = 400
 
 SUDO = """#!/bin/sh
 [ "$1" = -u ] || exit 2
@@ -44,13 +44,17 @@ start() {
         haproxy -W -D -f /etc/haproxy/haproxy.cfg > /run/units/haproxy.log 2>&1; return
     fi
     [ -f "$(file_of "$1")" ] || { echo "There is no unit $1" >&2; exit 5; }
-    touch "/run/units/$1.on"; run "$1" > /dev/null 2>&1 < /dev/null &
+    rm -f "/run/units/$1.pid"
+    touch "/run/units/$1.on"
+    run "$1" > /dev/null 2>&1 < /dev/null &
+    until [ -s "/run/units/$1.pid" ]; do sleep 0.1; done
+    sleep 0.5
 }
 main_pid() { pgrep -P "$(cat "/run/units/$1.pid")" || cat "/run/units/$1.pid"; }
 stop() {
     [ -e "/run/units/$1.on" ] || return 0
     rm "/run/units/$1.on"
-    local pid; pid=$(main_pid "$1"); kill -TERM $pid
+    local pid; pid=$(main_pid "$1"); kill -TERM $pid || return 0
     for _ in $(seq 350); do kill -0 $pid 2> /dev/null || return 0; sleep 0.1; done
     echo "$1 did not end" >&2; exit 1
 }

@@ -18,7 +18,7 @@ from tests.services import ServiceMissing, systemd
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 EXPOSURE_MAX = 3.0
-ONE_OF = {"heliograph-carrier@.service": "heliograph-carrier@gh-main.service"}
+ONE_OF = {"heliograph-api@.service": "8081", "heliograph-carrier@.service": "gh-main", "heliograph-worker@.service": "9111"}  # after the @
 NAMES = [unit.name for unit in UNITS]
 
 
@@ -53,13 +53,13 @@ def _lines(unit: Path) -> list[str]:
 
 
 def test_each_unit_exposes_less_than_three_of_ten(machine: Path) -> None:
-    assert NAMES == ["heliograph-api.service", "heliograph-carrier@.service", "heliograph-scheduler.service", "heliograph-worker.service",
+    assert NAMES == ["heliograph-api@.service", "heliograph-carrier@.service", "heliograph-scheduler.service", "heliograph-worker@.service",
                      "heliograph.service"]
     _run("systemd-analyze", "security", "--no-pager", "--offline=true", f"--threshold={int(EXPOSURE_MAX * 10)}", *UNITS)
 
 
 def test_systemd_finds_nothing_wrong_with_them(machine: Path) -> None:
-    said = _run("systemd-analyze", "verify", "--man=no", f"--root={machine}", *(ONE_OF.get(name, name) for name in NAMES))
+    said = _run("systemd-analyze", "verify", "--man=no", f"--root={machine}", *(name.replace("@", f"@{ONE_OF.get(name)}") for name in NAMES))
     ours = [line for line in said.splitlines() if "heliograph" in line]
     assert not ours, ours
 
@@ -67,7 +67,7 @@ def test_systemd_finds_nothing_wrong_with_them(machine: Path) -> None:
 @pytest.mark.parametrize("unit", UNITS, ids=NAMES)
 def test_a_unit_starts_a_command_that_there_is(unit: Path) -> None:
     (started,) = (line.partition("=")[2] for line in _lines(unit) if line.startswith("ExecStart="))
-    program, *words = shlex.split(started.replace("%i", "gh-main"))
+    program, *words = shlex.split(started.replace("%i", ONE_OF.get(unit.name, "")))
     assert program == "/opt/heliograph/bin/heliograph"
     assert words[0] in COMMANDS
     parses(words)
@@ -75,7 +75,7 @@ def test_a_unit_starts_a_command_that_there_is(unit: Path) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=NAMES)
 def test_all_units_are_closed_in_the_same_way_and_read_the_same_settings(unit: Path) -> None:
-    different = ("Description=", "ExecStart=")
+    different = ("Description=", "ExecStart=", "Environment=HELIOGRAPH_METRICS_ADDRESS=")
     assert [line for line in _lines(unit) if not line.startswith(different)] == [
         line for line in _lines(UNITS[-1]) if not line.startswith(different)]
     assert "EnvironmentFile=-/etc/heliograph.env" in _lines(unit)
@@ -83,12 +83,28 @@ def test_all_units_are_closed_in_the_same_way_and_read_the_same_settings(unit: P
 
 def test_the_handbook_tells_of_every_unit_and_the_settings_that_there_are() -> None:
     handbook = (ROOT / "docs" / "operations.md").read_text("utf-8")
-    assert set(re.findall(r"^\| `(heliograph\S*\.service)` \|", handbook, re.MULTILINE)) == {name.replace("@.", "@NAME.") for name in NAMES}
-    (written,) = re.findall(r"^cat > /etc/heliograph.env <<END\n(.*?)^END$", handbook, re.MULTILINE | re.DOTALL)
+    told = re.findall(r"^\| `(heliograph\S*\.service)` \|", handbook, re.MULTILINE)
+    assert {re.sub("@[A-Z]+", "@", name) for name in told} == set(NAMES)
+    install = (ROOT / "docs" / "install.md").read_text("utf-8")
+    (written,) = re.findall(r"^cat > /etc/heliograph.env <<END\n(.*?)^END$", install, re.MULTILINE | re.DOTALL)
     known = {settings._variable(field.name) for field in fields(settings.Settings)}
     assert {line.partition("=")[0] for line in written.splitlines()} <= known
-    (ours,) = {line for unit in UNITS for line in _lines(unit) if line.startswith("Environment=")}
+    (ours,) = {line for unit in UNITS for line in _lines(unit) if line.startswith("Environment=HELIOGRAPH_DATA_DIR=")}
     assert f"\n{ours.removeprefix('Environment=')}\n" in f"\n{written}"
+
+
+def test_no_two_units_of_the_page_answer_at_one_address_and_prometheus_reads_them_all() -> None:
+    """An address in the common settings would be that of every API process, for it goes before what a unit says."""
+    install, handbook = ((ROOT / "docs" / page).read_text("utf-8") for page in ("install.md", "operations.md"))
+    assert "HELIOGRAPH_METRICS_ADDRESS=" not in install
+    (started,) = re.findall(r"^systemctl enable --now (heliograph-api@.*)$", install, re.MULTILINE)
+    metrics = []
+    for name, _, port in (unit.partition("@") for unit in started.split()):
+        text = "\n".join(_lines(DEPLOY / "systemd" / f"{name}{'@' if port else ''}.service")).replace("%i", port)
+        metrics += re.findall(r"(?:METRICS_ADDRESS=127\.0\.0\.1:|--metrics-port )(\d+)", text)
+    assert len(set(metrics)) == len(started.split())
+    (targets,) = re.findall(r"- targets: \[(.*?)\]", handbook)
+    assert re.findall(r":(\d+)", targets) == metrics
 
 
 def test_the_user_and_its_files_are_closed_to_others(machine: Path) -> None:

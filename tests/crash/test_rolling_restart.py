@@ -68,14 +68,15 @@ def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
 
 
 def handbook_haproxy(*ports: int) -> str:
-    """The configuration in the handbook, with these ports for 8081, 8082."""
-    blocks = re.findall(r"^```haproxy\n(.*?)^```$", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    found = [block for block in blocks if "frontend " in block]  # another one has two lines of it that change with TLS
-    assert len(found) == 1
+    """deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate, and as whoever starts it."""
+    whole = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
+    said = whole[whole.index("\ndefaults\n"):].replace("    log global\n", "")
+    said, bound = re.subn(r"bind :443 ssl .*", "bind 127.0.0.1:8080", said)
+    assert bound == 1
     for told, port in zip((8081, 8082), ports, strict=True):
-        assert found[0].count(f"127.0.0.1:{told}") == 1
-        found[0] = found[0].replace(f"127.0.0.1:{told}", f"127.0.0.1:{port}")
-    return str(found[0])
+        assert said.count(f"127.0.0.1:{told}") == 1
+        said = said.replace(f"127.0.0.1:{told}", f"127.0.0.1:{port}")
+    return said
 
 
 def processes_of(api: ServerProcess) -> list[psutil.Process]:

@@ -11,7 +11,8 @@ TABLE = Meant({"/balance": ["GET", "HEAD"], "/sms/send": ["POST"], "/otp/send": 
 
 
 @pytest.mark.parametrize(("method", "path", "named"), [
-    ("POST", "/SMS/Send", "POST /api/v1/sms/send"), ("GET", "/api/v1/api/v1/sms/send/", "POST /api/v1/sms/send"), ("HEAD", "/balance/", "GET /api/v1/balance"),
+    ("POST", "/SMS/Send", "POST /api/v1/sms/send"),
+    ("GET", "/api/v1/api/v1/sms/send/", "POST /api/v1/sms/send"), ("HEAD", "/balance/", "GET /api/v1/balance"),
     ("GET", "/messages/msg_1/", "GET /api/v1/messages/{id}"), ("POST", "/sms/sent", "POST /api/v1/sms/send"),
     ("POST", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
     ("GET", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),

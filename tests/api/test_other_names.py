@@ -48,6 +48,8 @@ def test_a_site_may_be_left_out_where_there_is_one(api: Service, amina: Actor) -
         logs = tx.execute(sa.select(site_logs.c.body, site_logs.c.meta).order_by(site_logs.c.id)).all()
         assert [tuple(row) for row in logs] == [("hello", '{"order":7}'), (None, None)]
         assert tuple(tx.execute(sa.select(site_events.c.payload, site_events.c.meta)).one()) == ("{}", "{}")
+    api.post(amina.key(sandbox=True), "/wordpress/connect", {"site_url": "https://staging.example"})
+    assert api.post(amina.key(sandbox=True), "/wordpress/logs", log).data["received"] == 1, "the sites of sandbox are others"
     api.post(amina, "/wordpress/connect", {"site_url": "https://other.example"})
     for path, body in (("connect", {}), ("logs", log), ("events", event)):
         assert api.post(amina, f"/wordpress/{path}", body).bad_fields == ["site_url"], path
@@ -64,3 +66,5 @@ def test_messages_of_a_campaign_are_those_of_its_report(api: Service, amina: Act
     assert api.get(chidi, f"/campaigns/{campaign}/messages").reason == "no_such_record"
     assert api.get(amina, f"/campaigns/{campaign}/messages", campaignId=campaign).reason == "invalid_query"
     assert api.get(amina.key("campaigns.read"), f"/campaigns/{campaign}/messages").reason == "missing_permission"
+    customer = api.post(amina, "/connect/customers", {"full_name": "dede", "phone": PHONE, "country_code": "GH"}).data["id"]
+    assert api.get(amina, f"/campaigns/{campaign}/messages", customer_id=customer).reason == "no_such_record", "it is amina's own"

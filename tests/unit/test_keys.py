@@ -35,6 +35,12 @@ def test_a_key_names_its_mode_and_ends_in_the_checksum_of_what_stands_before() -
         assert well_formed(key)
 
 
+def test_a_checksum_has_its_leading_zeros() -> None:
+    checksum, body = next((f"{number:08x}", body) for body in (f"sk_live_{count:040x}" for count in range(10_000))
+                          if (number := zlib.crc32(body.encode())) < 16**6)
+    assert well_formed(body + checksum)
+
+
 def test_keys_of_the_former_form_go_on_being_well_formed() -> None:
     assert well_formed(FORMER)
     assert not well_formed(FORMER[:-1] + ("0" if FORMER[-1] != "0" else "1"))

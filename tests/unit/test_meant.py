@@ -11,9 +11,11 @@ TABLE = Meant({"/balance": ["GET", "HEAD"], "/sms/send": ["POST"], "/otp/send": 
 
 
 @pytest.mark.parametrize(("method", "path", "named"), [
-    ("POST", "/SMS/Send", "POST /api/v1/sms/send"), ("GET", "/api/v1/api/v1/sms/send/", "POST /api/v1/sms/send"), ("HEAD", "/balance/", "GET /api/v1/balance"),
+    ("POST", "/SMS/Send", "POST /api/v1/sms/send"),
+    ("GET", "/api/v1/api/v1/sms/send/", "POST /api/v1/sms/send"), ("HEAD", "/balance/", "GET /api/v1/balance"),
     ("GET", "/messages/msg_1/", "GET /api/v1/messages/{id}"), ("POST", "/sms/sent", "POST /api/v1/sms/send"),
-    ("POST", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"), ("GET", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
+    ("POST", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
+    ("GET", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
     ("POST", "/contacts/", "POST /api/v1/contacts")])
 def test_a_path_that_is_nearly_one_of_ours_is_named(method: str, path: str, named: str) -> None:
     assert TABLE.not_found(method, path) == f"There is nothing at {'/api/v1' + path!r}. Did you mean {named}? {DESCRIBED}"

@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "serve": "Run everything in one process.",
     "api": "The HTTP API alone, in several processes.",
     "worker": "Everything but the API, in one process or several.",
-    "scheduler": "What is looked after every second, in a process of its own.",
+    "scheduler": "The work that is done every second, in a process of its own.",
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
     "doctor": "What is wrong with this installation, and what to do.",
     "migrate": "Bring the database to the current schema.",

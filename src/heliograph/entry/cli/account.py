@@ -77,7 +77,7 @@ def _require_unique(tx: "Connection", name: str, *, same_name: bool, besides: st
 
 def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
     """--same-name"""
-    return click.option("--same-name", is_flag=True, help="Though another account has this name: commands then need the id of either.")(command)
+    return click.option("--same-name", is_flag=True, help="Allow a name that another account has. Commands then need an id.")(command)
 
 
 @command.command("create", making="in empty directory", epilog=examples("account create 'Amina Foods' --country GH --currency GHS --credits 1000",
@@ -87,7 +87,8 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--currency", required=True, metavar="GHS", help="Of its wallet, in three letters; for good.")
 @click.option("--credits", "opening_credits", type=Whole(0), default=0, metavar="N", help="SMS credits to begin with.")
 @click.option("--balance", "opening_balance", type=Money(0), default=Decimal(0), metavar="X", help="Money to begin with.")
-@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC). Default: 10000.")
+@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none",
+              help="The most SMS credits that it may spend a day (UTC). Default: 10000.")
 @_same_name_option
 def create(session: Session, name: str, country: str, currency: str, opening_credits: int, opening_balance: Decimal, daily_credits: Any,
            same_name: bool) -> None:
@@ -165,13 +166,13 @@ def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
 @click.argument("acc")
 @_why_options
 def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
-    """Take a suspension back."""
+    """Lift the suspension of an account."""
     _change_status(session, acc, "active", reason, by)
 
 
 @command.command("pay-out", epilog=examples("account pay-out 'Amina Foods' --reason 'paid by bank transfer bt-120'"))
 @click.argument("acc")
-@click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")
+@click.option("--reason", required=True, metavar="TEXT", help="The account's list of transactions shows it.")
 def pay_out(session: Session, acc: str, reason: str) -> None:
     """Take all credits and money out of an account's wallet, by ledger entries; of a Connect customer to its partner's wallet.
 
@@ -210,12 +211,14 @@ def close(session: Session, acc: str, reason: str | None, by: str) -> None:
                                         "account set 'Amina Foods' --daily-credits none"))
 @click.argument("acc")
 @click.option("--max-tier", metavar="TIER", help="The highest tier that its users may give a key.")
-@click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="It may send to these only.")
-@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="It may spend so many a day (UTC).")
+@click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="The only countries that it may send to.")
+@click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="The most SMS credits that it may spend a day (UTC).")
 @click.option("--otp-unverified", type=OrWord(Whole(1), "default"), metavar="N|default",
               help="So many one-time passwords may stay unverified in any hour, whatever it has sent before. Default: 100.")
-@click.option("--low-balance", type=OrWord(Whole(0), "none"), metavar="N|none", help="wallet.low_balance fires below so many credits.")
-@click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none", help="wallet.low_balance fires below so much money.")
+@click.option("--low-balance", type=OrWord(Whole(0), "none"), metavar="N|none",
+              help="The event wallet.low_balance is sent below this many SMS credits.")
+@click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none",
+              help="The event wallet.low_balance is sent below this much money.")
 @click.option("--time-zone", metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")
 def set_(session: Session, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
@@ -244,7 +247,7 @@ def set_(session: Session, acc: str, **options: Any) -> None:
 
 @command.command("notices", epilog=examples("account notices 'Amina Foods'", "account notices 'Amina Foods' --limit 10 --json"))
 @click.argument("acc")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, newest first.")
 def notices(session: Session, acc: str, limit: int) -> None:
     """Show what an account's users are told of, newest first: such as a webhook endpoint that was disabled."""
     from heliograph import accounts

@@ -18,7 +18,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
 
 command = Noun("campaign", help="Campaigns: one text for many, written down, priced, and sent chunk by chunk.")
 as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-reach", "as_far", default=None,
-                             help="Also when the credits do not reach for all: it pauses when they are spent, and goes on after a top-up. "
+                             help="Launch it even if the credits are too few for all: it pauses when they are spent, and goes on after a top-up. "
                                   "Default: as it was scheduled before, else not.")
 
 
@@ -32,11 +32,11 @@ as_far_option = click.option("--as-far-as-credits-reach/--no-as-far-as-credits-r
                                                 "those who have none. A brace is doubled: {{.")
 @click.option("--message-file", type=click.File(encoding="utf-8-sig"), metavar="FILE", help="The text, from a file; - for standard input.")
 @click.option("--all", "everybody", is_flag=True, help="To all contacts.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag; again for those with any of several.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="To contacts with this tag. Repeat it for contacts with any of several tags.")
 @click.option("--numbers", type=click.File(encoding="utf-8"), metavar="FILE", help="To the numbers of a file: one a line, or CSV.")
-@click.option("--country", metavar="GH", help="The file's numbers may be written as they are dialled there. Default: with a leading 0, in the "
-                                               "account's country.")
-@mode_option("Whose contacts, and whether it costs.")
+@click.option("--country", metavar="GH", help="Read the file's numbers as they are dialled in this country. "
+                                               "Default: a number with a leading 0 is of the account's country.")
+@mode_option("In sandbox nothing is really sent or charged, and contacts are separate.")
 @click.option("--validity", type=Span(), metavar="12h", help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.")
 @click.option("--rate", type=Whole(1), metavar="N", help="Messages a second at most. Default: as fast as carriers take them.")
 def create(session: Session, name: str, account: str, sandbox: bool, numbers: Any, country: str | None, **asked: Any) -> None:
@@ -96,8 +96,8 @@ def _lines_of(file: Any) -> int:
 
 
 @command.command("list", epilog=examples("campaign list", "campaign list --account 'Amina Foods' --status sending --json"))
-@click.option("--account", "acc", metavar="ACC", help="Of this account only.")
-@click.option("--status", type=click.Choice(STATUSES), help="In this state only.")
+@click.option("--account", "acc", metavar="ACC", help="Only this account's.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.")
 @page_options
 def list_(session: Session, acc: str | None, status: str | None, limit: int, before: str | None) -> None:
     """List campaigns, newest first."""
@@ -139,7 +139,8 @@ def estimate(session: Session, campaign_id: str) -> None:
 @command.command("test", epilog=examples("campaign test cmp_01m7xjf7d0e0096sn80kyqrthc --to 233201234567"))
 @click.argument("campaign_id", metavar="ID")
 @click.option("--to", required=True, metavar="PHONE", help="Your own, say: it is charged as any message.")
-@click.option("--country", metavar="GH", help="PHONE may be written as it is dialled there. Default: with a leading 0, in the account's country.")
+@click.option("--country", metavar="GH",
+              help="Read PHONE as it is dialled in this country. Default: a number with a leading 0 is of the account's country.")
 def test(session: Session, campaign_id: str, to: str, country: str | None) -> None:
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the first of its audience would.
 

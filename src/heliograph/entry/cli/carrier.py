@@ -99,7 +99,7 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
 @command.command("add", epilog=examples("carrier add gh-main --host smpp.example.net --port 2775 --system-id amina --password-file gh.txt",
                                         "route set 233 gh-main"))
 @click.argument("name")
-@click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True, help="How it is spoken to.")
+@click.option("--type", "kind", type=click.Choice(["smpp"]), default="smpp", show_default=True, help="The protocol that it speaks.")
 @click.option("--host", required=True, metavar="H", help="Where the carrier listens: a name or an address.")
 @_settings
 def add(session: Session, name: str, kind: str, password_file: str | None, **options: Any) -> None:
@@ -159,9 +159,9 @@ def show_(session: Session, name: str) -> None:
 
 @command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))
 @click.argument("name")
-@click.option("--stop", is_flag=True, help="Let it have new messages again.")
+@click.option("--stop", is_flag=True, help="Give it new messages again.")
 def drain(session: Session, name: str, stop: bool) -> None:
-    """Give a carrier no new messages; what it has goes out."""
+    """Give a carrier no new messages. What it already has is sent."""
     from heliograph.carriers import drain_carrier
     from heliograph.messages.waiting import waiting_for_carrier
 

@@ -31,8 +31,8 @@ def _named(callback: Callable[..., None]) -> Callable[..., None]:
 def _fields(callback: Callable[..., None]) -> Callable[..., None]:
     """What a contact has beside its phone."""
     for option in (
-        click.option("--custom", multiple=True, metavar="NAME=VALUE", help="A field of your own; again for more."),
-        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Again for more."),
+        click.option("--custom", multiple=True, metavar="NAME=VALUE", help="A field of your own. Repeat it for several fields."),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Repeat it for several tags."),
         click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
         click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
     ):  # fmt: skip
@@ -88,7 +88,7 @@ def show_(session: Session, contact: str, account: str, sandbox: bool, country: 
 @click.option("--phone", help="Another one.")
 @_fields
 def set_(session: Session, contact: str, account: str, sandbox: bool, country: str | None, phone: str | None, **fields: Any) -> None:
-    """Change what is given. Tags and custom fields are replaced whole; the word none clears a name, an email or all tags."""
+    """Change the fields that are given. Tags and custom fields are replaced whole; the word none clears a name, an email or all tags."""
     from heliograph import contacts
 
     given = _given(fields)
@@ -108,7 +108,7 @@ def set_(session: Session, contact: str, account: str, sandbox: bool, country: s
                                             "contact opt-out 0201234567 --country GH --account 'Amina Foods'"))
 @_named
 def opt_out(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
-    """No campaign is sent to this contact any more. A phone that is no contact yet becomes one."""
+    """Let no campaign reach this contact any more. A phone that is not a contact yet becomes one."""
     from heliograph import contacts
     from heliograph.base import clock
     from heliograph.text import parse_phone
@@ -131,7 +131,7 @@ def opt_out(session: Session, contact: str, account: str, sandbox: bool, country
 @command.command("opt-in", epilog=examples("contact opt-in 233201234567 --account 'Amina Foods'"))
 @_named
 def opt_in(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
-    """Campaigns are sent to this contact again."""
+    """Let campaigns reach this contact again."""
     from heliograph import contacts
 
     code = country_code(country)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = 0  # its descriptor
 
-country_option = click.option("--country", metavar="GH", help="Phones may be written as they are dialled there. Default: with a leading 0, in the "
-                                                                  "account's country.")
+country_option = click.option("--country", metavar="GH", help="Read phones as they are dialled in this country. "
+                                                                  "Default: a number with a leading 0 is of the account's country.")
 
 
 def whose(callback: Callable[..., None]) -> Callable[..., None]:
     """--account and --mode."""
-    return account_option(mode_option("The account's contacts in sandbox are others.")(callback))
+    return account_option(mode_option("Live and sandbox have separate contacts.")(callback))
 
 
 def world_of(tx: "Connection", account: str, sandbox: bool) -> "World":
@@ -55,7 +55,7 @@ def home_of(tx: "Connection", world: "World") -> str:
 @whose
 @country_option
 @click.option("--bad-rows", type=click.Path(dir_okay=False, writable=True), metavar="FILE", help="Write the rows that were left out to this file.")
-@click.option("--force", is_flag=True, help="--bad-rows also over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite the file of --bad-rows if it exists.")
 def import_(session: Session, file: str, account: str, sandbox: bool, country: str | None, bad_rows: str | None, force: bool) -> None:
     """Add the contacts of a CSV file, or change those there are. FILE is - for standard input.
 
@@ -151,7 +151,7 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
 @click.command("export", cls=Command, epilog=examples("contact export contacts.csv --account 'Amina Foods'"))
 @click.argument("file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-")
 @whose
-@click.option("--force", is_flag=True, help="Also over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def export(session: Session, file: str, account: str, sandbox: bool, force: bool) -> None:
     """Write all contacts as CSV, to FILE or to standard output. What it writes, import reads back.
 

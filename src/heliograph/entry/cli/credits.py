@@ -14,7 +14,7 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
 @click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
 @reference_options
 def grant(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
-    """Give credits."""
+    """Give an account SMS credits."""
     from heliograph import wallet
 
     post_entry(session, wallet.grant, account, amount, reason, reference)
@@ -22,10 +22,11 @@ def grant(session: Session, account: str, amount: int, reason: str, reference: s
 
 @command.command("adjust", epilog=examples("credits adjust --account 'Amina Foods' --credits -20 --reason 'Granted twice'"))
 @account_option
-@click.option("--credits", "amount", required=True, type=Whole(), metavar="N", help="Below zero: taken away, never more than there are.")
+@click.option("--credits", "amount", required=True, type=Whole(), metavar="N",
+              help="How many to add. A negative number takes away, never more than there are.")
 @reference_options
 def adjust(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
-    """Correct the credits, up or down."""
+    """Correct an account's SMS credits, up or down."""
     from heliograph import wallet
 
     post_entry(session, wallet.adjust_credits, account, amount, reason, reference)

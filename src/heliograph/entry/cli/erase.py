@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 @click.command("erase", cls=Command, epilog=examples("erase 0201234567 --account 'Amina Foods'", "erase +233201234567 --account 'Amina Foods' --yes"))
 @click.argument("phone")
 @click.option("--account", "acc", required=True, metavar="ACC", help="Whose rows: its id or unique name. Other accounts keep theirs.")
-@click.option("--country", metavar="CC", help="PHONE may be written as it is dialled there. Default: with a leading 0, in the account's country.")
+@click.option("--country", metavar="GH",
+              help="Read PHONE as it is dialled in this country. Default: a number with a leading 0 is of the account's country.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
 def command(session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:

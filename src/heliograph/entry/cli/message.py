@@ -35,7 +35,7 @@ _DOUBTFUL_COLUMNS: Final = ("id", "carrier", "type", "recipient", "status", "seg
 @click.option("--sender", metavar="SENDER", help="Only those from this sender.")
 @click.option("--reference", metavar="REF", help="Only those whose send had this reference.")
 @click.option("--error", type=FailedBy(), metavar="CODE|0x…", help="Only those that failed so: such as undeliverable, or a carrier's 0x0B.")
-@click.option("--older-than", type=Span(), metavar="SPAN", help="In doubt for so long, such as 10m or 2h; with --in-doubt.")
+@click.option("--older-than", type=Span(), metavar="SPAN", help="With --in-doubt: only what has been in doubt for this long, such as 10m or 2h.")
 @span_options
 @page_options
 def list_(session: Session, doubtful: bool, carrier: str | None, account: str | None, older_than: int | None, to: str | None, since: int | None,
@@ -98,7 +98,7 @@ _SHOWN_AS: Final = {"number": "segment", "carrier_id": "carrier", "since_ms": "s
 def _which(callback: Callable[..., None]) -> Callable[..., None]:
     """IDs, or --carrier with --account and --older-than."""
     callback = click.option("--older-than", type=Span(), metavar="SPAN",
-                            help="With --carrier: only what has been in doubt for so long, such as 10m.")(callback)
+                            help="With --carrier: only what has been in doubt for this long, such as 10m.")(callback)
     callback = click.option("--account", metavar="ACC", help="With --carrier: only this account's.")(callback)
     callback = click.option("--carrier", metavar="NAME", help="Instead of IDs: all that is in doubt with this carrier.")(callback)
     return click.argument("message_ids", metavar="[ID]…", nargs=-1)(callback)

@@ -17,8 +17,8 @@ ALL: Final = "all"  # in place of a country: the account's, wherever they go
 
 
 @command.command("blocked", epilog=examples("otp blocked", "otp blocked --account 'Amina Foods' --json"))
-@click.option("--account", "acc", metavar="ACC", help="Of this account only.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, those blocked last first.")
+@click.option("--account", "acc", metavar="ACC", help="Only this account's.")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show; those blocked last come first.")
 def blocked(session: Session, acc: str | None, limit: int) -> None:
     """List where one-time passwords are refused now.
 
@@ -58,7 +58,7 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
 @command.command("unblock", epilog=examples("otp unblock 23320123 --account 'Amina Foods'", "otp unblock GH --account 'Amina Foods'",
                                             "otp unblock all --account 'Amina Foods'"))
 @click.argument("where", metavar="RANGE|COUNTRY|all")
-@click.option("--account", "acc", required=True, metavar="ACC", help="Whose sends it blocks.")
+@click.option("--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked.")
 def unblock(session: Session, where: str, acc: str) -> None:
     """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as a whole. They are counted anew."""
     from heliograph import accounts, otp

@@ -24,7 +24,8 @@ def _record(price: "Price") -> dict[str, Any]:
 @command.command("set", epilog=examples("price set GHS 35 --per 1000", "price set KWD 1.250 --per 100", "price set JPY 3 --per 1"))
 @click.argument("currency")
 @click.argument("amount", type=Money())
-@click.option("--per", required=True, type=Whole(1), metavar="CREDITS", help="So many credits cost AMOUNT; others in proportion, rounded up.")
+@click.option("--per", required=True, type=Whole(1), metavar="CREDITS",
+              help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.")
 def set_(session: Session, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on."""
     from heliograph.wallet import set_price

@@ -47,7 +47,7 @@ def set_(session: Session, destination: str, per_segment: object, account: str |
 
 
 @command.command("list", epilog=examples("rate list", "rate list --account 'Amina Foods'"))
-@click.option("--account", metavar="ACC", help="Only this account's own.")
+@click.option("--account", metavar="ACC", help="Only the rates of this account.")
 def list_(session: Session, account: str | None) -> None:
     """List rates, the general ones first."""
     from heliograph.carriers import load_rates
@@ -60,7 +60,7 @@ def list_(session: Session, account: str | None) -> None:
 
 @command.command("remove", epilog=examples("rate remove 23324 --account 'Amina Foods'"))
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
-@click.option("--account", metavar="ACC", help="This account's own.")
+@click.option("--account", metavar="ACC", help="Remove the rate of this account.")
 def remove(session: Session, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.carriers import remove_rate

@@ -33,7 +33,7 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
 @command.command("list", epilog=examples("receipt list --unmatched", "receipt list --unmatched --carrier gh-main"))
 @click.option("--unmatched", is_flag=True, help="Those that found no message. (The others stand with theirs: `message show`.)")
 @click.option("--carrier", metavar="NAME", help="Only this carrier's.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, newest first.")
 def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) -> None:
     """List receipts that found no message, newest first: why, and which messages in doubt they may be of."""
     from heliograph.carriers import all_carriers, carrier_named

@@ -130,9 +130,9 @@ def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
 @click.argument("sender")
 @account_option
 @mode_option("In sandbox it is approved at once.")
-@click.option("--country", metavar="GH", help="Where it is to be used: for whoever approves it.")
-@click.option("--purpose", metavar="TEXT", help="What it is for: likewise.")
-@click.option("--default", "set_default", is_flag=True, help="What the account sends from when it names none.")
+@click.option("--country", metavar="GH", help="Where it is to be used. Whoever approves it sees this.")
+@click.option("--purpose", metavar="TEXT", help="What it is for. Whoever approves it sees this.")
+@click.option("--default", "set_default", is_flag=True, help="Make it the sender of requests that name none.")
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
 @by_option
 def register(session: Session, sender: str, account: str, sandbox: bool, country: str | None, purpose: str | None, set_default: bool,
@@ -154,7 +154,7 @@ def register(session: Session, sender: str, account: str, sandbox: bool, country
 
 @command.command("reserve", epilog=examples("sender reserve MTN --reason 'The operator of the network'"))
 @click.argument("sender")
-@click.option("--reason", required=True, metavar="TEXT", help="For you; accounts do not see it.")
+@click.option("--reason", required=True, metavar="TEXT", help="A note for operators. Accounts do not see it.")
 def reserve(session: Session, sender: str, reason: str) -> None:
     """Keep a name, and all that look like it, from being registered by accounts. Who has it keeps it, and you can register it for anybody."""
     from heliograph import senders

@@ -79,7 +79,8 @@ command = _Smsc(
                      help="submit_sm of a session that may wait for an answer; of interest with a delay."),
         click.Option(["--over-window"], default="throttle", show_default=True, type=click.Choice(["throttle", "stop"]),
                      help="Past the window: answer ESME_RTHROTTLED, or stop reading."),
-        click.Option(["--answer-delay-ms"], default=0, show_default=True, type=Whole(0, 3_600_000), help="Answer submit_sm so much later."),
+        click.Option(["--answer-delay-ms"], default=0, show_default=True, type=Whole(0, 3_600_000),
+                     help="How long answers to submit_sm are delayed."),
         click.Option(["--receipt-delay-ms"], default=50, show_default=True, type=Whole(0, 3_600_000), help="From submit_sm to receipt."),
         click.Option(["--id-format"], default="hex", show_default=True, type=click.Choice(["hex", "dec"]), help="How answers print message ids."),
         click.Option(["--chaos"], metavar="KIND=P,…", multiple=True, help="What goes wrong, each with its probability from 0 to 1."),
@@ -88,7 +89,7 @@ command = _Smsc(
         click.Option(["--seed"], type=Whole(0, SEED_MAX), help="The same seed makes the same chaos. Default: a new one, which is shown."),
         click.Option(["--log"], metavar="FILE", type=click.Path(path_type=Path),
                      help="Append every event as a line of JSON: phone numbers in full, texts as hashes."),
-        click.Option(["--stats"], metavar="SECONDS", type=Number(0.1), help="Show counts so often, not at the end alone."),
+        click.Option(["--stats"], metavar="SECONDS", type=Number(0.1), help="Show counts this often, and not only at the end."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print a JSON document a line: the address, then counts."),
     ],
     epilog=examples(

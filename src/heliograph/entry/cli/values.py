@@ -179,12 +179,12 @@ def country_code(given: str | None) -> str | None:
 
 def reference_option(command: Callable[..., None]) -> Callable[..., None]:
     """--reference"""
-    return click.option("--reference", metavar="REF", help="Yours, such as an invoice's number: the same one is applied once.")(command)
+    return click.option("--reference", metavar="REF", help="Your own, such as an invoice's number. The same reference is applied once.")(command)
 
 
 def reference_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --reference of a ledger entry."""
-    return click.option("--reason", required=True, metavar="TEXT", help="Stands in the account's list of transactions.")(reference_option(command))
+    return click.option("--reason", required=True, metavar="TEXT", help="The account's list of transactions shows it.")(reference_option(command))
 
 
 def _whoever_typed_it() -> str:
@@ -200,7 +200,8 @@ def _whoever_typed_it() -> str:
 
 def by_option(command: Callable[..., None]) -> Callable[..., None]:
     """--by WHO"""
-    return click.option("--by", default=_whoever_typed_it, metavar="WHO", help="Who decides. Default: who is signed in at this machine.")(command)
+    return click.option("--by", default=_whoever_typed_it, metavar="WHO",
+                        help="Who decided. Default: the user who is signed in on this machine.")(command)
 
 
 def who_decides(command: Callable[..., None]) -> Callable[..., None]:
@@ -212,7 +213,7 @@ def who_decides(command: Callable[..., None]) -> Callable[..., None]:
 def page_options(command: Callable[..., None]) -> Callable[..., None]:
     """--limit and --before of a list."""
     command = click.option("--before", metavar="ID", help="Only those made before this one.")(command)
-    return click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")(command)
+    return click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, newest first.")(command)
 
 
 def span_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -22,7 +22,7 @@ _COLUMNS: Final = ("id", "created_at", "type", "amount", "currency", "credits", 
 @click.option("--amount", required=True, type=Money(), metavar="X", help="How much, in the wallet's currency.")
 @reference_options
 def topup(session: Session, account: str, amount: Decimal, reason: str, reference: str | None) -> None:
-    """Add money."""
+    """Add money to an account's wallet."""
     from heliograph import wallet
 
     post_entry(session, wallet.topup, account, amount, reason, reference)
@@ -30,10 +30,10 @@ def topup(session: Session, account: str, amount: Decimal, reason: str, referenc
 
 @command.command("adjust", epilog=examples("wallet adjust --account 'Amina Foods' --amount -10 --reason 'Bank charges'"))
 @account_option
-@click.option("--amount", required=True, type=Money(), metavar="X", help="Below zero: taken away, never more than there is.")
+@click.option("--amount", required=True, type=Money(), metavar="X", help="How much to add. A negative amount takes away, never more than there is.")
 @reference_options
 def adjust(session: Session, account: str, amount: Decimal, reason: str, reference: str | None) -> None:
-    """Correct the money, up or down."""
+    """Correct the money in an account's wallet, up or down."""
     from heliograph import wallet
 
     post_entry(session, wallet.adjust_money, account, amount, reason, reference)

@@ -49,7 +49,7 @@ def add(session: Session, url: str, account: str, events: str, sandbox: bool, in
 
 @command.command("list", epilog=examples("webhook list", "webhook list --account 'Amina Foods' --json"))
 @click.option("--account", metavar="ACC", help="Only this account's.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, oldest first.")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, oldest first.")
 def list_(session: Session, account: str | None, limit: int) -> None:
     """List endpoints: where they lead, what they hear, whether and why they are disabled."""
     from heliograph import accounts
@@ -82,7 +82,7 @@ def rotate(session: Session, endpoint: str, finish: bool) -> None:
 @command.command("disable", epilog=examples("webhook disable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def disable(session: Session, endpoint: str) -> None:
-    """Send nothing more there. Its events are kept for 30 days, and can be replayed."""
+    """Send nothing more to an endpoint. Its events are kept for 30 days, and can be replayed."""
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
@@ -94,7 +94,7 @@ def disable(session: Session, endpoint: str) -> None:
 @command.command("enable", epilog=examples("webhook enable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def enable(session: Session, endpoint: str) -> None:
-    """Send events there again, from now on; `webhook replay` sends what it missed."""
+    """Send events to an endpoint again, from now on; `webhook replay` sends what it missed."""
     from heliograph.webhooks import endpoints
 
     with session.write() as tx:
@@ -154,7 +154,7 @@ def events(session: Session, endpoint: str, failed: bool, limit: int, before: st
 @command.command("attempts", epilog=examples("webhook attempts whe_01k5…", "webhook attempts whe_01k5… --event evt_01k5…"))
 @click.argument("endpoint", metavar="ID")
 @click.option("--event", metavar="ID", help="Only those to deliver this event.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="So many at most, newest first.")
+@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, newest first.")
 def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> None:
     """List attempts to deliver the newest events: what was answered, how long it took, the answer's first KiB. Kept for 30 days."""
     from heliograph.webhooks import endpoints, history

@@ -141,11 +141,14 @@ class Routes:
 
 
 def _parts(scope: Scope) -> list[str]:
-    """The parts of the path below `/api/v1`, the first of which is empty. They are split before they are decoded (RFC 3986, 2.2)."""
-    if b"%2f" not in scope["raw_path"].lower():
+    """The parts of the path below `/api/v1`, the first of which is empty. They are split before they are decoded (RFC 3986, 2.2).
+
+    A server may leave `raw_path` out (ASGI, HTTP connection scope); then a slash that was sent as `%2F` is like any other."""
+    raw_path: bytes = scope.get("raw_path") or b""
+    if b"%2f" not in raw_path.lower():
         path: str = scope["path"]
         return path.removeprefix("/api/v1").split("/")
-    parts = [unquote(part) for part in scope["raw_path"].decode("ascii").split("/")]
+    parts = [unquote(part) for part in raw_path.decode("ascii").split("/")]
     return ["", *parts[3:]] if parts[:3] == ["", "api", "v1"] else parts
 
 

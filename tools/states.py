@@ -167,11 +167,11 @@ def _segments() -> Iterator[str]:
     yield from _table(("state", "means"), ((f"`{state}`", meaning) for state, meaning in SEGMENT_MEANINGS.items()))
     yield "A segment in doubt is settled by whatever comes first:\n"
     yield "- A late answer."
-    yield "- A receipt that matches by the carrier's id, or else by the user_message_reference that it brings back. If it has neither, it matches if the"
-    yield "  carrier has only one message on the wire from that sender to that recipient."
+    yield "- A receipt that matches by the carrier's id, or else by the user_message_reference that it brings back. If it has neither, it matches"
+    yield "  if the carrier has only one message on the wire from that sender to that recipient."
     yield "- The end of its validity. The message has then failed, with the code `unknown`.\n"
-    yield f"If none of them comes within {RESEND_AFTER_MS // 1_000} s, and the carrier's `--in-doubt` is `resend`, the segment is sent once more. A segment of an OTP never"
-    yield "is. An operator can settle a message in doubt, or have it sent again, at any time: `heliograph message`.\n"
+    yield f"If none of them comes within {RESEND_AFTER_MS // 1_000} s, and the carrier's `--in-doubt` is `resend`, the segment is sent once"
+    yield "more. A segment of an OTP never is. An operator can settle a message in doubt, or have it sent again, at any time: `heliograph message`.\n"
 
 
 def _answers() -> Iterator[str]:
@@ -229,8 +229,8 @@ def _hex(statuses: Iterable[int]) -> str:
 def _receipts() -> Iterator[str]:
     yield "## What a receipt makes of a message\n"
     yield from _table(("stat:", "the message", "credits"), ((state.value, *_after_receipt(state)) for state in ReceiptState))
-    yield "The table is for a `sent` message of one segment. A message of several segments is `delivered` when all of them are, and has failed as soon as"
-    yield "one final receipt is not DELIVRD. Credits are refunded only for segments that no carrier accepted. A segment with a receipt was accepted."
+    yield "The table is for a `sent` message of one segment. A message of several segments is `delivered` when all of them are, and has failed as"
+    yield "soon as one final receipt is not DELIVRD. Credits are refunded only for segments that no carrier accepted. A segment with a receipt was accepted."
     yield "The code is `messages/settle.py: settle_receipt`.\n"
 
 

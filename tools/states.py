@@ -230,7 +230,8 @@ def _receipts() -> Iterator[str]:
     yield "## What a receipt makes of a message\n"
     yield from _table(("stat:", "the message", "credits"), ((state.value, *_after_receipt(state)) for state in ReceiptState))
     yield "The table is for a `sent` message of one segment. A message of several segments is `delivered` when all of them are, and has failed as"
-    yield "soon as one final receipt is not DELIVRD. Credits are refunded only for segments that no carrier accepted. A segment with a receipt was accepted."
+    yield "soon as one final receipt is not DELIVRD. Credits are refunded only for segments that no carrier accepted."
+    yield "A segment with a receipt was accepted."
     yield "The code is `messages/settle.py: settle_receipt`.\n"
 
 

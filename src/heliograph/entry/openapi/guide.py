@@ -39,7 +39,8 @@ A success has status 200 and `"success": true`. In most answers `data` holds the
 added at any time. A field is removed only after 12 months' notice.
 
 Times are RFC 3339 in UTC with milliseconds. An amount of money is a number with at most as many decimals as its
-currency has. Credits are integers. Countries and currencies are ISO codes. Phone numbers are digits without a plus sign. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is an opaque string.
+currency has. Credits are integers. Countries and currencies are ISO codes. Phone numbers are digits without a plus sign. An id, such as
+`msg_01kg9p6je0e00838nkrkaydxx9`, is an opaque string.
 
 Unknown fields of a body are ignored and named in `warnings`. There are two exceptions, because ignoring them could cost you money. A name that is
 nearly a known one, such as `recipents`, is refused with 400 `unknown_field`. So is a name that asks for another time, price or effect, such as

@@ -26,22 +26,22 @@ from heliograph.senders.states import REACHED_FROM
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "states.md"
 
 MESSAGE_MEANINGS: Final = {
-    QUEUED: "accepted and charged; not known to be with a carrier",
+    QUEUED: "the message is accepted and charged; no carrier is known to have accepted it",
     SENT: "a carrier has accepted all its segments",
-    DELIVERED: "DELIVRD for every segment that asks for a receipt",
+    DELIVERED: "the receipts said DELIVRD for every segment that asks for one",
     FAILED: "`error.code` says why",
 }
 MESSAGE_MOVES: Final = {
     (QUEUED, SENT): "all segments accepted",
-    (QUEUED, DELIVERED): "all accepted, and the receipts were there first",
-    (QUEUED, FAILED): "refused, expired, in doubt to the end, canceled, or one segment of several undeliverable",
-    (SENT, DELIVERED): "receipts DELIVRD for all segments",
+    (QUEUED, DELIVERED): "all segments accepted, and their receipts came first",
+    (QUEUED, FAILED): "refused, expired, canceled, in doubt until its validity ended, or one of several segments undeliverable",
+    (SENT, DELIVERED): "receipts say DELIVRD for all segments",
     (SENT, FAILED): "a final receipt that is not DELIVRD",
 }
 SEGMENT_MEANINGS: Final = {
-    "claimed": "taken from the queue, with no room in the window yet: parts of a message that is larger than the window",
-    "submitting": "committed as handed to the carrier; its bytes leave after the commit",
-    "in_doubt": "written, and no answer came: in time, before the connection broke, or before the process ended",
+    "claimed": "taken from the queue, but the window has no room yet; happens to segments of a message that is larger than the window",
+    "submitting": "stored as handed to the carrier; its bytes leave after that commit",
+    "in_doubt": "written to the carrier, but no answer came in time, or before the connection broke or the process ended",
 }
 SEGMENT_MOVES: Final = (
     ("[*]", "submitting", "claimed with room in the window"),
@@ -50,31 +50,31 @@ SEGMENT_MOVES: Final = (
     ("claimed", "[*]", "process ended, back to the queue"),
     ("submitting", "[*]", "answered"),
     ("submitting", "in_doubt", "no answer"),
-    ("in_doubt", "[*]", "late answer, matching receipt, resent, the operator's word, or end of validity"),
+    ("in_doubt", "[*]", "late answer, matching receipt, resent, an operator's decision, or end of validity"),
 )
-NEVER_YET: Final = "not in this version"
+NEVER_YET: Final = "not used in this version"
 ERROR_CAUSES: Final = {
-    "carrier_rejected": "the carrier refused it at submit, or a passing fault outlasted the tries",
+    "carrier_rejected": "the carrier refused it at submit, or a temporary fault lasted longer than the tries",
     "undeliverable": "",
-    "expired": "also: still queued when its validity ends",
+    "expired": "or it was still queued when its validity ended",
     "rejected": "",
-    "unknown": "also: in doubt until its validity ends",
-    "canceled": "its campaign was canceled, or all that was queued of its account (`message cancel`); or it was in doubt, "
-                "and the operator said that it is not to be sent any more: `message settle --as canceled`",
-    "blocked": "its recipient opted out while it was queued, of a campaign",
+    "unknown": "or it was in doubt until its validity ended",
+    "canceled": "its campaign was canceled; or all queued messages of its account were canceled (`message cancel`); or it was in doubt, "
+                "and an operator decided that it is not to be sent again (`message settle --as canceled`)",
+    "blocked": "its recipient opted out while it was queued as part of a campaign",
     "no_route": NEVER_YET,
 }
 LINK_MEANINGS: Final = {
-    LinkState.CONNECTING: "TCP, TLS or bind under way",
-    LinkState.BOUND: "messages can be submitted; the detail says how many of its binds stand",
-    LinkState.BACKING_OFF: "the connection failed or ended; tried again after 1 to 60 s",
-    LinkState.REFUSED: "the carrier answered the bind with a refusal; tried again, slowly. An operator should look",
+    LinkState.CONNECTING: "it is being connected: TCP, TLS or bind",
+    LinkState.BOUND: "messages can be submitted; the detail says how many of its binds are up",
+    LinkState.BACKING_OFF: "the connection failed or ended; it is tried again after 1 to 60 s",
+    LinkState.REFUSED: "the carrier refused the bind; it is tried again, slowly. An operator should check its settings",
     LinkState.CLOSED: "not started",
 }
 SENDER_MEANINGS: Final = {
-    "submitted": "waits for the operator",
+    "submitted": "it waits for the operator's approval",
     "approved": "texts may come from it",
-    "rejected": "refused; the account sees the reason, and may register it again",
+    "rejected": "the operator refused it; the account sees the reason, and may register it again",
     "suspended": "the approval is withdrawn; the account sees the reason",
 }
 SENDER_MOVES: Final = {
@@ -86,13 +86,13 @@ SENDER_MOVES: Final = {
     ("approved", "suspended"): "sender suspend",
 }
 CAMPAIGN_MEANINGS: Final = {
-    "draft": "written down; nothing of it is sent",
-    "scheduled": "starts by itself when its time has come",
-    "sending": "its messages become due, chunk by chunk",
-    "paused": "goes on when it is resumed, or what `status_reason` names is over",
+    "draft": "it is created, and nothing of it is sent",
+    "scheduled": "it starts by itself when its time has come",
+    "sending": "its messages are queued, chunk by chunk",
+    "paused": "it goes on when it is resumed, or when the cause in `status_reason` is over",
     "completed": "none of its messages is queued any more",
-    "canceled": "what was queued of it has failed, and was refunded",
-    "failed": "its time came, and it could not start: `status_reason`",
+    "canceled": "its queued messages have failed and were refunded",
+    "failed": "its time came, and it could not start; `status_reason` says why",
 }
 CAMPAIGN_MOVES: Final = {
     ("draft", "scheduled"): "campaign schedule",
@@ -101,10 +101,10 @@ CAMPAIGN_MOVES: Final = {
     ("scheduled", "sending"): "its time has come, or campaign launch",
     ("paused", "sending"): "campaign resume, a top-up, or the next day",
     ("scheduled", "draft"): "restore-check, if its time is over in a restored copy",
-    ("sending", "paused"): "campaign pause, restore-check, credits spent, daily cap, sender or account withdrawn",
-    ("sending", "completed"): "the last message is queued no more",
-    ("paused", "completed"): "the last message is queued no more",
-    ("draft", "canceled"): "campaign cancel, or its recipients are erased, for nobody has launched it",
+    ("sending", "paused"): "campaign pause, restore-check, credits spent, daily cap, sender not approved, or account suspended",
+    ("sending", "completed"): "no message is queued any more",
+    ("paused", "completed"): "no message is queued any more",
+    ("draft", "canceled"): "campaign cancel, or its recipients are erased because nobody launched it",
     ("scheduled", "canceled"): "campaign cancel",
     ("sending", "canceled"): "campaign cancel",
     ("paused", "canceled"): "campaign cancel",
@@ -140,8 +140,8 @@ def document() -> str:
     return "\n".join([
         "# States\n",
         "<!-- Made by tools/states.py from the code: change it there, and run `make docs`. -->\n",
-        "What a message, a segment on the wire, a sender ID, a campaign and a carrier can be, and what leads from one state to the next.",
-        "This page is made from the code that decides it, and a test keeps the two the same.\n",
+        "This page lists the states of a message, a segment on the wire, a sender ID, a campaign and a carrier, and what leads from one to the next.",
+        "It is made from the code, and a test checks that it is up to date.\n",
         *_messages(), *_segments(), *_answers(), *_statuses(), *_receipts(), *_errors(), *_senders(), *_campaigns(), *_carriers(),
     ])
 
@@ -156,26 +156,28 @@ def _messages() -> Iterator[str]:
     moves = [(state, to, MESSAGE_MOVES[state, to]) for state in NEXT for to in _ordered(NEXT[state])]
     yield from _diagram([("[*]", QUEUED, "POST /sms/send"), *moves, *((state, "[*]", "") for state in NEXT if not NEXT[state])])
     yield from _table(("status", "means", "next"), ((f"`{state}`", MESSAGE_MEANINGS[state], _codes(_ordered(NEXT[state]))) for state in NEXT))
-    yield "A status never goes back, and a terminal one sticks: late, repeated or contradicting receipts change nothing."
-    yield "Decided in `messages/settle.py: move`, by the table `NEXT` of `messages/states.py`.\n"
+    yield "A status never goes back. `delivered` and `failed` are final: late, repeated or contradicting receipts change nothing."
+    yield "The code is `messages/settle.py: move`, with the table `NEXT` of `messages/states.py`.\n"
 
 
 def _segments() -> Iterator[str]:
     yield "## Segments on the wire\n"
-    yield "One row of the table `inflight` for each submit_sm without an answer. Clients see their message as `queued` all the while.\n"
+    yield "The table `inflight` has one row for each submit_sm without an answer. Meanwhile clients see their message as `queued`.\n"
     yield from _diagram(SEGMENT_MOVES)
     yield from _table(("state", "means"), ((f"`{state}`", meaning) for state, meaning in SEGMENT_MEANINGS.items()))
-    yield "What is in doubt is settled by whatever comes first: an answer that comes late; a receipt that matches, by the carrier's id, else by the"
-    yield "user_message_reference that it brings back, else as the only message of that carrier on the wire from that sender to that recipient; the"
-    yield "end of its validity: then the message has failed, `unknown`."
-    yield f"A segment of bulk is sent once more after {RESEND_AFTER_MS // 1_000} s without any of them, if the carrier's `--in-doubt` is `resend`;"
-    yield "an OTP never is. An operator can settle it, or have it sent again, at any time: `heliograph message`.\n"
+    yield "A segment in doubt is settled by whatever comes first:\n"
+    yield "- A late answer."
+    yield "- A receipt that matches by the carrier's id, or else by the user_message_reference that it brings back. If it has neither, it matches"
+    yield "  if the carrier has only one message on the wire from that sender to that recipient."
+    yield "- The end of its validity. The message has then failed, with the code `unknown`.\n"
+    yield f"If none of them comes within {RESEND_AFTER_MS // 1_000} s, and the carrier's `--in-doubt` is `resend`, the segment is sent once"
+    yield "more. A segment of an OTP never is. An operator can settle a message in doubt, or have it sent again, at any time: `heliograph message`.\n"
 
 
 def _answers() -> Iterator[str]:
     yield "## What an answer to submit_sm makes of a message\n"
     yield from _table(("outcome", "the message", "credits"), ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in Outcome))
-    yield "Decided in `messages/settle.py: settle_answer`. `throttled` also slows the carrier's pace (`carriers/smpp/pace.py`).\n"
+    yield "The code is `messages/settle.py: settle_answer`. `throttled` also slows the carrier's pace (`carriers/smpp/pace.py`).\n"
 
 
 def _after_answer(outcome: Outcome) -> tuple[str, str]:
@@ -206,9 +208,10 @@ def _statuses() -> Iterator[str]:
         by_outcome[outcome_of(status, {})].append(status)
     yield from _table(("outcome", "command_status"), ((f"`{outcome.value}`", _named(outcome, by_outcome[outcome])) for outcome in Outcome
                                                       if outcome in by_outcome))
-    yield f"After {_hex(SESSION_FAULTS)} the session is bound anew. {_hex(BIND_REFUSALS)} in answer to a bind show the carrier as"
-    yield f"`refused`; after {_hex(CREDENTIAL_FAULTS)} it is tried again slowly from the start. {_hex(OUR_FAULTS)} are logged as errors: we encoded"
-    yield "something that this carrier does not take. The table is `carriers/smpp/outcomes.py`.\n"
+    yield f"After {_hex(SESSION_FAULTS)} the session is bound again. If a bind is answered with {_hex(BIND_REFUSALS)},"
+    yield f"the carrier is shown as `refused`; after {_hex(CREDENTIAL_FAULTS)} it is tried again slowly from the start."
+    yield f"{_hex(OUR_FAULTS)} are logged as errors, because the service encoded something that this carrier does not accept."
+    yield "The table is `carriers/smpp/outcomes.py`.\n"
 
 
 def _named(outcome: Outcome, statuses: list[int]) -> str:
@@ -226,9 +229,10 @@ def _hex(statuses: Iterable[int]) -> str:
 def _receipts() -> Iterator[str]:
     yield "## What a receipt makes of a message\n"
     yield from _table(("stat:", "the message", "credits"), ((state.value, *_after_receipt(state)) for state in ReceiptState))
-    yield "For a `sent` message of one segment. Of several, every segment must be delivered, and the first final receipt that is not DELIVRD"
-    yield "fails the message. Credits come back for segments that no carrier accepted, and a segment with a receipt was accepted."
-    yield "Decided in `messages/settle.py: settle_receipt`.\n"
+    yield "The table is for a `sent` message of one segment. A message of several segments is `delivered` when all of them are, and has failed as"
+    yield "soon as one final receipt is not DELIVRD. Credits are refunded only for segments that no carrier accepted."
+    yield "A segment with a receipt was accepted."
+    yield "The code is `messages/settle.py: settle_receipt`.\n"
 
 
 def _after_receipt(state: ReceiptState) -> tuple[str, str]:
@@ -258,7 +262,7 @@ def _senders() -> Iterator[str]:
     moves = [(state, to, SENDER_MOVES[state, to]) for to in SENDER_STATUSES for state in REACHED_FROM[to]]
     yield from _diagram([("[*]", "submitted", "registered"), ("[*]", "approved", "registered in sandbox"), *moves])
     yield from _table(("status", "means"), ((f"`{status}`", SENDER_MEANINGS[status]) for status in SENDER_STATUSES))
-    yield "Decided in `senders/states.py: move`.\n"
+    yield "The code is `senders/states.py: move`.\n"
 
 
 def _campaigns() -> Iterator[str]:
@@ -266,16 +270,16 @@ def _campaigns() -> Iterator[str]:
     moves = [(state, to, moved) for (state, to), moved in CAMPAIGN_MOVES.items()]
     yield from _diagram([("[*]", "draft", "campaign create"), *moves, *((state, "[*]", "") for state in ("completed", "canceled", "failed"))])
     yield from _table(("status", "means"), ((f"`{status}`", meaning) for status, meaning in CAMPAIGN_MEANINGS.items()))
-    yield "Decided by the table `REACHED_FROM` of `campaigns/states.py`, under the lock of the campaign's row."
-    yield "[Campaigns](campaigns.md) tells the rest.\n"
+    yield "The code is the table `REACHED_FROM` of `campaigns/states.py`, used under the lock of the campaign's row."
+    yield "The page [Campaigns](campaigns.md) explains the rest.\n"
 
 
 def _carriers() -> Iterator[str]:
     yield "## Carriers\n"
     yield from _table(("state", "means"), ((f"`{state.value}`", LINK_MEANINGS[state]) for state in LinkState))
-    yield "`heliograph carrier list` shows it, with the reason; `heliograph carrier show NAME` all settings too."
+    yield "`heliograph carrier list` shows the state with its reason. `heliograph carrier show NAME` also shows all settings."
     yield f"A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
-    yield "new messages take the next carrier of their route, and what waits for it moves there too.\n"
+    yield "new messages take the next carrier of their route, and messages that wait for it move there too.\n"
 
 
 def _row(status: str, parts_accepted: int = 0) -> MessageRow:

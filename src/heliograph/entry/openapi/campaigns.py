@@ -58,7 +58,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         segments=integer("Segments of all its messages.", minimum=0),
         credits_used=integer("Credits charged, less credits refunded. 0 in sandbox.", minimum=0),
         delivery_rate={"type": ["number", "null"], "minimum": 0, "maximum": 1,
-                       "description": "The share of messages delivered among those sent, delivered or failed, rounded down. Null while there is "
+                       "description": "The share of messages delivered among those sent, delivered or failed, rounded down. Null while there are "
                                       "none."}),
 }
 

@@ -108,8 +108,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("POST", "/connect/customers"): Operation(
         TAG, "Provision a customer",
         "Makes a customer, which is a full account of its own. Its first credits and money move from your wallet in the same transaction. If your "
-        "wallet holds too little, nothing is made. The same `external_ref` always leads to the same customer, also when equal requests race. With "
-        "a sandbox key the customer exists in sandbox only, and costs you nothing.",
+        "wallet holds too little, nothing is made. The same `external_ref` always leads to the same customer, even if you send several such requests "
+        "at once. With a sandbox key the customer exists in sandbox only, and costs you nothing.",
         with_warnings(_PROVISIONED), {"data": _EXAMPLE, "created": True}, body=ref("CustomerForm"),
         body_example={"full_name": "Bilal Stores", "phone": EXAMPLE_PHONE, "country_code": "GH", "email": "hello@bilal.example",
                       "external_ref": "shop-1042", "label": "Shops, Accra", "initial_sms_credits": 100},

@@ -97,7 +97,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         reasons=("no_such_record",)),
     ("POST", "/contacts"): Operation(
         TAG, "Make or change a contact",
-        "Makes a contact, or changes the one that has this phone. Equal requests that race make one contact.",
+        "Makes a contact, or changes the one that has this phone. Several requests at once for one phone make only one contact.",
         with_warnings(_UPSERTED), {"data": _EXAMPLE, "created": True}, body=ref("ContactForm"),
         body_example={"phone": EXAMPLE_PHONE, "name": "Kofi Mensah", "email": "kofi@example.com", "tags": ["vip", "accra"],
                       "custom": {"city": "Accra"}},

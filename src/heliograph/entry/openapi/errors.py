@@ -32,7 +32,7 @@ _PAYMENT_REQUIRED: Final = 402
 
 _MESSAGE: Final = text("What happened, for people.")
 _AROUND: Final[dict[str, Json]] = {"message": text("The same as `error.message`."),
-                                   "request_id": text("Names the request. The operator finds it in the log by this name.")}
+                                   "request_id": text("The request's id. The operator can find it in the log.")}
 
 SCHEMAS: Final[dict[str, Json]] = {
     "ErrorResponse": {
@@ -40,7 +40,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             "success": always(False, "False for every failure."),
             "error": {"description": "What happened, and why.", **ref("Error")},
             **_AROUND,
-            "verified": always(False, "Only at `/otp/verify`, with the reasons that begin with `otp_`: the code was not taken.")}},
+            "verified": always(False, "Only at `/otp/verify`, with the reasons that begin with `otp_`: the code was not accepted.")}},
     "Error": {
         "type": "object", "required": ["code", "message", "reason"], "description": "What happened, and why.", "properties": {
             "code": one_of(dict.fromkeys(reason.code for reason in REASONS.values()), "What happened, for programs."),

@@ -22,32 +22,33 @@ curl BASE_URL/api/v1/balance -H "Authorization: Bearer $API_KEY"
 
 Keep a key on your server: whoever has it can send at your cost.""",
     "Live and sandbox": """
-A key that begins with `sk_live_` sends and charges. A key that begins with `sk_test_` is a sandbox key: its requests are checked in the same way
-and answered in the same way, but nothing is sent and nothing is charged.
+A key that begins with `sk_live_` sends and charges. A key that begins with `sk_test_` is a sandbox key: its requests are checked and
+answered in the same way, but nothing is sent and nothing is charged.
 
-Every record belongs to one mode. A key of the other mode does not find it.""",
+Every record belongs to one mode, live or sandbox. A key of the other mode cannot see it.""",
     "Permissions": """
-A key can do what its permissions allow. If it lacks the permission of an endpoint, the answer is 403.
+A key can do only what its permissions allow. If it lacks the permission of an endpoint, the answer is 403.
 
 PERMISSIONS
 
 With the permission `connect.customers` as well, you can act for a Connect customer of yours: give its id or its `external_ref` as `customer_id`. The
-request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. Customers of others are not
-found.""",
+request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. A customer
+of somebody else is answered with 404.""",
     "Answers": """
-A success has status 200 and `"success": true`. One record stands in `data`; so does a list, with `next_cursor` beside it. Version 1 only gains
-fields. A field is removed only after 12 months' notice.
+A success has status 200 and `"success": true`. In most answers `data` holds the record or, with `next_cursor` beside it, the list. New fields can be
+added at any time. A field is removed only after 12 months' notice.
 
-Times are RFC 3339 in UTC with milliseconds. Money is a number with at most the currency's own decimals. Credits are integers. Countries and
-currencies are ISO codes. Phone numbers are digits without plus. An id, such as `msg_01kg9p6je0e00838nkrkaydxx9`, is an opaque string.
+Times are RFC 3339 in UTC with milliseconds. An amount of money is a number with at most as many decimals as its
+currency has. Credits are integers. Countries and currencies are ISO codes. Phone numbers are digits without a plus sign. An id, such as
+`msg_01kg9p6je0e00838nkrkaydxx9`, is an opaque string.
 
-Unknown fields of a body are ignored and named in `warnings`, unless that could cost. A name that is nearly a known one, such as `recipents`, or one
-that asks for another time, price or effect, such as `send_at`, is refused with 400 `unknown_field`. An unknown query parameter is refused. An empty
-one, such as `status=`, counts as not given.""",
+Unknown fields of a body are ignored and named in `warnings`. There are two exceptions, because ignoring them could cost you money. A name that is
+nearly a known one, such as `recipents`, is refused with 400 `unknown_field`. So is a name that asks for another time, price or effect, such as
+`send_at`. An unknown query parameter is refused. An empty one, such as `status=`, counts as not given.""",
     "Lists": f"""
 Lists are newest first. `limit` sets how many records a page holds: {LIMIT_DEFAULT} by default, and at most {LIMIT_MAX:,} unless an endpoint allows
-fewer. While `next_cursor` is not null, there are more records: give it as `cursor` to get the next page. Records that are added meanwhile are
-neither repeated nor do they hide others.""",
+fewer. While `next_cursor` is not null, there are more records: give it as `cursor` to get the next page. If records are
+added meanwhile, no record is repeated or left out.""",
     "Safe retries": """
 Give every POST an `Idempotency-Key`. After a timeout or a lost connection, repeat the request with the same key and the same body: it acts only once,
 and you get the first answer again, with `Idempotent-Replayed: true`. This holds for 72 hours. Another body with the same key is refused with 409.
@@ -56,8 +57,8 @@ Only a success is kept: after any other answer you can use the key again.""",
 A key may make 10, 100 or 1,000 requests a minute, depending on its tier. Each answer shows the limit in `X-RateLimit-Limit`, what is left in
 `X-RateLimit-Remaining`, and the seconds to the end of the minute in `X-RateLimit-Reset`. Above the limit the answer is 429 with `Retry-After`.""",
     "Errors": """
-Every failure has the same shape. `error.code` says what happened, `error.reason` says exactly why, and `error.message` explains it to people.
-`error.fields` names each bad field. Quote the `request_id` when you ask for help.
+Every failure has the same shape. `error.code` says what happened and `error.reason` says why: both are for programs. `error.message` explains it
+to people. `error.fields` names each bad field. Quote the `request_id` when you ask for help.
 
 A 503 means that nothing was stored: try again after `Retry-After`. A request is checked in this order: key, rate limit, path, permission, size,
 fields, Idempotency-Key, records, credits.""",

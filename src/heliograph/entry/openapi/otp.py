@@ -48,8 +48,8 @@ SCHEMAS: Final[dict[str, Json]] = {
         "A phone to send a code to.", required=["phone"], phone=_PHONE, countryCode=_COUNTRY_CODE,
         sender=also(text("An approved sender ID of the account. Without it the account's default sender is used, or else the service's own.",
                          nullable=True, minLength=3, maxLength=16), "from"),
-        message=also(text(f"The text, with `{PLACE}` exactly once; with the code in it, it must fit one segment. Without it a standard text "
-                          "with the account's name is used.", nullable=True, minLength=len(PLACE)), "body"),
+        message=also(text(f"The text. It holds `{PLACE}` exactly once, and must fit one segment with the code in it. Without this field, a standard "
+                          "text with the account's name is used.", nullable=True, minLength=len(PLACE)), "body"),
         customer_id=CUSTOMER_ID_FIELD),
     "Otp": record(
         "A one-time password that is stored, paid and queued.",
@@ -77,9 +77,10 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         f"code replaces the one before. With a sandbox key nothing is sent, there are no limits, and the code is `{SANDBOX_CODE}`.\n\n"
         f"A phone gets one code in {RESEND_AFTER_S} s, three in ten minutes, and {UNVERIFIED_MAX} in 24 hours that are not verified. "
         f"A range of numbers (the first {RANGE_DIGITS} digits) is blocked after {SENDS_MAX} codes in an hour without one verification. "
-        f"An account may have at most {FACTOR} times as many unverified codes in an hour as it verified in its best hour of a week, and at most "
-        f"{FACTOR} times as many in 24 hours as it verified in them; the same holds for each country. {ACCOUNT_FLOOR} codes an hour are always "
-        f"allowed, {ceil(ACCOUNT_FLOOR * COUNTRY_SHARE)} of them to one country. What a limit refuses is not charged.",
+        f"In one hour an account may have at most {FACTOR} times as many unverified codes as it verified in its best hour of the week. In 24 hours "
+        f"it may have at most {FACTOR} times as many as it verified in these 24 hours. The same holds for the codes to each country. {ACCOUNT_FLOOR} "
+        f"codes an hour are always allowed, {ceil(ACCOUNT_FLOOR * COUNTRY_SHARE)} of them to one country. A code that a limit refuses is not "
+        "charged.",
         with_warnings(one_record(ref("Otp"))),
         {"data": {"id": example_id("otp"), "message_id": example_id("msg", 1), "phone": EXAMPLE_PHONE, "status": "pending",
                   "expires_at": rfc3339(EXAMPLE_MS + VALID_MS), "resend_after_s": RESEND_AFTER_S, "credits_used": 1, "sandbox": False}},
@@ -89,9 +90,10 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         links=(Link("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),)),
     ("POST", "/otp/verify"): Operation(
         TAG, "Verify a one-time password",
-        "Checks whether a code is the one that was last sent to the phone. A code succeeds only once, also when two requests race. Every failure has "
-        f"another status than 200, and says `\"verified\": false`.\n\n{TRIES_MAX} wrong codes lock the phone for ten minutes, for new codes too. "
-        f"They are counted across all codes that were sent, and a success resets the count. In sandbox `{SANDBOX_CODE}` is the only right code.",
+        "Checks whether a code is the one that was last sent to the phone. A code succeeds only once, even if two requests come at once. Every "
+        f"failure has another status than 200, and says `\"verified\": false`.\n\n{TRIES_MAX} wrong codes lock the phone for ten minutes, for new "
+        f"codes too. They are counted across all codes that were sent, and a success resets the count. In sandbox `{SANDBOX_CODE}` is the only right "
+        "code.",
         _VERIFIED,
         {"verified": True, "data": {"id": example_id("otp"), "phone": EXAMPLE_PHONE, "verified_at": EXAMPLE_AT.replace(":00.000", ":21.402")}},
         body=ref("OtpCodeForm"), body_example={"phone": EXAMPLE_PHONE, "code": SANDBOX_CODE},

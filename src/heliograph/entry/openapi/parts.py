@@ -64,7 +64,7 @@ def integer(description: str, *, nullable: bool = False, **more: Any) -> Json:
 
 
 def money(description: str) -> Json:
-    return {"type": "number", "description": f"{description} At most the currency's own decimals."}
+    return {"type": "number", "description": f"{description} It has at most as many decimals as the currency."}
 
 
 def flag(description: str, *, nullable: bool = False) -> Json:
@@ -132,8 +132,8 @@ def a_list(schema: Json) -> Json:
         "next_cursor": next_cursor}}
 
 
-WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. If there are very many, a last line counts "
-                                            "the rest. Absent if there were none.")
+WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. If there are very many, the last "
+                                            "element says how many more there are. Absent if there were none.")
 
 
 # parameters
@@ -159,8 +159,8 @@ def path_id(description: str, example: str) -> Json:
 
 CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^([A-Za-z0-9_-]{21}[AQgw])?$"},
                        EXAMPLE_CURSOR)
-SINCE: Final = query("since", "Only what was made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
-UNTIL: Final = query("until", "Only what was made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
+SINCE: Final = query("since", "Only records that were made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
+UNTIL: Final = query("until", "Only records that were made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
 CUSTOMER_ID: Final = query_text(
     "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`. It also requires the permission "
     "`connect.customers`.", CUSTOMER_ID_MAX)
@@ -179,8 +179,8 @@ CUSTOMER_ID_FIELD_ALONE: Final = text("Acts for this Connect customer of yours, 
 # headers
 
 HEADERS: Final[dict[str, Json]] = {
-    "X-Request-Id": {"required": True, "description": "The request's id. The operator finds it in the log.", "schema": {"type": "string"}},
-    "X-RateLimit-Limit": {"required": True, "description": "Requests that the key may make a minute.", "schema": {"type": "integer"}},
+    "X-Request-Id": {"required": True, "description": "The request's id. The operator can find it in the log.", "schema": {"type": "string"}},
+    "X-RateLimit-Limit": {"required": True, "description": "How many requests the key may make in a minute.", "schema": {"type": "integer"}},
     "X-RateLimit-Remaining": {"required": True, "description": "Requests left in this minute.", "schema": {"type": "integer", "minimum": 0}},
     "X-RateLimit-Reset": {"required": True, "description": "Seconds until the minute ends.", "schema": {"type": "integer", "minimum": 0}},
     "Retry-After": {"required": True, "description": "Seconds to wait before another try.", "schema": {"type": "integer", "minimum": 0}},

@@ -28,8 +28,9 @@ from heliograph.plugin.url import URL_MAX
 
 TAG: Final = "Site plugin"
 
-_URL: Final = text("The site's address, http or https, without user, query and fragment. Case of the host, the scheme's own port and a slash at the "
-                   "end make no difference. It may be left out if the account has exactly one site.", nullable=True, minLength=1, maxLength=URL_MAX,
+_URL: Final = text("The site's address, http or https, without user, query and fragment. Upper and lower case in the host, a default port and a "
+                   "slash at the end make no difference. It may be left out if the account has exactly one "
+                   "site.", nullable=True, minLength=1, maxLength=URL_MAX,
                    pattern=r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^?#@]+$")
 
 
@@ -108,9 +109,9 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         body_example={"site_url": "https://shop.example", "site_name": "Amina's shop", "platform": "woocommerce", "plugin_version": "1.7.2"}),
     ("POST", "/sitebuilder/logs"): Operation(
         TAG, "Sync the log of a site",
-        "Stores one entry, or up to 100 as `logs`. An entry whose `external_ref` the site has sent before is not stored again, and the answer "
-        "holds its first id. Entries are kept for 90 days. If `message_type` or `event` contains `otp`, in any case, or `message_id` belongs to a "
-        "one-time password, the `body` is not stored.",
+        "Stores one entry, or up to 100 as `logs`. If the site has sent an entry with the same `external_ref` before, the entry is not stored "
+        "again, and the answer holds the first one's id. Entries are kept for 90 days. If `message_type` or `event` contains `otp`, in any case, or "
+        "`message_id` belongs to a one-time password, the `body` is not stored.",
         with_warnings(one_record(record(
             "The entries that were received.", received=integer("How many entries came.", minimum=1, maximum=request.LOGS_MAX),
             ids=array(identity("log", "The entry's id."), "The id of each entry, in the order of the request.")))),

@@ -31,8 +31,8 @@ from heliograph.senders.states import STATUSES
 TAG: Final = "Sender IDs"
 
 _COUNTRY: Final = "^[A-Za-z]{2}$"
-_RULE: Final = ("3 to 11 of `A-Z`, `a-z`, `0-9`, space, `-`, `_`, `&` and `.` with a letter among them and no space at either end; or 3 to 15 "
-                "digits, of which a leading `+` is dropped.")
+_RULE: Final = ("A name of 3 to 11 characters, each one of `A-Z`, `a-z`, `0-9`, space, `-`, `_`, `&` and `.`, with at least one letter and no space "
+                "at either end; or a number of 3 to 15 digits. A leading `+` of a number is dropped.")
 _SENDER: Final[Json] = {
     "minLength": 3, "maxLength": 16, "pattern": r"^((?! )(?=.*[A-Za-z])[A-Za-z0-9 \-_&.]{3,11}(?<! )|\+?[0-9]{3,15})$"}
 
@@ -75,9 +75,9 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         parameters=(path_id("The sender ID's id, from its registration.", example_id("sid")), CUSTOMER_ID_ALONE)),
     ("POST", "/sender-ids"): Operation(
         TAG, "Register a sender ID",
-        "Submits a sender ID for the operator's approval. With a sandbox key it is approved at once. The same sender again, in any case, leads "
-        "to the existing record; a rejected one is submitted again. Customers cannot use their partner's sender IDs: register theirs with "
-        "`customer_id`.",
+        "Submits a sender ID for the operator's approval. With a sandbox key it is approved at once. If you register the same sender again, in any "
+        "case, the answer is the existing record; a rejected one is submitted again. Customers cannot use their partner's sender IDs: register "
+        "theirs with `customer_id`.",
         with_warnings(one_record(ref("SenderId"))), {"data": _EXAMPLE}, body=ref("SenderIdForm"),
         body_example={"sender": "AMINA", "country_code": "GH", "purpose": "Order notifications"}, reasons=("no_such_record",)),
 }

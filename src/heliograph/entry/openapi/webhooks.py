@@ -74,8 +74,8 @@ _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
                      "MessageEvent", _around(MESSAGE_FAILED, 4, _FAILED)),
     CAMPAIGN_COMPLETED: ("A campaign was completed", "No message of the campaign is queued any more. Delivery receipts may still come, and the "
                          "statistics with them.", "CampaignEvent", _around(CAMPAIGN_COMPLETED, 5, campaigns.STATISTICS_EXAMPLE)),
-    LOW_BALANCE: ("A wallet ran low", "The SMS credits or the balance have fallen below the account's threshold. It is told once, and again only "
-                  "after the figure was back at its threshold.", "LowBalanceEvent", _around(LOW_BALANCE, 6, _LOW)),
+    LOW_BALANCE: ("A wallet ran low", "The SMS credits or the balance have fallen below the account's threshold. The event is sent once. It is sent "
+                  "again only after the figure was back at or above the threshold.", "LowBalanceEvent", _around(LOW_BALANCE, 6, _LOW)),
 }
 
 
@@ -90,8 +90,9 @@ def _headers(kind: str, event_id: str) -> list[Json]:
                 "shown, `whsec_` included.", "9f" * 32, pattern="^[0-9a-f]{64}$"),
         _header("webhook-id", "The event's id, as in the body (Standard Webhooks 1.0).", event_id),
         _header("webhook-timestamp", "The time of this attempt, in Unix seconds.", str(EXAMPLE_MS // 1_000), pattern="^[0-9]+$"),
-        _header("webhook-signature", "`v1,` and the Base64 of the HMAC-SHA256 of `webhook-id.webhook-timestamp.body`. The key is what the part of "
-                "the secret after `whsec_` encodes. While a secret is being changed there are two signatures, with a space between them.",
+        _header("webhook-signature", "`v1,` and the Base64 of the HMAC-SHA256 of `webhook-id.webhook-timestamp.body`. The key is the part of "
+                "the secret after `whsec_`, decoded from Base64. While a secret is being changed there are two signatures, with a space between "
+                "them.",
                 "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
     ]
 
@@ -103,9 +104,9 @@ def _webhook(kind: str) -> Json:
         "parameters": _headers(kind, example["id"]),
         "requestBody": {"required": True, "content": {"application/json": {"schema": ref(schema), "example": example}}},
         "responses": {
-            "2XX": {"description": "The event is received, when the whole answer comes within 15 s. Any other answer, a redirect too, is a failure: "
-                                   "the event is sent again after 1 min, 5 min, 30 min and 2 h."},
-            "410": {"description": "The endpoint wants no more events, and is disabled."}}}}  # fmt: skip
+            "2XX": {"description": "The event counts as received if the whole answer comes within 15 s. Any other answer is a failure, a redirect "
+                                   "too: the event is then sent again after 1 min, 5 min, 30 min and 2 h."},
+            "410": {"description": "Your endpoint wants no more events, and is disabled."}}}}  # fmt: skip
 
 
 WEBHOOKS: Final[dict[str, Json]] = {kind: _webhook(kind) for kind in KINDS}

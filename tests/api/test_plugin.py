@@ -24,6 +24,15 @@ def link(api: Service, who: Actor | str, url: str = URL, **more: Any) -> dict[st
     return dict(reply.body["site"])
 
 
+def test_a_site_by_another_name_is_not_taken_for_the_only_one(api: Service, amina: Actor) -> None:
+    old = link(api, amina)
+    for name in ("site", "url", "website"):
+        reply = api.post(amina, "/sitebuilder/connect", {name: "https://new.example", "site_name": "New"})
+        assert (reply.status, reply.reason, reply.bad_fields) == (400, "unknown_field", [name])
+        assert "did you mean site_url?" in reply.error["message"]
+        assert api.post(amina, "/sitebuilder/connect", {"site_url": URL, name: "https://new.example"}).body["site"] == old
+
+
 def stored(api: Service, table: sa.Table) -> list[Any]:
     with api.db.read() as tx:
         return list(tx.execute(sa.select(table).order_by(table.c.id)).mappings())

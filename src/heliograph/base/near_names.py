@@ -16,7 +16,6 @@ NEAR_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "full_name": ("fullname", "name", "customername", "firstname"),
     "country_code": ("countrycode", "country", "region"),
     "credits": ("smscredits", "amount", "units", "quantity"),
-    "site_url": ("siteurl", "url", "site", "website", "domain", "homeurl"),
     "event": ("eventtype", "eventname", "type"),
     "payload": ("data", "body", "content"),
 }  # fmt: skip

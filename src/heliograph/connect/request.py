@@ -8,7 +8,7 @@ from heliograph.accounts import account_name
 from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.lines import one_line
-from heliograph.base.unknown import COUNTRY, FIGURES, TEST
+from heliograph.base.unknown import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import parse_phone, read_country
 from heliograph.wallet import CREDITS_MAX, currency
 
@@ -39,7 +39,7 @@ class Move(NamedTuple):
 
 def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
     """The wish (specification 2.4, contract section 6), and what is to be warned of. Raises InvalidRequest for all bad fields together."""
-    form = Form(body, costly=(FIGURES, TEST, COUNTRY))
+    form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
     full_name = form.value("full_name", read=keeping(lambda text: account_name("full_name", text)), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
     phone = form.value("phone", read=lambda value: _phone(value, country_code), required=True)
@@ -59,7 +59,7 @@ def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
 
 def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
     """As `read_wish`."""
-    form = Form(body, costly=(FIGURES, TEST))
+    form = Form(body, costly=(FIGURES, TEST, TIME, PRICE, ONCE))
     credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
     if credits == 0:
         form.refuse("credits", "must not be 0")

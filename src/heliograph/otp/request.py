@@ -3,7 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form, as_text, shown
-from heliograph.base.unknown import CODE, COUNTRY, PAYER, SENDING
+from heliograph.base.unknown import CODE, COUNTRY, PAYER, SENDER, SENDING, TEXT
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
 from heliograph.text import Phone, count_segments, parse_phone, read_country
@@ -38,7 +38,7 @@ class Given(NamedTuple):
 
 def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
     """Specification 2.2, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
-    form = Form(body, costly=(*SENDING, CODE))
+    form = Form(body, costly=(*SENDING, CODE, TEXT, SENDER))
     phone = _read_phone(form, home)
     sender = form.text("sender", "from", most=SENDER_MAX)
     text = form.value("message", "body", read=_text)

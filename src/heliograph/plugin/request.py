@@ -8,6 +8,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import BadParts, Form, as_text, keeping, shown
 from heliograph.base.json import encode
 from heliograph.base.lines import one_line
+from heliograph.base.unknown import SITE
 from heliograph.plugin.logs import Said
 from heliograph.plugin.site import About
 from heliograph.plugin.url import site_url
@@ -50,9 +51,14 @@ class Happening(NamedTuple):
     warnings: list[str]
 
 
+def _form(body: dict[str, Any]) -> Form:
+    """Without `site_url` it is about the account's only site: so a site that is named otherwise is not ignored."""
+    return Form(body, costly=() if body.get("site_url") else (SITE,))
+
+
 def read_connecting(body: dict[str, Any]) -> Connecting:
     """Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = _form(body)
     url = form.value("site_url", read=_site_url)
     about = About(_line(form, "site_name", NAME_MAX), _line(form, "platform", PLATFORM_MAX),
                   *(_line(form, name, VERSION_MAX) for name in ("wp_version", "plugin_version", "php_version")))
@@ -71,7 +77,7 @@ def read_telling(body: dict[str, Any]) -> Telling:
 
 def read_happening(body: dict[str, Any]) -> Happening:
     """Raises InvalidRequest for all bad fields together."""
-    form = Form(body)
+    form = _form(body)
     url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)
     payload = form.value("payload", read=_object, required=True)

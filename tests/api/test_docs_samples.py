@@ -59,6 +59,15 @@ def test_the_first_sample_sends(server: Server, samples: list[tuple[str, str]], 
                      re.DOTALL | re.IGNORECASE)
 
 
+@pytest.mark.parametrize("field", ["email", "purpose"])
+def test_one_request_is_answered_in_every_language(server: Server, samples: list[tuple[str, str]], field: str) -> None:
+    """Of POST /contacts and POST /sender-ids, one language after the other: none is taken for a repetition of another."""
+    posts = [(language, code) for language, code in samples if re.search(rf"/api/v1/(contacts|sender-ids)\b(?!/).*\b{field}\b", code, re.DOTALL)]
+    assert [language for language, _ in posts] == ["curl", "python", "node", "php"]
+    for language, code in posts:
+        assert re.search(r"""success['"]?: ?true""", printed(language, code, API_KEY=server.cast.amina.key(sandbox=True)), re.IGNORECASE), language
+
+
 def test_every_sample_in_python_can_be_read(samples: list[tuple[str, str]]) -> None:
     codes = [code for language, code in samples if language == "python"]
     assert len(codes) > 20

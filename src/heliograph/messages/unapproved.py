@@ -38,6 +38,7 @@ def _told(tx: Connection, request: SendRequest) -> SenderNotApproved:
     found = senders.named(tx, request.account_id, request.sender.removeprefix("+"))
     own = [sender for sender in found if sender.sandbox == request.sandbox] or [sender for sender in found if request.sandbox]
     if own and own[0].status in _STATUSES:
+        where += " with a live key" * (own[0].sandbox != request.sandbox)
         return SenderNotApproved(f"The sender {request.sender!r} {_STATUSES[own[0].status]}; {where} shows its status.")
     if found and not own:
         return SenderNotApproved(f"The sender {request.sender!r} was registered with a sandbox key and serves sandbox keys only; register it with a "

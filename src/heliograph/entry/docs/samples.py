@@ -16,36 +16,34 @@ class Sample(NamedTuple):
 
 
 def samples(method: str, base: str, path: str, parameters: list[Json], body: Any) -> list[Sample]:
-    """The request of an example. `parameters`: as OpenAPI describes them; those of the path and the headers are given, those of the query are not."""
+    """The request of an example. `parameters`: as OpenAPI describes them; those of the path are given, others are not. So no two samples share
+    an Idempotency-Key: the second one would be answered as a repetition of the first, or refused."""
     for parameter in parameters:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
-    headers = {parameter["name"]: parameter["example"] for parameter in parameters if parameter["in"] == "header"}
     url = f"{base}{path}"
-    codes = {"curl": _curl(method, url, headers, body), "python": _python(method, url, headers, body), "node": _node(method, url, headers, body),
-             "php": _php(method, url, headers, body)}
+    codes = {"curl": _curl(method, url, body), "python": _python(method, url, body), "node": _node(method, url, body),
+             "php": _php(method, url, body)}
     return [Sample(language, name, codes[language]) for language, name in LANGUAGES.items()]
 
 
-def _curl(method: str, url: str, headers: dict[str, str], body: Any) -> str:
+def _curl(method: str, url: str, body: Any) -> str:
     lines = [f"curl {url}" if method == "GET" else f"curl -X {method} {url}", '-H "Authorization: Bearer $API_KEY"']
-    lines += [f'-H "{name}: {value}"' for name, value in headers.items()]
     if body is not None:
         lines += ['-H "Content-Type: application/json"', f"-d {shlex.quote(json.dumps(body, indent=2, ensure_ascii=False))}"]
     return " \\\n  ".join(lines)
 
 
-def _python(method: str, url: str, headers: dict[str, str], body: Any) -> str:
-    given = "".join(f', "{name}": "{value}"' for name, value in headers.items())
-    lines = ["import os", "import requests", "", f'response = requests.{method.lower()}(', f'    "{url}",',
-             f"    headers={{\"Authorization\": f\"Bearer {{os.environ['API_KEY']}}\"{given}}},"]
+def _python(method: str, url: str, body: Any) -> str:
+    lines = ["import os", "import requests  # pip install requests", "", f'response = requests.{method.lower()}(', f'    "{url}",',
+             "    headers={\"Authorization\": f\"Bearer {os.environ['API_KEY']}\"},"]
     if body is not None:
         lines.append(f"    json={_literal(body, 4, _PYTHON)},")
     return "\n".join([*lines, "    timeout=30,", ")", "print(response.status_code, response.json())"])
 
 
-def _node(method: str, url: str, headers: dict[str, str], body: Any) -> str:
-    given = {"Authorization": "`Bearer ${process.env.API_KEY}`"} | {f"'{name}'": f"'{value}'" for name, value in headers.items()}
+def _node(method: str, url: str, body: Any) -> str:
+    given = {"Authorization": "`Bearer ${process.env.API_KEY}`"}
     if body is not None:
         given["'Content-Type'"] = "'application/json'"
     lines = [f"const response = await fetch('{url}', {{", *([] if method == "GET" else [f"  method: '{method}',"]), "  headers: {",
@@ -55,8 +53,8 @@ def _node(method: str, url: str, headers: dict[str, str], body: Any) -> str:
     return "\n".join([*lines, "});", "console.log(response.status, await response.json());"])
 
 
-def _php(method: str, url: str, headers: dict[str, str], body: Any) -> str:
-    given = ["'Authorization: Bearer ' . getenv('API_KEY')", *(f"'{name}: {value}'" for name, value in headers.items())]
+def _php(method: str, url: str, body: Any) -> str:
+    given = ["'Authorization: Bearer ' . getenv('API_KEY')"]
     if body is not None:
         given.append("'Content-Type: application/json'")
     lines = ["<?php", f"$request = curl_init('{url}');", "curl_setopt_array($request, [", "    CURLOPT_RETURNTRANSFER => true,",

@@ -44,7 +44,7 @@ currency has. Credits are integers. Countries and currencies are ISO codes. Phon
 
 Unknown fields of a body are ignored and named in `warnings`. There are two exceptions, because ignoring them could cost you money. A name that is
 nearly a known one, such as `recipents`, is refused with 400 `unknown_field`. So is a name that asks for another time, price or effect, such as
-`send_at`. An unknown query parameter is refused. An empty one, such as `status=`, counts as not given.""",
+`send_at`. An unknown query parameter is refused. An empty filter, such as `status=`, counts as not given; `limit` must be a number.""",
     "Lists": f"""
 Lists are newest first. `limit` sets how many records a page holds: {LIMIT_DEFAULT} by default, and at most {LIMIT_MAX:,} unless an endpoint allows
 fewer. While `next_cursor` is not null, there are more records: give it as `cursor` to get the next page. If records are

@@ -90,8 +90,9 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         links=(Link("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),)),
     ("POST", "/otp/verify"): Operation(
         TAG, "Verify a one-time password",
-        "Checks whether a code is the one that was last sent to the phone. A code succeeds only once, even if two requests come at once. Every "
-        f"failure has another status than 200, and says `\"verified\": false`.\n\n{TRIES_MAX} wrong codes lock the phone for ten minutes, for new "
+        "Checks whether a code is the one that was last sent to the phone. A code succeeds only once, even if two requests come at once. A code "
+        f"that is not accepted is answered with another status than 200, and with `\"verified\": false`.\n\n"
+        f"{TRIES_MAX} wrong codes lock the phone for ten minutes, for new "
         f"codes too. They are counted across all codes that were sent, and a success resets the count. In sandbox `{SANDBOX_CODE}` is the only right "
         "code.",
         _VERIFIED,

@@ -36,7 +36,7 @@ REASONS: Final[dict[str, Reason]] = {
                       "or effect. If another field is wrong too, the reason is `invalid_field`.",
         invalid_query="A query parameter is unknown or wrong. `fields` names every one.",
         sender_not_approved="The sender is not approved for this account.",
-        no_valid_recipient="None of the recipients can be sent to. `rejected` says why, for each one.",
+        no_valid_recipient="None of the recipients can be sent to. `rejected` says why, for the first 100 of them.",
         currency_mismatch="The initial balance is in another currency than the partner's.",
         phone_taken="Another contact has this phone number.",
         too_many_segments="The text takes more segments than allowed. If another field is wrong too, the reason is `invalid_field`.",

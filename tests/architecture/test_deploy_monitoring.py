@@ -77,6 +77,12 @@ def test_rules_and_dashboard_ask_for_metrics_and_labels_that_there_are(text: str
     assert grouped <= set.union(OF_PROMETHEUS, *(there[name] for name, _ in asked))
 
 
+def test_every_metric_is_shown_or_raises_an_alarm() -> None:
+    asked = {name for text in (RULES.read_text("utf-8"), *_queries()) for name, _ in SELECTED.findall(text)}
+    shown = {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked}
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in _there()} - shown == set()
+
+
 def test_panels_stand_side_by_side() -> None:
     dashboard = json.loads(DASHBOARD.read_text("utf-8"))
     taken: set[tuple[int, int]] = set()

@@ -209,6 +209,15 @@ def test_campaigns_that_have_not_ended_are_owed_until_they_are_canceled(run: Run
     assert "suspended" in run("campaign", "launch", draft).err  # what was written down only stays so
 
 
+def test_a_pay_out_that_cannot_be_is_refused_though_nothing_is_held(run: Run, amina: str) -> None:
+    for reason in ("", "two\nlines"):
+        refused = run("account", "pay-out", amina, "--reason", reason)
+        assert (refused.status, "--reason must" in refused.err) == (2, True)
+    assert run("account", "close", amina).status == 0
+    refused = run("account", "pay-out", amina, "--reason", "late")
+    assert (refused.status, "has been closed since" in refused.err) == (1, True)
+
+
 def test_events_that_wait_are_owed_and_so_is_what_settling_will_tell(run: Run, amina: str, db: Database) -> None:
     run("credits", "grant", "--account", amina, "--credits", 200, "--reason", "gift")
     made, _ = endpoint(db, raw(amina), kinds=["wallet.low_balance"])

@@ -120,3 +120,10 @@ def test_settings_are_read_from_the_file_that_is_named(shell: Shell, sqlite_url:
     bad = shell("account", "list", "--env-file", str(path))
     assert (bad.status, bad.err.startswith(f"heliograph: {path}, line 1: found a line without =; ")) == (1, True)
     assert "DATABASE_URL" not in os.environ
+
+
+@pytest.mark.parametrize("wrong", [["--country", "ZZ"], ["--currency", "ZZZ"]])
+def test_an_account_that_cannot_be_made_leaves_no_database(shell: Shell, wrong: list[str], tmp_path: Path) -> None:
+    refused = shell(*CREATE, *wrong)
+    assert (refused.status, wrong[0] in refused.err) == (2, True)
+    assert everything(tmp_path / "here") == {}

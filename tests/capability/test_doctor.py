@@ -100,6 +100,8 @@ def test_messages_in_doubt_are_counted_with_the_age_of_the_oldest(for_ms: int, t
     ((), None, None),
     (("10.0.0.1",), "https://sms.example.com", None),
     (("10.0.0.1",), None, "HELIOGRAPH_BASE_URL is not set"),
+    ((), "https://sms.example.com", "none is trusted"),
+    ((), "http://127.0.0.1:8080", None),
     (("10.0.0.1",), "http://sms.example.com", "http://sms.example.com, without TLS"),
 ])
 def test_a_proxy_in_front_needs_the_public_address(proxies: tuple[str, ...], base_url: str | None, told: str | None, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def create(tx: Connection, name: str, country_code: str, *, parent_id: str | Non
     Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, for a country that is none, and for a cap
     that is out of bounds."""
     account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
-                      _country("country_code", country_code), "active", "standard", None, _daily_credits(daily_credits), "UTC",
+                      known_country("country_code", country_code), "active", "standard", None, _daily_credits(daily_credits), "UTC",
                       now_ms, sandbox, None, None)
     tx.execute(accounts.insert().values(account._asdict()))
     return account
@@ -103,7 +103,8 @@ def account_name(field: str, text: str) -> str:
     return name
 
 
-def _country(field: str, code: str) -> str:
+def known_country(field: str, code: str) -> str:
+    """The country code in upper case. Raises InvalidRequest, naming the field, for what is no country."""
     found = country(code)
     if found is None:
         raise refused(field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}")
@@ -113,7 +114,7 @@ def _country(field: str, code: str) -> str:
 def _countries(codes: Iterable[str] | None) -> str | None:
     if codes is None:
         return None
-    found = sorted({_country("countries", code) for code in codes})
+    found = sorted({known_country("countries", code) for code in codes})
     if not found:
         raise refused("countries", "must name one country at least; to stop all sending, suspend the account")
     return ",".join(found)

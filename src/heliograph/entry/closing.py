@@ -16,6 +16,7 @@ from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock, config, ids
 from heliograph.base.errors import Conflict, InvalidRequest
 from heliograph.base.forms import shown
+from heliograph.base.lines import one_line
 from heliograph.campaigns.campaign import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
@@ -157,6 +158,8 @@ def _messages(count: int) -> str:
 def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]:
     """Takes all out of the wallet: of a customer to its partner, for there it came from; else the credits back to issuance and the money out of the
     house. The entries, none when there was nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox customer."""
+    accounts.require_open(account)
+    said = one_line("reason", reason, most=wallet.DESCRIPTION_MAX)
     if account.sandbox:
         raise InvalidRequest("This is a sandbox customer: it has no part in the ledger, and nothing is owed to it.")
     both = {account_id: wallet.locked(tx, account_id) for account_id in sorted({account.id, account.parent_id or account.id})}
@@ -165,13 +168,13 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]
     if account.parent_id is not None:
         minor = balance_minor if both[account.parent_id].currency == held.currency else 0
         if credits or minor:
-            moved = wallet.transfer(tx, account.id, account.parent_id, amount_minor=minor, credits=credits, description=reason)
+            moved = wallet.transfer(tx, account.id, account.parent_id, amount_minor=minor, credits=credits, description=said)
             wallet.count_moved(tx, account.parent_id, account.id, -credits, moved.created_at_ms)
             entries.append(moved)
         credits, balance_minor = 0, balance_minor - minor
     if credits:
-        entries.append(wallet.adjust_credits(tx, account.id, -credits, reason, now_ms=clock.now_ms()).entry)
+        entries.append(wallet.adjust_credits(tx, account.id, -credits, said, now_ms=clock.now_ms()).entry)
     if balance_minor:
-        entries.append(wallet.post(tx, account.id, "adjustment", wallet.BANK_ID, amount_minor=-balance_minor, description=reason,
+        entries.append(wallet.post(tx, account.id, "adjustment", wallet.BANK_ID, amount_minor=-balance_minor, description=said,
                                    now_ms=clock.now_ms()).entry)
     return entries

@@ -110,6 +110,9 @@ def _behind_proxies(settings: Settings) -> Iterator[Finding]:
     elif settings.trusted_proxies and str(settings.base_url).startswith("http://"):
         yield Finding("base url", "warning", f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in front",
                       "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would go over the network readable")
+    elif str(settings.base_url).startswith("https://") and not settings.trusted_proxies:
+        yield Finding("base url", "warning", f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is trusted",
+                      "set HELIOGRAPH_TRUSTED_PROXIES to its address: until then all clients count as one, by the proxy's address")
 
 
 def _database(db: Database, settings: Settings) -> Iterator[Finding]:

@@ -4,7 +4,20 @@ from heliograph.wallet.api import endpoints
 from heliograph.wallet.daily import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.history import history
-from heliograph.wallet.ledger import BANK_ID, ISSUANCE_ID, SALES_ID, Entry, Posted, adjust_credits, adjust_money, as_record, grant, post, topup
+from heliograph.wallet.ledger import (
+    BANK_ID,
+    DESCRIPTION_MAX,
+    ISSUANCE_ID,
+    SALES_ID,
+    Entry,
+    Posted,
+    adjust_credits,
+    adjust_money,
+    as_record,
+    grant,
+    post,
+    topup,
+)
 from heliograph.wallet.money import MINOR_MAX, currency, exponent, to_minor, to_number, to_text
 from heliograph.wallet.prices import Price, all_prices, buy_credits, remove_price, set_price
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
@@ -26,7 +39,7 @@ from heliograph.wallet.wallet import (
 )
 
 __all__ = [
-    "BANK_ID", "CREDITS_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed",
+    "BANK_ID", "CREDITS_MAX", "DESCRIPTION_MAX", "DISCREPANCIES_MAX", "ISSUANCE_ID", "MINOR_MAX", "SALES_ID", "Armed",
     "DailyCapReached", "Discrepancy", "Entry", "Figures", "Posted", "Price", "Thresholds", "Wallet",
     "adjust_credits", "adjust_money", "alarms", "all_prices", "as_record", "buy_credits", "change_sandbox_credits", "close",
     "count_moved", "currency", "endpoints", "exponent", "grant", "history", "hold_still", "keys_counted", "locked",

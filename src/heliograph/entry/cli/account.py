@@ -96,6 +96,8 @@ def create(session: Session, name: str, country: str, currency: str, opening_cre
     from heliograph import accounts, wallet
     from heliograph.base import clock
 
+    name, country = accounts.account_name("name", name), accounts.known_country("country_code", country)  # before a database is made
+    currency = wallet.currency(currency)
     now_ms = clock.now_ms()
     with session.write() as tx:
         _require_unique(tx, name, same_name=same_name)

@@ -4,6 +4,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from heliograph.base import clock
@@ -21,6 +22,7 @@ class Machine:
                                                            clock_gettime_ns=lambda _: int(self.running_s * 1e9)))
         monkeypatch.setattr(clock, "_ahead_ns", int((self.wall_s - self.running_s) * 1e9))
         monkeypatch.setattr(clock, "_apart", False)
+        monkeypatch.setattr(clock, "log", structlog.get_logger())  # one that has logged keeps what was configured then, and is not captured
 
     def goes_on(self, seconds: float) -> None:
         self.wall_s += seconds

@@ -3,11 +3,17 @@
 import pytest
 
 from heliograph.base import ids
+from heliograph.text import parse_phone
 from tests.api.cast import Actor
 from tests.api.service import Service
+from tests.factories import code_sent
 
 LOCAL = "0207777777"  # in Ghana, where amina is
 THERE = "0712345678"  # in Kenya, where dede is
+
+
+def wrong(code: str) -> str:
+    return f"{(int(code) + 1) % 10**6:06d}"
 
 
 @pytest.fixture
@@ -27,6 +33,61 @@ def test_a_code_is_verified_by_the_phone_as_it_was_given(api: Service, amina: Ac
         assert api.post(tester, "/otp/send", sent).data["phone"] == "233207777777", sent
         assert api.post(tester, "/otp/verify", {"phone": verified, "code": "123456"}).data["phone"] == "233207777777", verified
     assert api.post(amina, "/otp/verify", {"phone": LOCAL, "code": "000000"}).reason == "otp_not_found"
+
+
+# As each is dialled in its own country: with a trunk prefix of 0, none, 8, 06; with a 0 that belongs to the number. In Ghana, where amina is, the
+# first is a number too, the third is an international one of nowhere.
+DIALLED = [
+    ("0207123456", "KE", "254207123456"), ("2015550123", "US", "12015550123"), ("89123456789", "RU", "79123456789"),
+    ("06201234567", "HU", "36201234567"), ("0612345678", "IT", "390612345678"), ("07911 123-456", "GB", "447911123456"),
+    ("207123456", "KE", "254207123456"),
+]
+
+
+@pytest.mark.parametrize(("given", "country", "phone"), DIALLED)
+@pytest.mark.parametrize("sandbox", [False, True])
+def test_a_code_is_verified_by_the_phone_as_it_was_given_for_another_country(
+        api: Service, amina: Actor, given: str, country: str, phone: str, sandbox: bool) -> None:
+    who = amina.key(sandbox=True) if sandbox else amina
+    data = api.post(who, "/otp/send", {"phone": given, "countryCode": country}).data
+    assert data["phone"] == phone
+    code = "123456" if sandbox else code_sent(api.db, data["id"])
+    if not sandbox:
+        refused = api.post(who, "/otp/verify", {"phone": given, "code": wrong(code)})
+        assert (refused.reason, refused.error["attempts_remaining"]) == ("otp_incorrect", 4), "a wrong code counts for that phone"
+    verified = api.post(who, "/otp/verify", {"phone": given, "code": code}, key=data["id"])
+    here = parse_phone(given, None, "GH")
+    # in sandbox the code is right for any phone: for what is one here, too
+    assert verified.data["phone"] == (here.digits if sandbox and here is not None else phone)
+    again = api.post(who, "/otp/verify", {"phone": given, "code": code}, key=data["id"])
+    assert (again.body, again.headers["idempotent-replayed"]) == (verified.body, "true")
+    if not sandbox:
+        assert api.post(who, "/otp/verify", {"phone": given, "code": code}).reason == "otp_not_found"
+
+
+def test_of_two_phones_that_are_written_alike_none_is_guessed(api: Service, amina: Actor) -> None:
+    sent = [api.post(amina, "/otp/send", {"phone": "0712345678", "countryCode": country}).data for country in ("KE", "UG")]
+    code = code_sent(api.db, sent[0]["id"])
+    refused = api.post(amina, "/otp/verify", {"phone": "0712345678", "code": code})
+    assert (refused.status, refused.reason) == (400, "otp_not_found")
+    assert "countryCode" in refused.error["message"]
+    assert "233712345678" in refused.error["message"]
+    assert api.post(amina, "/otp/verify", {"phone": "0712345678", "code": code, "countryCode": "KE"}).status == 200
+    assert api.post(amina, "/otp/verify", {"phone": "0712345678", "code": code_sent(api.db, sent[1]["id"])}).data["phone"] == "256712345678"
+
+
+def test_another_accounts_code_and_another_modes_is_not_found(api: Service, amina: Actor, chidi: Actor) -> None:
+    data = api.post(amina, "/otp/send", {"phone": "0207123456", "countryCode": "KE"}).data
+    code = code_sent(api.db, data["id"])
+    for who in (chidi, amina.key(sandbox=True)):
+        assert api.post(who, "/otp/verify", {"phone": "207123456", "code": code}).status == 400
+    assert api.post(amina, "/otp/verify", {"phone": "207123456", "code": code}).status == 200
+
+
+def test_what_is_no_phone_anywhere_is_refused_as_such(api: Service, amina: Actor) -> None:
+    for phone in ("0000", "1", "99999999999999", "+0207123456"):
+        assert api.post(amina, "/otp/verify", {"phone": phone, "code": "000000"}).bad_fields == ["phone"], phone
+    assert api.post(amina, "/otp/verify", {"phone": "99999999999999"}).bad_fields == ["code", "phone"]
 
 
 def test_sends_contacts_and_filters_read_it_too(api: Service, amina: Actor) -> None:

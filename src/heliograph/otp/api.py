@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -12,15 +12,17 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import canary, clock, ids
 from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.db import Database
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import InvalidRequest, Unavailable
+from heliograph.base.lines import refused
 from heliograph.base.secrets import Keys, Sealer
 from heliograph.base.settings import SettingError
 from heliograph.keys import Answer, Call, Endpoint, Handler
 from heliograph.messages import Acceptor, Outcome, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
+from heliograph.otp.elsewhere import sent_to
 from heliograph.otp.issue import OtpRequest
-from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS
-from heliograph.otp.request import ANY_CODE, PLACE, Wish, default_text, read_given, read_wish
+from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
+from heliograph.otp.request import ANY_CODE, PLACE, Given, Wish, default_text, no_phone, read_given, read_wish
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
 from heliograph.requests import acting_for_call, read_at_home
 from heliograph.senders import default_senders
@@ -72,13 +74,38 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         call.query.finish()
         given = await read_at_home(cache, call, read_given)
         account_id = await acting_for_call(db, cache, call, VERIFY_PATH, given.customer_id)
+        if given.phone is not None:
+            try:
+                return await tried(call, account_id, int(given.phone.digits), given)
+            except NoneOutstanding:
+                if given.as_dialled is None:
+                    raise
+        assert given.as_dialled is not None  # or the phone is refused when the body is read
+        phone = await call.in_thread(partial(elsewhere, account_id, given.as_dialled, call.principal.sandbox))
+        if phone is None or (given.phone is not None and phone == int(given.phone.digits)):
+            raise _nothing_there(given)
+        return await tried(call, account_id, phone, given)
+
+    async def tried(call: Call, account_id: str, phone: int, given: Given) -> Answer:
         who = call.principal
-        one = Try(ids.new_number(), account_id, who.account_id, who.sandbox, int(given.phone.digits), given.code, given.warnings)
+        one = Try(ids.new_number(), account_id, who.account_id, who.sandbox, phone, given.code, given.warnings)
         one.idempotency_key, one.body_sha256 = _key(call)
         verified = await verifier.verify(one)
         return Answer({}, replayed=verified.replayed, raw=verified.raw)
 
+    def elsewhere(account_id: str, as_dialled: str, sandbox: bool) -> int | None:
+        with db.read() as tx:
+            return sent_to(tx, account_id, as_dialled, clock.now_ms(), sandbox=sandbox)
+
     return verify
+
+
+def _nothing_there(given: Given) -> InvalidRequest:
+    """Nothing was sent to a phone that was given without a country: in whichever one it is, the caller knows."""
+    if given.phone is None:
+        return refused("phone", no_phone(given.as_dialled))
+    return NoneOutstanding(f"There is no one-time password for {given.phone.digits} that was not used: phone is read so without countryCode. "
+                           "If countryCode was given to /otp/send, give it here as well.")
 
 
 def _request(call: Call, account_id: str, wish: Wish, own: Own, codes: Codes, sealer: Sealer, service_sender: str) -> OtpRequest:

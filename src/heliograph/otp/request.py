@@ -6,6 +6,7 @@ from heliograph.base.forms import Form, as_text, shown
 from heliograph.base.unknown import CODE, COUNTRY, PAYER, SENDER, SENDING, TEXT
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
+from heliograph.otp.elsewhere import is_as_dialled
 from heliograph.text import Phone, count_segments, parse_phone, read_country
 
 PLACE: Final = "{code}"  # of the code in a text
@@ -30,7 +31,8 @@ class Wish(NamedTuple):
 class Given(NamedTuple):
     """A body of POST /otp/verify that is right in form."""
 
-    phone: Phone
+    phone: Phone | None  # as it is read; None: it is no number so, but may be one where something was sent
+    as_dialled: str | None  # the phone as it was given, where it may be written as in some other country
     code: str
     customer_id: str | None
     warnings: list[str]
@@ -53,13 +55,14 @@ def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
 def read_given(body: dict[str, Any], home: str | None = None) -> Given:
     """Specification 2.3, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
     form = Form(body, costly=(COUNTRY, PAYER))
-    phone = _read_phone(form, home)
+    phone, as_dialled = _read_phone_given_back(form, home)
     code = form.text("code", required=True, most=CODE_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    if phone is None and as_dialled is not None and form.errors:
+        form.refuse("phone", no_phone(as_dialled))
     form.finish()
-    assert phone is not None
     assert code is not None
-    return Given(phone, read_code(code), customer_id, form.warnings())
+    return Given(phone, as_dialled, read_code(code), customer_id, form.warnings())
 
 
 def read_code(given: str) -> str:
@@ -85,10 +88,30 @@ def _read_phone(form: Form, home: str | None) -> Phone | None:
     def read(value: Any) -> Phone:
         phone = parse_phone(as_text(value), country_code, home)
         if phone is None:
-            raise ValueError(f"must be a phone number, in international digits such as 233201234567 or with countryCode, not {shown(value)}")
+            raise ValueError(no_phone(value))
         return phone
 
     return form.value("phone", read=read, required=True)
+
+
+def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, str | None]:
+    """The phone as `_read_phone` reads it; and as it was given, where a country that was given to /otp/send may be missing."""
+    country_code = form.value("countryCode", "country_code", read=read_country)
+
+    def read(value: Any) -> tuple[Phone | None, str | None]:
+        text = as_text(value)
+        phone = parse_phone(text, country_code, home)
+        as_dialled = text if country_code is None and is_as_dialled(text) else None
+        if phone is None and as_dialled is None:
+            raise ValueError(no_phone(value))
+        return phone, as_dialled
+
+    return form.value("phone", read=read, required=True) or (None, None)
+
+
+def no_phone(given: Any) -> str:
+    """What is wrong with a phone that is none, as it goes on after the field's name."""
+    return f"must be a phone number, in international digits such as 233201234567 or with countryCode, not {shown(given)}"
 
 
 def _text(value: Any) -> str:

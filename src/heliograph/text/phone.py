@@ -3,7 +3,7 @@
 The answers are those of the phonenumbers library, at a twentieth of its price; a property test compares the two over
 every region. Where the contract says otherwise than the library, the contract rules:
 
-- only ASCII digits and the separators of `_SEPARATORS`: no letters, extensions, `tel:`, other scripts' digits or spaces;
+- only ASCII digits and the separators of `SEPARATORS`: no letters, extensions, `tel:`, other scripts' digits or spaces;
 - `+` or `00` in front means international in every country, also where another prefix is dialled for that (011, 0011);
 - only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a text message;
 - a number that begins with the calling code of the given country and is long enough is international, unless only the
@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from heliograph.text.countries import country, country_codes
 from heliograph.text.plans import CallingCode, Plan, calling_code_of, calling_codes, plans
 
-__all__ = ["RAW_LENGTH_MAX", "Phone", "calling_code_of", "country", "country_codes", "parse", "parse_many"]
+__all__ = ["RAW_LENGTH_MAX", "SEPARATORS", "Phone", "calling_code_of", "country", "country_codes", "parse", "parse_many"]
 
 RAW_LENGTH_MAX: Final = 64  # a prefix for calling abroad and 15 digits with two separators after each are shorter
 
-_SEPARATORS: Final = {ord(separator): None for separator in " -.()"}
+SEPARATORS: Final = {ord(separator): None for separator in " -.()"}
 
 
 class Phone(NamedTuple):
@@ -39,7 +39,7 @@ def parse(raw: str, country: str | None = None, home: str | None = None) -> Phon
     """
     if len(raw) > RAW_LENGTH_MAX:
         return None
-    digits = raw if raw.isdigit() else raw.translate(_SEPARATORS)
+    digits = raw if raw.isdigit() else raw.translate(SEPARATORS)
     if digits[:1] == "+":
         digits, country = digits[1:], None
     elif digits[:2] == "00":

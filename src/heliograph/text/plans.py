@@ -12,8 +12,8 @@ from typing import Final
 
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, REGION_CODE_FOR_NON_GEO_ENTITY, PhoneMetadata, PhoneNumberDesc
 
-E164_DIGITS_MIN: Final = 7  # contract section 5; what is shorter is a short code, and no address from abroad
-E164_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
+NUMBER_DIGITS_MIN: Final = 7  # contract section 5; what is shorter is a short code, and no address from abroad
+NUMBER_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
 
 _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without a trunk prefix, say
 
@@ -81,7 +81,7 @@ class CallingCode:
         self.digits = digits
         self.national_at = len(self.digits)
         totals = (self.national_at + length for length in self.plan.lengths)
-        self.lengths = frozenset(total for total in totals if E164_DIGITS_MIN <= total <= E164_DIGITS_MAX)
+        self.lengths = frozenset(total for total in totals if NUMBER_DIGITS_MIN <= total <= NUMBER_DIGITS_MAX)
         self.trunk: Callable[[str, int], object] = self.plan.trunk.match
         self._country = None if regions[0] == REGION_CODE_FOR_NON_GEO_ENTITY else regions[0]
         self._members = tuple(regions) if len(regions) > 1 else ()
@@ -132,6 +132,7 @@ _REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGIO
 _CALLING_CODE_OF_REGION: Final = {
     region: code for code, regions in COUNTRY_CODE_TO_REGION_CODE.items() for region in regions if region != REGION_CODE_FOR_NON_GEO_ENTITY
 }
+CALLING_CODES: Final = tuple(_REGIONS)  # as digits
 
 
 def calling_code_of(country: str) -> int | None:

@@ -92,6 +92,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         TAG, "Verify a one-time password",
         "Checks whether a code is the one that was last sent to the phone. A code succeeds only once, even if two requests come at once. A code "
         f"that is not accepted is answered with another status than 200, and with `\"verified\": false`.\n\n"
+        "Give the phone as you gave it to `/otp/send`. If you gave a `countryCode` there and not here, the phone is looked for among those that you "
+        "have sent a code to.\n\n"
         f"{TRIES_MAX} wrong codes lock the phone for ten minutes, for new "
         f"codes too. They are counted across all codes that were sent, and a success resets the count. In sandbox `{SANDBOX_CODE}` is the only right "
         "code.",

@@ -1,10 +1,12 @@
 """Refusals of a send that its client can mend: what they say of the sender and of the recipients."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy.engine import Connection
 
 from heliograph import senders
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from tests.api.cast import PHONE, Actor
 from tests.api.service import Service
 
@@ -88,6 +90,54 @@ def test_a_field_that_is_missing_is_told_with_the_name_it_was_sent_by(api: Servi
         "sender": "is required; found 'sender_id' instead", "message": "is required; found 'text' instead",
         "recipients": "is required; found 'phone_number' instead"}
     assert api.post(amina, "/otp/verify", {"phone": PHONE, "otp": "123456"}).error["message"] == "code is required; found 'otp' instead."
+
+
+# By other services' clients, and slips of one letter.
+OTHERS_NAMES = {
+    "recipients": ["recipient", "recipents", "to_number", "mobile", "msisdn", "phone_number", "destination", "recipients[]", "Recipients",
+                   "toNumbers"],
+    "message": ["text", "msg", "content", "Body", "messageText", "sms_text", "mesage"],
+    "sender": ["senderId", "sender_name", "from_number", "originator", "source", "From"],
+}
+
+
+@pytest.mark.parametrize(("field", "name"), [(field, name) for field, names in OTHERS_NAMES.items() for name in names])
+def test_a_field_under_another_name_is_one_error_that_tells_both(api: Service, amina: Actor, field: str, name: str) -> None:
+    body: dict[str, Any] = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}
+    body[name] = body.pop(field)
+    reply = api.post(amina, "/sms/send", body)
+    assert (reply.status, reply.error["fields"]) == (400, [{"field": field, "message": f"is required; found {name!r} instead"}])
+    assert reply.error["message"] == f"{field} is required; found {name!r} instead."
+
+
+def test_a_question_ends_a_message_as_it_is(api: Service, amina: Actor) -> None:
+    reply = api.post(amina, "/sms/send", {**BODY, "recipients": [PHONE], "refernce": "x"})
+    assert reply.error["message"] == "refernce is unknown here; did you mean reference?"
+
+
+def test_a_wrong_number_in_a_query_is_one_error(api: Service, amina: Actor) -> None:
+    for limit in ("1%00", "x" * 300, "0", ""):
+        assert api.request("GET", amina, f"/reports?limit={limit}").bad_fields == ["limit"], limit
+
+
+def test_the_campaign_that_a_path_names_may_stand_empty_in_the_query(api: Service, amina: Actor) -> None:
+    path = f"/campaigns/{ids.new('cmp')}/messages"
+    assert api.get(amina, path, campaignId="").reason == "no_such_record"
+    assert api.get(amina, path, campaignId="x").reason == "invalid_query"
+
+
+def test_another_name_of_a_path_is_told_as_it_was_asked_for(api: Service, amina: Actor) -> None:
+    reply = api.put(amina, "/messages/send", {})
+    assert (reply.status, reply.error["message"].split(" answers ")[0]) == (405, "/api/v1/messages/send")
+
+
+@pytest.mark.parametrize(("path", "meant"), [
+    ("/docs/", "/docs"), ("/DOCS", "/docs"), ("/healthz/", "/healthz"), ("/openapi.json", "/api/v1/openapi.json"),
+    ("/sms/send/", "POST /api/v1/sms/send")])
+def test_of_a_page_that_is_not_there_the_one_that_was_meant_is_named(api: Service, path: str, meant: str) -> None:
+    response = api.run(api.client.get(path))
+    assert response.status_code == 404
+    assert f"Did you mean {meant}?" in response.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("code", ["123-456", " 123456 ", "123 456"])

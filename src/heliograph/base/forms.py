@@ -113,8 +113,11 @@ class Form:
     def _name_near_ones(self) -> None:
         """Beside "is required": what was sent in place of the field, once it is known what else is none of ours."""
         missing = {error.field: place for place, error in enumerate(self.errors) if error.message == REQUIRED}
-        for field, sent in sent_instead(missing, self._unread).items() if missing else ():
+        instead = sent_instead(missing, self._unread) if missing else {}
+        for field, sent in instead.items():
             self.errors[missing[field]] = FieldError(field, f"{REQUIRED}; found {sent!r} instead")
+        told = set(instead.values())  # one slip is one error
+        self.errors = [error for error in self.errors if error.field not in told]
 
     def warnings(self) -> list[str]:
         """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""
@@ -172,10 +175,17 @@ class Query:
             found.append((sent, value))
         return found[0][1] if found else None
 
+    def leave_out_empty(self, *names: str) -> None:
+        """Parameters that say nothing here are no error if they are empty."""
+        for name in names:
+            if self._values.get(name) == "":
+                del self._values[name]
+
     def integer(self, name: str, *, default: int, least: int, most: int) -> int:
         sent = self._values.get(name)  # an empty number is a slip, where an empty filter is none
+        wrong_before = len(self.errors)
         value = self.text(name) or sent
-        if value is None:
+        if value is None or len(self.errors) > wrong_before:
             return default
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
             self.errors.append(FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}"))
@@ -250,6 +260,7 @@ def shown(value: Any) -> str:
 
 
 def _summary(errors: list[FieldError], untold: int = 0) -> str:
-    first = f"{errors[0].field} {errors[0].message}."
+    message = errors[0].message
+    first = f"{errors[0].field} {message}{'' if message.endswith(('?', '.')) else '.'}"
     more = len(errors) - 1 + untold
     return f"{first} {more} more field(s) are wrong." if more else first

@@ -86,6 +86,11 @@ def refusals(unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish,
             yield name, f"is unknown here; did you mean {meant}?" if meant else f"is unknown here: it asks for {wish.asks_for}, {wish.but}"
 
 
+def nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """Returns the known name that this one is, or is one edit away from."""
+    return _nearness(known).find(_folded(name))
+
+
 class _Nearness:
     """The known names, by what is left of each when it loses a character: two names that are one edit apart have such a rest in common."""
 

@@ -130,7 +130,7 @@ class Routes:
         endpoint = methods.get(method)
         if endpoint is None:
             allowed = sorted(methods)
-            raise MethodNotAllowed(allowed, self.meant.not_answered(method, methods[allowed[0]].path, allowed))
+            raise MethodNotAllowed(allowed, self.meant.not_answered(method, path if path in self._fixed else methods[allowed[0]].path, allowed))
         return endpoint, parameters
 
     def _match(self, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:

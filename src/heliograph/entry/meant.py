@@ -26,9 +26,11 @@ class Meant:
         """Returns the message of a 404 below `/api/v1`."""
         return f"There is nothing at {cut(BASE_PATH + path, PATH_SHOWN_MAX)!r}. {_asked(self._found(method, path))}{DESCRIBED}"
 
-    def not_below_base(self, method: str, path: str) -> str:
-        """Returns the message of a 404 elsewhere, which anybody may cause without a key: so nothing is searched for."""
-        return f"There is nothing here. {_asked(self._named(method, self._same(path)))}The API is below {BASE_PATH}. {DESCRIBED}"
+    def not_below_base(self, method: str, path: str, pages: Iterable[str]) -> str:
+        """Returns the message of a 404 elsewhere, which anybody may cause without a key: so nothing is searched for. `pages`: what is there."""
+        plain = _plain(path)
+        page = [known for known in pages if plain and plain in (known, known.removeprefix(BASE_PATH))]
+        return f"There is nothing here. {_asked(page or self._named(method, self._same(path)))}The API is below {BASE_PATH}. {DESCRIBED}"
 
     def not_answered(self, method: str, template: str, allowed: list[str]) -> str:
         """Returns the message of a 405. `template`: the path as the table has it."""

@@ -29,7 +29,7 @@ async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant
     status = 200
     try:
         if path not in pages or scope["raw_path"] != path.encode():  # under one spelling only: a proxy judges what it passes on by that
-            raise NoSuchPath(meant.not_below_base(scope["method"], path))
+            raise NoSuchPath(meant.not_below_base(scope["method"], path, pages))
         if scope["method"] not in METHODS:
             raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
         body, headers = await pages[path](scope)

@@ -40,6 +40,7 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 
     def messages_of_campaign(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
+        call.query.leave_out_empty("campaignId", "campaign_id")
         return narrowed(call, customer_id, call.path["id"])
 
     def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:

@@ -12,7 +12,8 @@ from heliograph.text import Phone, count_segments, parse_phone, read_country
 PLACE: Final = "{code}"  # of the code in a text
 CODE_MAX: Final = 64  # characters: what cannot be a code is a wrong one, within reason
 SENDER_MAX: Final = 64  # as POST /sms/send reads it; an approved one has 15 at most
-_BETWEEN_DIGITS: Final = {ord(character): None for character in " -\t\r\n\u00a0"}  # what programs that show and copy codes put there
+# What people, and programs that show and copy codes, put between digits: spaces of several widths, hyphens and dashes, points.
+_BETWEEN_DIGITS: Final = dict.fromkeys(map(ord, " -.\t\r\n\u00a0\u00b7\u2007\u2009\u200b\u202f\u2010\u2011\u2012\u2013\u2014\u2212"))
 ANY_CODE: Final = "0" * DIGITS  # digits all take one septet or one unit
 DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 minutes."
 NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minutes."

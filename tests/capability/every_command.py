@@ -18,7 +18,7 @@ _VALUES: Final = {
     "message_id": "msg_1", "message_ids": "msg_1", "name": "simulator", "per_segment": "1", "permissions": "all", "phone": "233201234567",
     "prefix": "233",
     "quotas": "logs=1MB", "reason": "asked", "receipt_id": ids.new(RECEIPT_PREFIX), "sender": "AMINA", "sender_id": "sid_1", "to": "233201234567",
-    "url": "http://127.0.0.1:9/", "where": "GH"}  # fmt: skip
+    "url": "https://shop.example/hook", "where": "GH"}  # fmt: skip
 # What a command wants beside, which click does not know to be required.
 _BESIDE: Final = {
     "account set": ["--countries", "GH"], "account suspend": ["--reason", "asked"], "campaign create": ["--message", "Hello", "--all"],

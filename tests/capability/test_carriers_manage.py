@@ -122,3 +122,26 @@ def test_a_link_that_we_ended_ourselves_has_its_whole_minute_when_it_begins_anew
         assert carriers.down_carriers(tx, NOW_MS + 160_000) == {mtn.id}
         carriers.record_state(tx, WORKER, mtn.id, LinkState.CLOSED, "", NOW_MS + 161_000)
         assert carriers.down_carriers(tx, NOW_MS + 162_000) == {mtn.id}  # as long as nobody begins it, messages go elsewhere
+
+
+@pytest.mark.parametrize(("settings", "password", "told"), [
+    ({"system_id": "x" * 16}, None, "system_id must have at most 15 characters (SMPP 3.4, 4.1.1), not 16."),
+    ({"system_type": "x" * 13}, None, "system_type must have at most 12 characters (SMPP 3.4, 4.1.1), not 13."),
+    ({"system_id": ""}, None, "system_id must not be empty."),
+    ({}, "p" * 65, "password must have at most 64 characters, not 65."),
+])
+def test_what_a_bind_has_no_room_for_is_refused_when_it_is_set(db: Database, settings: dict[str, Any], password: str | None, told: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        change(db, password, **settings)  # before it is seen that there is no such carrier
+    assert str(refused.value) == told
+    if password is None:
+        with pytest.raises(InvalidRequest):
+            add(db, **settings)
+
+
+def test_what_was_stored_longer_before_stays_until_it_is_changed(db: Database) -> None:
+    add(db)
+    longer = json.dumps(SETTINGS | {"system_id": "x" * 50})
+    db.transact(lambda tx: tx.execute(table.update().where(table.c.name == "mtn").values(settings=longer)))
+    assert change(db, "p" * 64, window=5).settings["window"] == 5
+    assert connection(db).system_id == "x" * 50

@@ -96,7 +96,7 @@ def test_a_campaign_that_is_moved_goes_as_far_as_credits_reach_until_it_is_told_
 
 
 def test_all_values_of_a_campaign_that_are_wrong_are_told_together(run: Run, amina: str) -> None:
-    said = run("campaign", "create", " ", "--account", "amina", "--sender", "", "--message", "{", "--tag", "a|b", "--rate", 1_000_000,
+    said = run("campaign", "create", " ", "--account", "amina", "--sender", "x" * 65, "--message", "{", "--tag", "a|b", "--rate", 1_000_000,
                "--validity", "1s")
     assert [line.split(" must ")[0].split(" has ")[0] for line in said.err.splitlines()] == [
         "heliograph: 6 values are wrong.", "  NAME", "  --sender", "  --message", "  --tag 1", "  --validity", "  --rate"]

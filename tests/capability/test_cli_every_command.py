@@ -1,11 +1,13 @@
 """What is so of every command: what it says of a wrong directory, of a wrong secret key, and of a value that cannot be."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from heliograph.base.db import Database
+from heliograph.entry.cli.judged import Judged, MaybeEmpty
 from heliograph.entry.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
 from tests.capability.commands import Run, runner
 from tests.capability.every_command import Typed, every_command, write_files
@@ -63,6 +65,63 @@ def test_a_value_that_cannot_be_is_exit_status_2(typed: Typed, shell: Shell, tmp
             said = shell(*typed.args(tmp_path), option, value)
             assert (said.status, said.out) == (2, ""), (option, value, said)
             assert option in said.err, (option, value, said.err)
+
+
+def with_value(typed: Typed, param: click.Parameter, value: str, tmp_path: Path) -> list[str]:
+    """The command with this value in place of the option's or argument's."""
+    args = typed.args(tmp_path)
+    if isinstance(param, click.Option):
+        at = args.index(param.opts[0]) + 1 if param.opts[0] in args else len(args)
+        return [*args[:at], *([] if at < len(args) else [param.opts[0]]), value, *args[at + 1 :]]
+    before = typed.command.params[: typed.command.params.index(param)]
+    at = len(typed.name.split()) + sum(1 if isinstance(each, click.Argument) else 2 * each.required for each in before)
+    return [*args[:at], value, *args[at + 1 :]]
+
+
+def valued(typed: Typed, kind: type[click.ParamType[Any]] = click.ParamType) -> list[click.Parameter]:
+    return [param for param in typed.command.params if isinstance(_inner(param.type), kind) and not getattr(param, "is_flag", False)]
+
+
+def _inner(kind: click.ParamType[Any]) -> click.ParamType[Any]:
+    return kind.inner if isinstance(kind, OrWord) else kind
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("typed", COMMANDS, ids=lambda typed: typed.name)
+def test_an_empty_value_is_exit_status_2(typed: Typed, shell: Shell, tmp_path: Path) -> None:
+    for param in valued(typed):
+        if not isinstance(param.type, MaybeEmpty):
+            said = shell(*with_value(typed, param, "", tmp_path))
+            assert (said.status, said.out) == (2, ""), (param.name, said)
+
+
+def test_a_route_of_all_numbers_and_no_system_type_are_the_values_that_may_be_empty() -> None:
+    found = {f"{typed.name} {param.name}" for typed in COMMANDS for param in valued(typed, MaybeEmpty)}
+    assert found == {"route set prefix", "route remove prefix", "carrier add system_type", "carrier set system_type"}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("typed", [each for each in COMMANDS if valued(each, Judged)], ids=lambda typed: typed.name)
+def test_a_text_that_cannot_be_is_exit_status_2_though_nothing_is_there(typed: Typed, shell: Shell, tmp_path: Path) -> None:
+    for param in valued(typed, Judged):
+        for value in ("x" * 300, "a\nb"):
+            said = shell(*with_value(typed, param, value, tmp_path))
+            assert (said.status, said.out) == (2, ""), (param.name, said)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("command", "param", "value"), [
+    ("campaign schedule", "at", "zz"), ("otp unblock", "where", "abc"), ("otp unblock", "where", "2 33"), ("campaign test", "to", "zz"),
+    ("campaign test", "to", "0"), ("erase", "phone", "zz"), ("contact add", "phone", "zz"), ("contact set", "phone", "zz"),
+    ("contact add", "email", "zz"), ("contact set", "tags", "a|b"), ("message list", "to", "zz"), ("account set", "max_tier", "zz"),
+    ("key create", "tier", "zz"), ("webhook add", "url", "zz"), ("carrier set", "system_id", "x" * 16), ("carrier set", "window", "0"),
+])  # fmt: skip
+def test_the_form_of_a_value_is_judged_before_what_it_is_for_is_looked_up(command: str, param: str, value: str, run: Run, tmp_path: Path) -> None:
+    typed = next(each for each in COMMANDS if each.name == command)
+    named = next(each for each in typed.command.params if each.name == param)
+    args = with_value(typed, named, value, tmp_path)
+    said = run(*args, *(["--account", "nobody"] if command == "message list" else []))
+    assert (said.status, said.out) == (2, ""), said
 
 
 @pytest.mark.parametrize("typed", COMMANDS, ids=lambda typed: typed.name)

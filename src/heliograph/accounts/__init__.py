@@ -17,7 +17,19 @@ from heliograph.accounts.account import (
 )
 from heliograph.accounts.history import StatusChange, last_status, record_status
 from heliograph.accounts.key_count import NO_BOUND, KeyCount, key_octets, keys_quotas, quota_told
-from heliograph.accounts.lifecycle import NAME_MAX, AccountSettings, account_name, change, close, create, known_country, rename, resume, suspend
+from heliograph.accounts.lifecycle import (
+    NAME_MAX,
+    AccountSettings,
+    account_name,
+    change,
+    close,
+    create,
+    known_country,
+    known_time_zone,
+    rename,
+    resume,
+    suspend,
+)
 from heliograph.accounts.notices import Notice, notices_of, notify
 from heliograph.accounts.quotas import (
     KEPT,
@@ -61,6 +73,7 @@ __all__ = [
     "key_octets",
     "keys_quotas",
     "known_country",
+    "known_time_zone",
     "last_status",
     "locked",
     "named",

@@ -59,7 +59,7 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
     if "otp_unverified" in settings:
         values["otp_unverified"] = _otp_unverified(settings["otp_unverified"])
     if "time_zone" in settings:
-        values["time_zone"] = _time_zone(settings["time_zone"])
+        values["time_zone"] = known_time_zone(settings["time_zone"])
     return _update(tx, account_id, values)
 
 
@@ -132,7 +132,8 @@ def _otp_unverified(count: int | None) -> int | None:
     return count
 
 
-def _time_zone(name: str) -> str:
+def known_time_zone(name: str) -> str:
+    """The name itself. Raises InvalidRequest for what is no time zone."""
     try:
         return name if name == "UTC" else ZoneInfo(name).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # a name with odd characters, or one that is a folder

@@ -6,7 +6,7 @@ from heliograph.campaigns.campaign import Audience, Campaign, by_id, find, page,
 from heliograph.campaigns.draft import Wish, create, read_wish
 from heliograph.campaigns.life import Launched, audience_size, cancel, estimate, launch, pause, resume, schedule, start_due
 from heliograph.campaigns.listed import Listed, create_listed
-from heliograph.campaigns.moment import When, read_when
+from heliograph.campaigns.moment import When, read_time, read_when
 from heliograph.campaigns.numbers import BadRow, Numbers
 from heliograph.campaigns.price import Pricing, Quote
 from heliograph.campaigns.record import as_record
@@ -15,4 +15,4 @@ from heliograph.campaigns.states import WrongState
 
 __all__ = ["Audience", "BadRow", "Campaign", "Launched", "Listed", "Numbers", "Pricing", "Quote", "Unfilled", "When", "Wish", "WrongState",
            "as_record", "audience_size", "by_id", "cancel", "create", "create_listed", "endpoints", "estimate", "find", "launch", "look", "page",
-           "pause", "read_when", "read_wish", "resume", "sample", "schedule", "start_due", "text_id", "unfilled"]
+           "pause", "read_time", "read_when", "read_wish", "resume", "sample", "schedule", "start_due", "text_id", "unfilled"]

@@ -32,13 +32,19 @@ def read_when(text: str, time_zone: str, now_ms: int) -> When:
     return when
 
 
-def _understood(text: str, time_zone: str) -> When:
+def read_time(text: str) -> datetime:
+    """The time as it is written, with an offset or without. Raises InvalidRequest about `at` for what is no time."""
     try:
         given = datetime.fromisoformat(text.upper().replace(" ", "T")) if _FORM.fullmatch(text) else None
     except ValueError:
         given = None
     if given is None:
         raise refused("at", f"must be a time such as 2027-01-31T09:30, or one with an offset such as 2027-01-31T09:30+01:00, not {shown(text)}")
+    return given
+
+
+def _understood(text: str, time_zone: str) -> When:
+    given = read_time(text)
     try:
         if given.tzinfo is not None:
             return When(_ms(given))

@@ -47,6 +47,9 @@ _COUNTS: Final = {
     # waits for late answers.
     "unmatched_max": Count(200_000, 1_000, 100_000_000),
 }
+# What a bind has room for beside the NUL (SMPP 3.4, 4.1.1). Carriers keep to it but for the password, of which some give out a longer one.
+_LONGEST: Final = {"system_id": 15, "system_type": 12}
+PASSWORD_MAX: Final = 64
 _OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {"name", "password"}
 
 
@@ -103,6 +106,7 @@ def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password
     """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises InvalidRequest."""
     if not _NAME.fullmatch(name):
         raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
+    _check_given(settings, password)
     _check(name, settings, password)
     config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
     there = all_carriers(tx)
@@ -122,6 +126,7 @@ def _new_id(taken: set[int]) -> int:
 
 def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str | None = None, *, secret_key: Keys) -> Carrier:
     """Changes the given settings, and the password if one is given; None as a value: the default again. Raises NotFound, InvalidRequest."""
+    _check_given(settings, password)
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
     changed = {key: value for key, value in {**carrier.settings, **settings}.items() if value is not None}
@@ -174,6 +179,20 @@ def _smpp_carrier(tx: Connection, name: str) -> Carrier:
 
 def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
     return decrypt(secret_key, _PURPOSE, tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one())
+
+
+def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
+    """What is wrong with these settings, whatever the others are. Raises InvalidRequest."""
+    for key, most in _LONGEST.items():
+        if len(settings.get(key) or "") > most:
+            raise refused(key, f"must have at most {most} characters (SMPP 3.4, 4.1.1), not {len(settings[key])}")
+    if settings.get("system_id") == "":
+        raise refused("system_id", "must not be empty")
+    if password is not None and len(password) > PASSWORD_MAX:
+        raise refused("password", f"must have at most {PASSWORD_MAX} characters, not {len(password)}")
+    least = {"host": "localhost", "port": 1, "system_id": "x"}
+    given = {key: value for key, value in settings.items() if value is not None and key != "status_overrides"}  # whose None is the default again
+    _check("x", least | given, password or "")
 
 
 def _check(name: str, settings: Mapping[str, Any], password: str) -> None:

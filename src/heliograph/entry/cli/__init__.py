@@ -61,7 +61,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:  # click looks for the nearest one among those that were imported
-            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from error
+            from heliograph.entry.cli.near import near
+
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=near(error.command_name, COMMANDS), ctx=ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, by_option, given, page_options
+from heliograph.entry.cli.values import LISTED_MAX, Money, OrWord, Whole, by_option, entry_reason_option, given, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -62,7 +63,7 @@ def _change_status(session: Session, acc: str, status: str, reason: str | None, 
 
 def _why_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --by of a change of status."""
-    return click.option("--reason", metavar="TEXT", help="Kept with the account, for operators only.")(by_option(command))
+    return click.option("--reason", type=judged.STATUS_REASON, metavar="TEXT", help="Kept with the account, for operators only.")(by_option(command))
 
 
 def _require_unique(tx: "Connection", name: str, *, same_name: bool, besides: str | None = None) -> None:
@@ -141,7 +142,7 @@ def show_(session: Session, acc: str) -> None:
 
 @command.command("rename", epilog=examples("account rename 'Amina Foods' 'Amina Foods Ltd'"))
 @click.argument("acc")
-@click.argument("name")
+@click.argument("name", type=judged.ACCOUNT_NAME)
 @_same_name_option
 def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     """Give an account another name. Its id, keys, senders and messages stay as they are."""
@@ -174,7 +175,7 @@ def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
 
 @command.command("pay-out", epilog=examples("account pay-out 'Amina Foods' --reason 'paid by bank transfer bt-120'"))
 @click.argument("acc")
-@click.option("--reason", required=True, metavar="TEXT", help="The account's list of transactions shows it.")
+@entry_reason_option
 def pay_out(session: Session, acc: str, reason: str) -> None:
     """Take all credits and money out of an account's wallet, by ledger entries; of a Connect customer to its partner's wallet.
 
@@ -213,7 +214,7 @@ def close(session: Session, acc: str, reason: str | None, by: str) -> None:
                                         "account set 'Amina Foods' --daily-credits none"))
 @click.argument("acc")
 @click.option("--max-tier", metavar="TIER", help="The highest tier that its users may give a key.")
-@click.option("--countries", type=OrWord(click.STRING, "all"), metavar="GH,NG|all", help="The only countries that it may send to.")
+@click.option("--countries", type=OrWord(judged.COUNTRIES, "all"), metavar="GH,NG|all", help="The only countries that it may send to.")
 @click.option("--daily-credits", type=OrWord(Whole(0), "none"), metavar="N|none", help="The most SMS credits that it may spend a day (UTC).")
 @click.option("--otp-unverified", type=OrWord(Whole(1), "default"), metavar="N|default",
               help="So many one-time passwords may stay unverified in any hour, whatever it has sent before. Default: 100.")
@@ -221,7 +222,7 @@ def close(session: Session, acc: str, reason: str | None, by: str) -> None:
               help="The event wallet.low_balance is sent below this many SMS credits.")
 @click.option("--low-balance-amount", type=OrWord(Money(), "none"), metavar="X|none",
               help="The event wallet.low_balance is sent below this much money.")
-@click.option("--time-zone", metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")
+@click.option("--time-zone", type=judged.TIME_ZONE, metavar="ZONE", help="For its pages and schedules, such as Africa/Accra.")
 def set_(session: Session, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
     from heliograph import accounts, keys, wallet
@@ -230,9 +231,9 @@ def set_(session: Session, acc: str, **options: Any) -> None:
     if not changes:
         raise click.UsageError("Say what to set: give at least one option.")
     with session.write() as tx:
-        account = accounts.find(tx, acc)
         if "max_tier" in changes:
             keys.tier_named(tx, changes["max_tier"])
+        account = accounts.find(tx, acc)
         if changes.get("countries") is not None:
             changes["countries"] = changes["countries"].split(",")
         of_wallet = {name: changes.pop(name) for name in ("low_balance", "low_balance_amount") if name in changes}

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.campaign_shown import full_record, quoted, show_campaign, tell_bad_rows, tell_unfilled, unfilled_of
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
@@ -12,6 +13,7 @@ from heliograph.entry.cli.values import Span, Whole, account_option, country_cod
 
 if TYPE_CHECKING:
     from heliograph.base.db import Database
+    from heliograph.text import Phone
 
 STATUSES = ("draft", "scheduled", "sending", "paused", "completed", "canceled", "failed")
 TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at most
@@ -150,12 +152,18 @@ def test(session: Session, campaign_id: str, to: str, country: str | None) -> No
     from heliograph.text import parse_phone
 
     code = country_code(country)
-    with session.read() as tx:
-        campaign = campaigns.find(tx, campaign_id)
-        phone = parse_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)
+
+    def read(home: str | None) -> "Phone":
+        phone = parse_phone(to, code, home)
         if phone is None:
             raise click.BadParameter(f"{to!r} is no number in international form, such as 233201234567; with --country GH, say, it may be written as "
                                      "it is dialled there.", param_hint="--to")
+        return phone
+
+    read(judged.home_of_phone(to))
+    with session.read() as tx:
+        campaign = campaigns.find(tx, campaign_id)
+        phone = read(accounts.by_id(tx, campaign.account_id).country_code)
         text = campaigns.sample(tx, campaign, int(phone.digits))
         known = contacts.by_phone(tx, contacts.World(campaign.account_id, campaign.sandbox), phone.digits)
     body = {"sender": campaign.sender, "message": text, "recipients": [phone.digits], "validity_s": campaign.validity_s, "reference": campaign_id}
@@ -182,7 +190,8 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
 
 @command.command("schedule", epilog=examples("campaign schedule cmp_01m7xjf7d0e0096sn80kyqrthc --at 2027-01-31T09:30"))
 @click.argument("campaign_id", metavar="ID")
-@click.option("--at", required=True, metavar="TIME", help="Such as 2027-01-31T09:30 in the account's time zone; or with an offset, such as +01:00.")
+@click.option("--at", required=True, type=judged.WHEN, metavar="TIME",
+              help="Such as 2027-01-31T09:30 in the account's time zone; or with an offset, such as +01:00.")
 @as_far_option
 def schedule(session: Session, campaign_id: str, at: str, as_far: bool | None) -> None:
     """Let a campaign start by itself at a time; its audience is that of then. Again, to move it."""

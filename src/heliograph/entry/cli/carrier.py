@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.entry.cli.command import Command, Failure, Noun, Session, examples
+from heliograph.entry.cli.judged import MaybeEmpty
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import Number, OrWord, Whole, given, read_password
 from heliograph.entry.cli.worker import metrics_options, work
@@ -58,7 +59,7 @@ _OPTIONS: Final = (
     click.option("--window", type=Whole(), metavar="W", help="submit_sm without an answer, per bind. Default: 10."),
     click.option("--tps", type=Number(0), metavar="T", help="submit_sm a second, all binds together; 0: unlimited, the default."),
     click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
-    click.option("--system-type", metavar="TEXT", help="As the carrier says. Default: empty."),
+    click.option("--system-type", type=MaybeEmpty(), metavar="TEXT", help="As the carrier says. Default: empty."),
     click.option("--source-ton-npi", type=OrWord(TonNpi(), "auto"), metavar="T,N|auto", help="Of senders. Default: auto, by the sender's form."),
     click.option("--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."),
     click.option("--alphabet", type=click.Choice(["gsm", "latin1", "ascii"]),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from heliograph.entry import colours
+from heliograph.entry.cli.judged import MaybeEmpty, Unfit
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -132,15 +133,33 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A number below zero is a value, for its field to refuse, and no option."""
+        from heliograph.entry.cli.near import near
+
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
+        known = [word for param in self.get_params(ctx) for word in (*param.opts, *param.secondary_opts)]
         try:
-            return super().parse_args(ctx, [*args])
+            rest = super().parse_args(ctx, [*args])
+            self._refuse_empty(ctx, args)
+            return rest
+        except Unfit as error:
+            raise BadValue(_in_words_of(self.params, error.why, str(error.why))) from error.why
+        except click.NoSuchOption as error:
+            raise click.NoSuchOption(error.option_name, possibilities=near(error.option_name, known), ctx=ctx) from None
         except click.UsageError:
-            known = [word for param in self.get_params(ctx) for word in param.opts]
             for name in (arg.partition("=")[0] for arg in args if ctx.ignore_unknown_options and arg.startswith("--")):
                 if name not in known:
-                    raise click.NoSuchOption(name, possibilities=known, ctx=ctx) from None
+                    raise click.NoSuchOption(name, possibilities=near(name, known), ctx=ctx) from None
             raise
+
+    def _refuse_empty(self, ctx: click.Context, args: list[str]) -> None:
+        """Raises BadParameter for a value that was typed and is empty: most often a variable of a shell that is not set."""
+        if not any(arg == "" or arg.endswith("=") for arg in args):
+            return
+        typed, _, _ = self.make_parser(ctx).parse_args([*args])
+        for param in self.get_params(ctx):
+            value = typed.get(str(param.name))
+            if "" in (value if isinstance(value, list | tuple) else [value]) and not isinstance(param.type, MaybeEmpty):
+                raise click.BadParameter("it is empty.", ctx, param)
 
     def invoke(self, ctx: click.Context) -> Any:
         from heliograph.base import env_file
@@ -158,6 +177,14 @@ class Noun(click.Group):
     """A group of commands about one thing."""
 
     command_class = Command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        from heliograph.entry.cli.near import near
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=near(error.command_name, self.commands), ctx=ctx) from None
 
 
 def _expected() -> tuple[type[Exception], ...]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.contact_files import country_option, export, home_of, import_, whose, world_of
 from heliograph.entry.cli.output import show, show_list
@@ -49,8 +50,12 @@ def add(session: Session, phone: str, account: str, sandbox: bool, country: str 
     """Add a contact, or change what is given of the one that has this phone."""
     from heliograph import contacts
 
+    given = _given(fields)
+
     def change(home: str | None) -> contacts.Change:
-        return contacts.read_change({"phone": phone, "country_code": country, **_given(fields)}, phone_required=True, home=home).change
+        return contacts.read_change({"phone": phone, "country_code": country, **given}, phone_required=True, home=home).change
+
+    change(judged.home_of_phone(phone))
 
     _store(session, account, sandbox, lambda tx, world, now_ms: contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact)
 
@@ -99,6 +104,8 @@ def set_(session: Session, contact: str, account: str, sandbox: bool, country: s
     def change(home: str | None) -> contacts.Change:
         body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
         return contacts.read_change(body, phone_required=False, home=home).change
+
+    change(judged.home_of_phone(phone or ""))
 
     _store(session, account, sandbox, lambda tx, world, now_ms: contacts.update(
         tx, world, contacts.text_id(_find(tx, world, contact, code)), change(home_of(tx, world)), now_ms=now_ms))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Command, Failure, Session, examples
 from heliograph.entry.cli.output import show
 from heliograph.entry.cli.values import by_option, country_code
@@ -31,12 +32,10 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     then, and until when that may take. It looks again at the end: what came meanwhile is told."""
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.base.lines import one_line
     from heliograph.campaigns.hold import take_from_the_dead
     from heliograph.entry.erasing import batches, counted, note
-    from heliograph.messages.decide import BY_MAX
 
-    by = one_line("by", by, most=BY_MAX)
+    _number(phone, country, judged.home_of_phone(phone))
     with session.read() as tx:
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)
@@ -58,7 +57,7 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     show(session, {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)}, None if found else "There is nothing of it.")
 
 
-def _number(phone: str, country: str | None, home: str) -> "Quoted":
+def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
     from heliograph.text import parse_phone
     from heliograph.text.quoted import Quoted
 
@@ -66,7 +65,7 @@ def _number(phone: str, country: str | None, home: str) -> "Quoted":
     read = parse_phone(phone, code, home)
     if read is None:
         raise click.BadParameter("this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a leading 0, or with "
-                                 f"--country in any way, as it is dialled in {code or home}).", param_hint="PHONE")
+                                 f"--country in any way, as it is dialled in {code or home or 'its country'}).", param_hint="PHONE")
     return Quoted(read)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import Moment, account_option, page_options
@@ -31,10 +32,10 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
 @command.command("create", epilog=examples("key create --account 'Amina Foods' --mode live --permissions all",
                                            "key create --account 'Amina Foods' --mode sandbox --permissions sms.send,sms.read --expires 90d"))
 @account_option
-@click.option("--name", metavar="TEXT", help="To tell keys apart. Default: the mode.")
+@click.option("--name", type=judged.KEY_NAME, metavar="TEXT", help="To tell keys apart. Default: the mode.")
 @click.option("--mode", required=True, type=click.Choice(["live", "sandbox"]), help="With a sandbox key nothing is charged or really sent.")
 @click.option("--tier", default="standard", show_default=True, metavar="TIER", help="Its rate limit; you are not held to the account's highest tier.")
-@click.option("--permissions", required=True, metavar="all|a,b", help="Such as sms.send,wallet.read.")
+@click.option("--permissions", required=True, type=judged.PERMISSIONS, metavar="all|a,b", help="Such as sms.send,wallet.read.")
 @click.option("--expires", type=Moment(), metavar="T", help="A time, or 90d, 12h from now on. Default: never.")
 def create(session: Session, account: str, name: str | None, mode: str, tier: str, permissions: str, expires: int | None) -> None:
     """Create a key and show it, this once."""
@@ -42,6 +43,7 @@ def create(session: Session, account: str, name: str | None, mode: str, tier: st
     from heliograph.base import clock
 
     with session.write() as tx:
+        keys.tier_named(tx, tier)
         issued = keys.issue(tx, accounts.find(tx, account).id, name=name or mode, sandbox=mode == "sandbox", tier=tier,
                             permissions=keys.parse_permissions(permissions), expires_at_ms=expires, now_ms=clock.now_ms())
         record = _record(tx, issued.record)

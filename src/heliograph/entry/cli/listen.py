@@ -4,6 +4,7 @@ import json
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Command, Session, examples
 from heliograph.entry.cli.output import printable
 from heliograph.entry.cli.values import account_option, mode_option
@@ -14,7 +15,7 @@ from heliograph.entry.cli.values import account_option, mode_option
                                "listen --account acc_01k5… --forward http://127.0.0.1:3000/hook --mode sandbox"))
 @account_option
 @click.option("--forward", "url", required=True, metavar="URL", help="Such as http://127.0.0.1:3000/hook: loopback is open for this command.")
-@click.option("--events", default="all", show_default=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
+@click.option("--events", type=judged.EVENTS, default="all", show_default=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
 @mode_option("Events of which mode.")
 def command(session: Session, account: str, url: str, events: str, sandbox: bool) -> None:
     """Show an account's events as they happen, and forward each to an address of yours: for development without a public URL.
@@ -26,6 +27,7 @@ def command(session: Session, account: str, url: str, events: str, sandbox: bool
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.entry import listen, logs
+    from heliograph.webhooks.guard import check_url, openings
     from heliograph.webhooks.record import Tried
 
     def show(kind: str, body: str, tried: Tried) -> None:
@@ -36,10 +38,11 @@ def command(session: Session, account: str, url: str, events: str, sandbox: bool
     def ready(secret: str) -> None:
         click.echo(f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of this run: {secret}")
 
+    check_url(url, replace(openings(session.settings), loopback=True))
     logs.set_up(replace(session.settings, log_level="warning"))
     with session.read() as tx:
         account_id = accounts.find(tx, account).id
-    listen.run(session.settings, account_id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,
+    listen.run(session.settings, account_id, url, judged.kinds_of(events), sandbox=sandbox,
                on_ready=ready, on_attempt=show)
 
 

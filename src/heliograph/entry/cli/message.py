@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.entry.cli.command import Failure, Noun, Session, examples
+from heliograph.entry.cli.judged import home_of_phone
 from heliograph.entry.cli.output import print_table, show, show_list
 from heliograph.entry.cli.values import FailedBy, Span, account_option, page_options, span_options, who_decides
 
@@ -45,8 +46,11 @@ def list_(session: Session, doubtful: bool, carrier: str | None, account: str | 
     from heliograph.base.paging import Span as TimeSpan
     from heliograph.messages import trace
     from heliograph.messages.read import LOOKED_AT_MAX
+    from heliograph.text import parse_phone
     from heliograph.wallet import hold_still
 
+    if to is not None and parse_phone(to, None, home_of_phone(to) if account is not None else None) is None:
+        raise click.BadParameter(f"{to!r} is not a phone number such as 233201234567.", param_hint="--to")
     if older_than is not None and not doubtful:
         raise click.UsageError("--older-than is how long a message has been in doubt: say --in-doubt too.")
     with session.read() as tx:

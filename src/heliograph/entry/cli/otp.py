@@ -63,8 +63,11 @@ def unblock(session: Session, where: str, acc: str) -> None:
     """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as a whole. They are counted anew."""
     from heliograph import accounts, otp
     from heliograph.base import clock
+    from heliograph.text import country
 
     is_range = where.isascii() and where.isdigit()
+    if not is_range and where != ALL and country(where) is None:
+        raise click.BadParameter(f"{where!r} is neither a range of digits, nor a country such as GH, nor {ALL}.", param_hint="RANGE|COUNTRY|all")
     with session.write() as tx:
         account = accounts.find(tx, acc)
         if is_range:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.entry.cli.command import Noun, Session, examples
+from heliograph.entry.cli.judged import MaybeEmpty
 from heliograph.entry.cli.output import show, show_list
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 
 
 @command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
-@click.argument("prefix")
+@click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[,CARRIER…]")
 def set_(session: Session, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. Each next one is taken while those before it have been down for a minute."""
@@ -48,7 +49,7 @@ def list_(session: Session) -> None:
 
 
 @command.command("remove", epilog=examples("route remove 233"))
-@click.argument("prefix")
+@click.argument("prefix", type=MaybeEmpty())
 def remove(session: Session, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route

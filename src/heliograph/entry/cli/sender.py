@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import print_table, show, show_list
 from heliograph.entry.cli.values import account_option, by_option, mode_option, page_options
@@ -100,7 +101,7 @@ def approve(session: Session, sender_id: str, by: str) -> None:
 
 @command.command("reject", epilog=examples("sender reject sid_01k5… --reason 'Send us a letter from the trademark owner'"))
 @click.argument("sender_id", metavar="ID")
-@click.option("--reason", required=True, metavar="TEXT", help="The account sees it.")
+@click.option("--reason", required=True, type=judged.SENDER_REASON, metavar="TEXT", help="The account sees it.")
 @by_option
 def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
     """Reject a submitted sender ID."""
@@ -114,7 +115,7 @@ def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
 
 @command.command("suspend", epilog=examples("sender suspend sid_01k5… --reason 'Complaints from the network'"))
 @click.argument("sender_id", metavar="ID")
-@click.option("--reason", required=True, metavar="TEXT", help="The account sees it.")
+@click.option("--reason", required=True, type=judged.SENDER_REASON, metavar="TEXT", help="The account sees it.")
 @by_option
 def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
     """Withdraw the approval of a sender ID."""
@@ -127,11 +128,11 @@ def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
 
 
 @command.command("register", epilog=examples("sender register AMINA --account 'Amina Foods' --approve --default"))
-@click.argument("sender")
+@click.argument("sender", type=judged.SENDER)
 @account_option
 @mode_option("In sandbox it is approved at once.")
-@click.option("--country", metavar="GH", help="Where it is to be used. Whoever approves it sees this.")
-@click.option("--purpose", metavar="TEXT", help="What it is for. Whoever approves it sees this.")
+@click.option("--country", type=judged.COUNTRY, metavar="GH", help="Where it is to be used. Whoever approves it sees this.")
+@click.option("--purpose", type=judged.PURPOSE, metavar="TEXT", help="What it is for. Whoever approves it sees this.")
 @click.option("--default", "set_default", is_flag=True, help="Make it the sender of requests that name none.")
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
 @by_option
@@ -154,7 +155,7 @@ def register(session: Session, sender: str, account: str, sandbox: bool, country
 
 @command.command("reserve", epilog=examples("sender reserve MTN --reason 'The operator of the network'"))
 @click.argument("sender")
-@click.option("--reason", required=True, metavar="TEXT", help="A note for operators. Accounts do not see it.")
+@click.option("--reason", required=True, type=judged.SENDER_REASON, metavar="TEXT", help="A note for operators. Accounts do not see it.")
 def reserve(session: Session, sender: str, reason: str) -> None:
     """Keep a name, and all that look like it, from being registered by accounts. Who has it keeps it, and you can register it for anybody."""
     from heliograph import senders

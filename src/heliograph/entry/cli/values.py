@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import click
 
+from heliograph.entry.cli import judged
+
 LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from there
 
 
@@ -179,12 +181,19 @@ def country_code(given: str | None) -> str | None:
 
 def reference_option(command: Callable[..., None]) -> Callable[..., None]:
     """--reference"""
-    return click.option("--reference", metavar="REF", help="Your own, such as an invoice's number. The same reference is applied once.")(command)
+    return click.option("--reference", type=judged.REFERENCE, metavar="REF",
+                        help="Your own, such as an invoice's number. The same reference is applied once.")(command)
+
+
+def entry_reason_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--reason of ledger entries"""
+    return click.option("--reason", required=True, type=judged.ENTRY_REASON, metavar="TEXT",
+                        help="The account's list of transactions shows it.")(command)
 
 
 def reference_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --reference of a ledger entry."""
-    return click.option("--reason", required=True, metavar="TEXT", help="The account's list of transactions shows it.")(reference_option(command))
+    return entry_reason_option(reference_option(command))
 
 
 def _whoever_typed_it() -> str:
@@ -200,14 +209,15 @@ def _whoever_typed_it() -> str:
 
 def by_option(command: Callable[..., None]) -> Callable[..., None]:
     """--by WHO"""
-    return click.option("--by", default=_whoever_typed_it, metavar="WHO",
+    return click.option("--by", type=judged.BY, default=_whoever_typed_it, metavar="WHO",
                         help="Who decided. Default: the user who is signed in on this machine.")(command)
 
 
 def who_decides(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --by of a decision that is kept."""
     command = by_option(command)
-    return click.option("--reason", required=True, metavar="TEXT", help="Such as what the carrier said. Kept with the message.")(command)
+    return click.option("--reason", required=True, type=judged.DECISION_REASON, metavar="TEXT",
+                        help="Such as what the carrier said. Kept with the message.")(command)
 
 
 def page_options(command: Callable[..., None]) -> Callable[..., None]:

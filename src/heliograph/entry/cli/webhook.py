@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
@@ -27,7 +28,7 @@ def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
                                         "webhook add https://shop.example/sms --account acc_01k5… --events message.delivered,message.failed"))
 @click.argument("url", metavar="URL")
 @account_option
-@click.option("--events", required=True, metavar="all|a,b", help="Such as message.delivered,message.failed.")
+@click.option("--events", required=True, type=judged.EVENTS, metavar="all|a,b", help="Such as message.delivered,message.failed.")
 @mode_option("Events of which mode.")
 @click.option("--include-customers", is_flag=True, help="Also those of the account's Connect customers.")
 def add(session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool) -> None:
@@ -37,12 +38,13 @@ def add(session: Session, url: str, account: str, events: str, sandbox: bool, in
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.guard import openings
+    from heliograph.webhooks.guard import check_url, openings
 
+    check_url(url, allow := openings(session.settings))
     with session.write() as tx:
         endpoint, secret = endpoints.add(
-            tx, accounts.find(tx, account).id, url, [kind.strip() for kind in events.split(",") if kind.strip()], sandbox=sandbox,
-            include_customers=include_customers, secret_key=session.secret_keys(tx), allow=openings(session.settings), now_ms=clock.now_ms())
+            tx, accounts.find(tx, account).id, url, judged.kinds_of(events), sandbox=sandbox,
+            include_customers=include_customers, secret_key=session.secret_keys(tx), allow=allow, now_ms=clock.now_ms())
         record = _record(tx, endpoint)
     show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")
 

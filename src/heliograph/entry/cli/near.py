@@ -1,0 +1,14 @@
+"""What somebody probably meant who typed a name that there is not."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+from typing import Final
+
+_AS_NEAR: Final = 0.1  # of a likeness from 0 to 1: what is this much less like it than the nearest is not meant
+
+
+def near(typed: str, known: Iterable[str]) -> list[str]:
+    """Returns the nearest of the known names, and those that are about as near; none when all are far away."""
+    found = get_close_matches(typed, known)
+    likeness = [SequenceMatcher(None, name, typed).ratio() for name in found]  # in this order, as difflib compares them
+    return [name for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR]

@@ -24,7 +24,7 @@ demo: .venv/installed-runtime ## Install, then run the service with a ready acco
 install: .venv/installed-dev ## Only install: uv in .tools, the locked dependencies and tools in .venv
 	@echo "Installed in .venv; next: make demo, make test, or make help"
 
-services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, PHP, Java, Ruby, curl, patroni, etcd, PgBouncer, promtool, systemd); as root, install what is missing
+services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, PHP, Java, Ruby, Chromium, curl, patroni, etcd, PgBouncer, promtool, systemd); as root, install what is missing
 	@$(BIN)/python -m tests.services
 
 lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports

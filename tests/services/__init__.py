@@ -1,5 +1,5 @@
-"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network namespaces, PHP, Java, Ruby, curl for
-the documentation, patroni, etcd and PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
+"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network namespaces, PHP, Java, Ruby, Chromium
+for pages, curl for the documentation, patroni, etcd and PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
 
 Those that already run at their default addresses are used; otherwise private ones are started on free ports and stopped at
 the end, whatever happens. `HELIOGRAPH_TEST_DATABASE_URL` and `HELIOGRAPH_TEST_REDIS_URL` name others;

@@ -9,7 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.services import ServiceMissing, failover, faketime, haproxy, kannel, netns, node, php, postgres, private_only, prometheus, redis, systemd
+from tests.services import (
+    ServiceMissing,
+    chromium,
+    failover,
+    faketime,
+    haproxy,
+    kannel,
+    netns,
+    node,
+    php,
+    postgres,
+    private_only,
+    prometheus,
+    redis,
+    systemd,
+)
 
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 
@@ -51,6 +66,7 @@ NEEDS = (
     Need("PHP and Guzzle", php.find_php, php.PHP_PACKAGES, php.PHP_ADVICE),
     Need("Java", php.find_java, ("default-jre-headless",), php.JAVA_ADVICE),
     Need("Ruby", lambda: shutil.which("ruby"), ("ruby",), "Ruby is needed, for a sample on /docs: install it"),
+    Need("Chromium", chromium.find_chromium, ("chromium",), chromium.ADVICE),
     Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
 )
 

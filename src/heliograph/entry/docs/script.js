@@ -28,14 +28,16 @@ for (const button of all('[data-choose]')) {
 choose(remembered() || 'curl');
 
 async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement('textarea'); // where the page is not served by HTTPS
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch { /* the page is not served by HTTPS, or the browser does not allow it */ }
+  const area = document.createElement('textarea');
   area.value = text;
   document.body.append(area);
   area.select();
   document.execCommand('copy');
   area.remove();
-  return undefined;
 }
 
 for (const pre of all('figure pre')) {
@@ -51,6 +53,11 @@ for (const pre of all('figure pre')) {
   pre.before(button);
 }
 
+// "retry" finds "Safe retries", and "webhook" finds "Webhooks"
+function folded(text) {
+  return text.toLowerCase().replace(/ies\b/g, 'y').replace(/s\b/g, '');
+}
+
 const places = all('main h2[id], main article[id]').map((place) => {
   const title = place.querySelector('h3') || place;
   const where = place.querySelector('.place');
@@ -58,7 +65,7 @@ const places = all('main h2[id], main article[id]').map((place) => {
   for (let next = place.nextElementSibling; place.matches('h2') && next && !next.matches('h2, article'); next = next.nextElementSibling) section.push(next.textContent);
   return {
     id: place.id, title: title.textContent.trim(), where: where ? where.textContent.trim().replace(/\s+/g, ' ') : '',
-    text: (place.textContent + section.join(' ')).toLowerCase(),
+    text: folded(`${place.textContent} ${section.join(' ')}`),
   };
 });
 const box = document.querySelector('.search');
@@ -67,12 +74,12 @@ const found = box.querySelector('ul');
 box.hidden = false;
 
 function rank(place, words) {
-  const title = `${place.title} ${place.where}`.toLowerCase();
+  const title = folded(`${place.title} ${place.where}`);
   return words.every((word) => title.includes(word)) ? 0 : 1;
 }
 
 function search() {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = folded(input.value).split(/\s+/).filter(Boolean);
   const hits = words.length ? places.filter((place) => words.every((word) => place.text.includes(word))) : [];
   hits.sort((one, other) => rank(one, words) - rank(other, words));
   found.replaceChildren(...hits.slice(0, 10).map((place) => {
@@ -100,6 +107,13 @@ function leave() {
   input.blur();
 }
 
+// From the field into the hits, through them, and back.
+function step(by) {
+  const stops = [input, ...all('a', found)];
+  const next = stops[stops.indexOf(document.activeElement) + by];
+  if (next) next.focus();
+}
+
 input.addEventListener('input', search);
 input.addEventListener('focus', search);
 found.addEventListener('click', leave);
@@ -110,6 +124,9 @@ document.addEventListener('keydown', (event) => {
     input.focus();
   } else if (event.key === 'Escape') {
     leave();
+  } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && box.contains(event.target) && !found.hidden) {
+    event.preventDefault();
+    step(event.key === 'ArrowDown' ? 1 : -1);
   } else if (event.key === 'Enter' && event.target === input && found.querySelector('a')) {
     found.querySelector('a').click();
   }

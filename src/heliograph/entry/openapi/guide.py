@@ -53,6 +53,9 @@ added meanwhile, no record is repeated or left out.""",
 Give every POST an `Idempotency-Key`. After a timeout or a lost connection, repeat the request with the same key and the same body: it acts only once,
 and you get the first answer again, with `Idempotent-Replayed: true`. This holds for 72 hours. Another body with the same key is refused with 409.
 Only a success is kept: after any other answer you can use the key again.""",
+    "Calls from a web page": """
+A browser lets a page call the API only if the operator has named the page's origin in `HELIOGRAPH_CORS_ORIGINS` (CORS). None is named at first.
+Whoever opens such a page can read the key that it uses, and send at the account's expense. Wherever you can, call the API from your own server.""",
     "Rate limits": """
 A key may make 10, 100 or 1,000 requests a minute, depending on its tier. Each answer shows the limit in `X-RateLimit-Limit`, what is left in
 `X-RateLimit-Remaining`, and the seconds to the end of the minute in `X-RateLimit-Reset`. Above the limit the answer is 429 with `Retry-After`.""",

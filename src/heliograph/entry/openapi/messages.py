@@ -130,8 +130,8 @@ _TIMELINE_EXAMPLE: Final = [
     {"status": "delivered", "at": MESSAGE_EXAMPLE["delivered_at"], "detail": None}]  # fmt: skip
 _SEND_EXAMPLE: Final[Json] = {
     "send_id": example_id("snd"), "type": "sms", "status": "queued", "message_id": example_id("msg", 1), "message_ids": [example_id("msg", 1)],
-    "accepted": 1, "duplicates": 0, "rejected": [], "encoding": GSM_7, "segments": 1, "credits_required": 1, "credits_used": 1,
-    "credits_remaining": 998, "reference": "order-1042", "sandbox": False, "created_at": EXAMPLE_AT}  # fmt: skip
+    "accepted": 1, "duplicates": 0, "rejected": [], "encoding": GSM_7, "segments": 1, "credits_required": 1, "credits_used": 0,
+    "credits_remaining": 998, "reference": "order-1042", "sandbox": True, "created_at": EXAMPLE_AT}  # fmt: skip
 
 _FILTERS: Final = (
     query_text("send_id", "Only messages of this send.", 256, example_id("snd")),
@@ -153,7 +153,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "delivered, `001` is refused, `002` expires, and `003` is delivered after 30 s. `004` answers the send with 402, as if the wallet were "
         "empty. Any other number is delivered within 1 s.",
         with_warnings(one_record(ref("Send"))), {"data": _SEND_EXAMPLE}, body=ref("SendForm"),
-        body_example={"sender": "AMINA", "message": "Your order 1042 is on its way.", "recipients": [EXAMPLE_PHONE], "reference": "order-1042"},
+        body_example={"sender": "SANDBOX", "message": "Your order 1042 is on its way.", "recipients": [EXAMPLE_PHONE], "reference": "order-1042"},
         reasons=("no_such_record", "sender_not_approved", "no_valid_recipient", "too_many_segments", "insufficient_credits", "daily_cap_reached"),
         links=(Link("firstMessage", ("GET", "/messages/{id}"), "id", "/data/message_ids/0"),
                Link("itsMessages", ("GET", "/reports"), "send_id", "/data/send_id"))),

@@ -1,0 +1,31 @@
+"""A real server and a real browser, one of each for a file of tests.
+
+Not for longer: while a browser is open, no test of this process could have an event loop of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.api.server import Server, serving
+from tests.services import ServiceMissing, chromium
+
+
+@pytest.fixture(scope="module")
+def server(new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(new_database("sqlite"), tmp_path_factory.mktemp("serve")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = chromium.find_chromium()
+    if program is None:
+        raise ServiceMissing(chromium.ADVICE)
+    with sync_playwright() as playwright:
+        # Chromium refuses to keep root in its sandbox
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield browser
+        browser.close()

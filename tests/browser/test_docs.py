@@ -156,7 +156,10 @@ def test_its_policy_runs_no_script_but_its_own(browser: Browser, server: Server)
             window.evil = false;
             const script = document.createElement('script');
             script.textContent = 'window.evil = true';
-            const forbidden = new Promise((told) => document.addEventListener('securitypolicyviolation', (event) => told(event.effectiveDirective)));
+            const forbidden = new Promise((told) => {
+                document.addEventListener('securitypolicyviolation', (event) => told(event.effectiveDirective));
+                setTimeout(told, 3000, 'nothing');
+            });
             document.body.append(script);
             return [await forbidden, window.evil];
         }""")

@@ -90,6 +90,8 @@ def _example(endpoint: Endpoint) -> Example:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+    if body is not None and body.get("sender") == "SANDBOX":  # the description's samples are for a sandbox key; these requests are live, too
+        body = {**body, "sender": "AMINA"}
     return Example(endpoint, path, body)
 
 

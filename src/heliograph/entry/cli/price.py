@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import Money, Whole
@@ -22,7 +23,7 @@ def _record(price: "Price") -> dict[str, Any]:
 
 
 @command.command("set", epilog=examples("price set GHS 35 --per 1000", "price set KWD 1.250 --per 100", "price set JPY 3 --per 1"))
-@click.argument("currency")
+@click.argument("currency", type=judged.CURRENCY)
 @click.argument("amount", type=Money())
 @click.option("--per", required=True, type=Whole(1), metavar="CREDITS",
               help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.")
@@ -46,7 +47,7 @@ def list_(session: Session) -> None:
 
 
 @command.command("remove", epilog=examples("price remove KWD"))
-@click.argument("currency")
+@click.argument("currency", type=judged.CURRENCY)
 def remove(session: Session, currency: str) -> None:
     """Stop selling credits for a currency."""
     from heliograph.wallet import remove_price

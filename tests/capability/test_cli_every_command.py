@@ -115,6 +115,7 @@ def test_a_text_that_cannot_be_is_exit_status_2_though_nothing_is_there(typed: T
     ("campaign test", "to", "0"), ("erase", "phone", "zz"), ("contact add", "phone", "zz"), ("contact set", "phone", "zz"),
     ("contact add", "email", "zz"), ("contact set", "tags", "a|b"), ("message list", "to", "zz"), ("account set", "max_tier", "zz"),
     ("key create", "tier", "zz"), ("webhook add", "url", "zz"), ("carrier set", "system_id", "x" * 16), ("carrier set", "window", "0"),
+    ("price set", "currency", "zz"), ("price remove", "currency", "zz"),
 ])  # fmt: skip
 def test_the_form_of_a_value_is_judged_before_what_it_is_for_is_looked_up(command: str, param: str, value: str, run: Run, tmp_path: Path) -> None:
     typed = next(each for each in COMMANDS if each.name == command)

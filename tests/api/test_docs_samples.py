@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from heliograph import campaigns
 from heliograph.entry.docs.samples import Sample
 from heliograph.entry.docs.signatures import SIGNATURE_CHECKS
 from heliograph.webhooks.sign import headers, new_secret
 from tests.api.server import Server, serving
+from tests.capability.campaigns import write_down
 
 WITHIN_S = 60
 RUN = {"curl": ["bash", "-c"], "python": [sys.executable, "-c"], "node": ["node", "--input-type=module", "-e"], "php": ["php", "-r"],
@@ -57,6 +59,23 @@ def test_the_first_sample_sends(server: Server, samples: list[tuple[str, str]], 
     assert "/sms/send" in first
     assert re.search(r"""success['"]?: ?true.*msg_[0-9a-z]{26}""", printed(language, first, API_KEY=server.cast.amina.key(sandbox=True)),
                      re.DOTALL | re.IGNORECASE)
+
+
+def test_every_request_in_curl_succeeds(server: Server, samples: list[tuple[str, str]]) -> None:
+    """Each is copied, and the id in its path replaced by one that an answer before it gave, as the page asks. What deletes comes last."""
+    amina = server.cast.amina
+    key = amina.key(sandbox=True)
+    campaign = write_down(amina.db, amina.account_id, sandbox=True, sender="SANDBOX")
+    given = {"cmp": campaigns.text_id(campaign)}
+    codes = sorted((code for language, code in samples if language == "curl"), key=lambda code: "-X DELETE" in code)
+    assert len(codes) > 25
+    for code in codes:
+        first, *others = code.split("\n")
+        first = re.sub(r"/([a-z]+)_[0-9a-z]{26}\b", lambda found: f"/{given[found[1]]}", first)
+        answer = json.loads(printed("curl", "\n".join([first, *others]), API_KEY=key))
+        assert answer["success"] is True, (first, answer)
+        told = json.dumps(answer)
+        given |= {prefix: text for text, prefix in re.findall(r'"(?:id|message_id)": "(([a-z]+)_[0-9a-z]{26})"', told) if prefix != "cmp"}
 
 
 @pytest.mark.parametrize("field", ["email", "purpose"])

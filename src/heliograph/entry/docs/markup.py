@@ -12,7 +12,7 @@ _TOKEN: Final = re.compile(r'(?P<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<string>"(?:[
 
 
 def markup(text: str) -> Markup:
-    """Paragraphs, `##` headings, lists, tables, fenced code without empty lines, and code spans."""
+    """Paragraphs, `##` and `###` headings, lists, tables, fenced code without empty lines, and code spans."""
     return Markup("\n").join(_block(block.strip()) for block in text.split("\n\n") if block.strip())
 
 
@@ -39,6 +39,8 @@ def json_markup(value: Any) -> Markup:
 def _block(block: str) -> Markup:
     if block.startswith("## "):
         return Markup('<h2 id="{}">{}</h2>').format(anchor(block[3:]), block[3:])
+    if block.startswith("### "):
+        return Markup("<h3>{}</h3>").format(code(block[4:]))
     if block.startswith("- "):
         items = [code(item.removeprefix("- ")) for item in block.split("\n")]
         return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(item) for item in items))

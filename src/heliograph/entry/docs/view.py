@@ -49,7 +49,7 @@ class Webhook(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One endpoint, as the page shows it."""
+    """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the samples' path, which readers replace with ids of theirs."""
 
     id: str
     method: str
@@ -61,6 +61,7 @@ class Operation(NamedTuple):
     body: list[Field]
     answer: list[Field]
     samples: list[Sample]
+    stand_ins: list[str]
     example: Any
     failures: list[Failure]
 
@@ -96,7 +97,9 @@ class _Reader:
             operation["operationId"], method.upper(), path, operation["summary"], operation["description"].split("\n\nRequires the permission")[0],
             operation["x-permission"], [self.parameter(parameter) for parameter in operation["parameters"]],
             list(self._fields(body.get("schema", {}))), list(self._fields(success["schema"])),
-            samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")), success["example"], failures)
+            samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")),
+            [parameter["example"].partition("_")[0] + "_…" for parameter in operation["parameters"] if parameter["in"] == "path"],
+            success["example"], failures)
 
     def webhook(self, kind: str, sent: Json) -> Webhook:
         body = sent["requestBody"]["content"]["application/json"]

@@ -17,7 +17,7 @@ TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
     otp.TAG: "Send a code to a phone, and verify it.",
     wallet.TAG: "Read the balance, the SMS credits, and every change of them.",
-    campaigns.TAG: "Read campaigns and their statistics. Campaigns are made by command.",
+    campaigns.TAG: "Read campaigns and their statistics. The operator makes campaigns, with `heliograph campaign create`.",
     senders.TAG: "Register the names and numbers that your messages come from.",
     contacts.TAG: "Keep the people whom you send to, with tags, custom fields and opt-outs.",
     connect.TAG: "Provision customers of your own, and act for them.",

@@ -1,6 +1,7 @@
 """What holds for every endpoint, as the description's introduction (`info.description`, CommonMark) and the page's first part."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 from heliograph.base.paging import LIMIT_DEFAULT, LIMIT_MAX
@@ -32,10 +33,10 @@ A key can do only what its permissions allow. If it lacks the permission of an e
 PERMISSIONS
 
 With the permission `connect.customers` as well, you can act for a Connect customer of yours: give its id or its `external_ref` as `customer_id`. The
-request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. A customer
-of somebody else is answered with 404.""",
+request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. If the customer
+belongs to somebody else, the answer is 404.""",
     "Answers": """
-A success has status 200 and `"success": true`. In most answers `data` holds the record or, with `next_cursor` beside it, the list. New fields can be
+A success has status 200 and `"success": true`. In most answers `data` holds the record or the list. A list has `next_cursor` beside it. New fields can be
 added at any time. A field is removed only after 12 months' notice.
 
 Times are RFC 3339 in UTC with milliseconds. An amount of money is a number with at most as many decimals as its
@@ -69,14 +70,23 @@ fields, Idempotency-Key, records, credits.""",
 
 
 def guide(endpoints: Iterable[Endpoint], base_url: str) -> str:
-    """The introduction, in CommonMark with tables: which permission opens what, and all errors."""
+    """The introduction, in CommonMark: what each permission opens, as a table, and all errors below their status and code."""
     sections = "\n\n".join(f"## {title}\n\n{text.strip()}" for title, text in _SECTIONS.items())
-    errors = sorted((str(reason.status), f"`{reason.code}`", f"`{name}`", reason.meaning) for name, reason in REASONS.items())
     opened = [(f"`{permission}`", ", ".join(f"`{endpoint.method} {endpoint.path}`" for endpoint in endpoints if endpoint.permission == permission))
               for permission in ALL_PERMISSIONS]
     permissions = _table(("Permission", "Endpoints"), [row for row in opened if row[1]])
-    return "\n\n".join((sections.replace("BASE_URL", base_url).replace("PERMISSIONS", permissions),
-                        _table(("Status", "Code", "Reason", "When"), errors)))
+    return "\n\n".join((sections.replace("BASE_URL", base_url).replace("PERMISSIONS", permissions), *_errors()))
+
+
+def _errors() -> Iterator[str]:
+    """Each status and code as a heading, with the list of its reasons."""
+    for (status, code), names in groupby(sorted(REASONS, key=_status_and_code), key=_status_and_code):
+        yield f"### {status} `{code}`"
+        yield "\n".join(f"- `{name}`: {REASONS[name].meaning}" for name in names)
+
+
+def _status_and_code(reason: str) -> tuple[int, str]:
+    return REASONS[reason].status, REASONS[reason].code
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -36,8 +36,8 @@ With the permission `connect.customers` as well, you can act for a Connect custo
 request then uses the customer's wallet, messages and contacts. On `/sender-ids` the endpoint's own permission is enough. If the customer
 belongs to somebody else, the answer is 404.""",
     "Answers": """
-A success has status 200 and `"success": true`. In most answers `data` holds the record or the list. A list has `next_cursor` beside it. New fields can be
-added at any time. A field is removed only after 12 months' notice.
+A success has status 200 and `"success": true`. In most answers `data` holds the record or the list. A list has `next_cursor` beside it. New fields
+can be added at any time. A field is removed only after 12 months' notice.
 
 Times are RFC 3339 in UTC with milliseconds. An amount of money is a number with at most as many decimals as its
 currency has. Credits are integers. Countries and currencies are ISO codes. Phone numbers are digits without a plus sign. An id, such as

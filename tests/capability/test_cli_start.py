@@ -6,10 +6,15 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
+
+import pytest
 
 from heliograph import wallet
 from heliograph.base import files
 from heliograph.base.db import Database
+
+EXECUTABLE: Final = str(Path(sys.executable).parent / "heliograph")
 
 
 def test_a_real_process_begins_in_an_empty_directory(tmp_path: Path) -> None:
@@ -24,6 +29,46 @@ def test_a_real_process_begins_in_an_empty_directory(tmp_path: Path) -> None:
         assert wallet.size(tx) == {"wallets": 1, "ledger_entries": 1}
     database.close()
     assert (tmp_path / "data" / "secret.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("arguments", [("account", "list"), ("account", "list", "--json"), ("account", "--help"), ("--help",)])
+def test_what_cannot_be_printed_ends_a_command_with_one_line(sqlite_url: str, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """A full disk that the output goes to."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([EXECUTABLE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=_env(sqlite_url), cwd=tmp_path,
+                              check=False)
+    assert (done.returncode, done.stderr) == (1, "heliograph: No space left on device.\n")
+
+
+def test_a_command_works_with_its_output_closed(sqlite_url: str, tmp_path: Path) -> None:
+    done = subprocess.run(["sh", "-c", f"{EXECUTABLE} account list >&-"], stderr=subprocess.PIPE, text=True, env=_env(sqlite_url), cwd=tmp_path,
+                          check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_data_directory_that_is_a_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    done = subprocess.run([EXECUTABLE, "serve", "--port", "0"], capture_output=True, text=True, cwd=tmp_path, check=False,
+                          env={"PATH": os.environ["PATH"], "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")})
+    assert done.returncode == 1
+    assert done.stderr.startswith("heliograph: ")
+    assert done.stderr.count("\n") == 1
+    assert str(tmp_path / "data") in done.stderr
+
+
+@pytest.mark.parametrize(("place", "why"), [
+    ("127.0.0.1:1/x", "Connection refused"), ("127.0.0.1:5432/no_such_database", 'database "no_such_database" does not exist')])
+def test_a_database_that_is_not_reachable_is_told_with_the_cause(tmp_path: Path, place: str, why: str) -> None:
+    done = subprocess.run([EXECUTABLE, "account", "list"], capture_output=True, text=True, cwd=tmp_path, check=False,
+                          env=_env(f"postgresql://postgres:hunter2@{place}"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("heliograph: The database is not reachable: ")
+    assert f"{why}. It was looked for at postgresql://postgres@{place}.\n" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def _env(database_url: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": "s" * 32}
 
 
 def test_several_that_begin_at_once_on_an_empty_file_all_find_it_migrated(tmp_path: Path) -> None:

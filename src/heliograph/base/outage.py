@@ -10,8 +10,9 @@ import psycopg
 from sqlalchemy import exc
 
 from heliograph.base import cancelling
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import ServiceError, Unavailable
 
+SAID_MAX: Final = 400  # characters of what a database said
 CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
 READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be written to
 RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
@@ -40,6 +41,14 @@ def is_lost(error: BaseException) -> bool:
         return True
     state = _sqlstate(error)
     return state.startswith(LOST_SQLSTATES) or (isinstance(cause, psycopg.OperationalError) and not state)
+
+
+def why(error: ServiceError) -> str:
+    """Returns what `error` says, with what the database or the system said of it, on one line: for operators, and not for clients."""
+    cause = error.__cause__.orig if isinstance(error.__cause__, exc.DBAPIError) else error.__cause__
+    lines = [line.strip() for line in str(cause or "").splitlines()]
+    said = "; ".join(line for line in lines if line and not line.startswith("Is the server running"))  # libpq asks that of every refusal
+    return f"{error.message.rstrip('.')}: {said[:SAID_MAX].rstrip('.')}." if said else error.message
 
 
 def _sqlstate(error: BaseException) -> str:

@@ -73,8 +73,9 @@ def owed(tx: Connection, account: Account) -> list[Owed]:
     """All that is owed of an account and of its open customers, in the order in which it is to be settled."""
     found: list[Owed] = []
     for customer in _open_customers(tx, account):
-        found += owed(tx, customer)
-        found.append(Owed(f"its Connect customer {text_id(customer)} ({shown(customer.name)}) is open", f"account close {text_id(customer)}"))
+        its = f"its Connect customer {text_id(customer)} ({shown(customer.name)})"
+        found += [Owed(f"{its}: {each.what}", each.command) for each in owed(tx, customer)]
+        found.append(Owed(f"{its} is open", f"account close {text_id(customer)}"))
     moving = [*_campaigns(tx, account), *_in_doubt(tx, account), *_queued(tx, account), *_on_the_wire(tx, account)]
     found += [*moving, *_held(tx, account, more_to_come=bool(moving or found))]
     return [*found, *_untold(tx, account, more_to_come=bool(found))]

@@ -13,9 +13,9 @@ _COLOURS: Final = {
 }
 
 
-def wanted(stream: TextIO) -> bool:
-    """On a terminal that knows colours, unless NO_COLOR (no-color.org) says otherwise; never in a pipe or a file."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def wanted(stream: TextIO | None) -> bool:
+    """On a terminal that knows colours, unless NO_COLOR (no-color.org) says otherwise; never in a pipe or a file. None: it was closed before."""
+    return stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def colour_of(word: str) -> str | None:

@@ -15,6 +15,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.leases import workers
+from heliograph.base.outage import why
 from heliograph.base.private import ENTRIES_MAX, open_to_others
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.sessions import sqlite_path
@@ -64,7 +65,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         yield from _database(db, settings)
     except ServiceError as error:
-        yield Finding("database", "failure", str(error), "check DATABASE_URL, and that the database runs")
+        yield Finding("database", "failure", why(error), "check DATABASE_URL, and that the database runs")
     finally:
         db.close()
 

@@ -4,8 +4,11 @@
 inside its functions. A file is named like its command, with _ for -, and holds it as `command`.
 """
 
+import errno
+import os
+import sys
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -44,9 +47,24 @@ COMMANDS: Final = {
     "ledger": "The ledger: verify.",
 }
 
+_REFUSED: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR})
+
 
 class Commands(click.Group):
     """The commands of COMMANDS; none is imported before it is called."""
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """What the system refuses is one line: a full disk that the output goes to, a directory of somebody else, one that is read only."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            if error.errno not in _REFUSED:
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            if not where:
+                _print_no_more()
+            click.echo(f"heliograph: {where}{error.strerror}.", err=True)
+            sys.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -68,6 +86,12 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_no_more() -> None:
+    """What could not be printed is thrown away, which Python would try again at the end."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
 
 
 main = Commands(

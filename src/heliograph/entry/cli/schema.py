@@ -6,6 +6,7 @@ from heliograph.base import timekeeping
 from heliograph.base.database_url import without_password
 from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
+from heliograph.base.outage import why
 from heliograph.base.schema import found_version, is_usable, newest_version
 from heliograph.base.settings import Settings
 from heliograph.entry.cli.command import Failure
@@ -20,7 +21,7 @@ def require_usable(database: Database, settings: Settings, *, makes: bool, any_k
     except Unavailable as error:
         if type(error) is not Unavailable:
             raise
-        raise Failure(f"{error} It was looked for at {without_password(database.url)}.") from error
+        raise Failure(f"{why(error)} It was looked for at {without_password(database.url)}.") from error
     except sa.exc.DatabaseError as error:
         if isinstance(error, sa.exc.OperationalError) or database.postgresql:
             raise

@@ -7,22 +7,23 @@ from tests.api.requests_of import examples
 from tests.api.service import Service
 
 _SINGLE: Final[list[tuple[str, dict[str, Any], str]]] = [
-    ("/sms/send", {"send_at": "2027-01-31T09:30:00Z"}, "another time"), ("/sms/send", {"scheduled_at": None}, "another time"),
-    ("/sms/send", {"schedule": 1}, "another time"), ("/sms/send", {"validity": 60}, "validity_s"), ("/sms/send", {"test": True}, "dry_run"),
+    ("/sms/send", {"send_at": "2027-01-31T09:30:00Z"}, "sent at once"), ("/sms/send", {"scheduled_at": None}, "sent at once"),
+    ("/sms/send", {"schedule": 1}, "sent at once"), ("/sms/send", {"validity": 60}, "validity_s"), ("/sms/send", {"test": True}, "dry_run"),
     ("/sms/send", {"sandbox": True}, "dry_run"), ("/sms/send", {"country": "GH"}, "countryCode"), ("/sms/send", {"dryRun": True}, "dry_run"),
     ("/sms/send", {"max_segment": 1}, "max_segments"), ("/sms/send", {"recipents": []}, "recipients"), ("/sms/send", {"Reference": "x"}, "reference"),
-    ("/sms/send", {"flash": 1}, "another effect"), ("/otp/send", {"dry_run": True}, "a test"), ("/otp/send", {"code": "123456"}, "another code"),
+    ("/sms/send", {"flash": 1}, "nothing of this kind"), ("/otp/send", {"dry_run": True}, "cannot be tried out"),
+    ("/otp/send", {"code": "123456"}, "cannot be chosen"),
     ("/otp/send", {"messgae": "x"}, "message"), ("/otp/verify", {"country": "GH"}, "countryCode"),
     ("/connect/customers", {"initial_credits": 5}, "initial_sms_credits"), ("/contacts", {"emial": "a@b.c"}, "email"),
     ("/contacts", {"country": "KE"}, "countryCode"), ("/sender-ids", {"purposes": "x"}, "purpose"),
     ("/sitebuilder/connect", {"sitename": "x"}, "site_name")]
 OF_A_SEND: Final = {
-    "another time": """send_later sendLater schedule_on scheduleDateTime send_date_time deliver_on publish_at not_before after defer_until
+    "sent at once": """send_later sendLater schedule_on scheduleDateTime send_date_time deliver_on publish_at not_before after defer_until
         delay_seconds delayMinutes start_date time_to_send timestamp""",
     "validity_s": "validity_hours ttl_seconds ttl_s expire_at max_age expiry_minutes", "dry_run": "dry sandbox_mode no_send validate",
-    "max_segments": "price_limit max_amount", "another effect": "personalisation params merge_fields cc bcc repeat",
+    "max_segments": "price_limit max_amount", "nothing of this kind": "personalisation params merge_fields cc bcc repeat",
     "customer_id": "external_ref customer_ref", "the header Idempotency-Key": "idempotency_key"}  # fmt: skip
-OF_AN_OTP: Final = {"message": "text content", "sender": "sender_id", "another code": "pin_length lang"}
+OF_AN_OTP: Final = {"message": "text content", "sender": "sender_id", "cannot be chosen": "pin_length lang"}
 OF_A_CUSTOMER: Final = {"initial_sms_credits": "starting_credits opening_balance initial_amount topup wallet credit"}
 _OF: Final = {"/sms/send": OF_A_SEND, "/otp/send": OF_AN_OTP, "/connect/customers": OF_A_CUSTOMER}
 COSTLY: Final = _SINGLE + [(path, {name: "1"}, meant) for path, wishes in _OF.items() for meant, names in wishes.items() for name in names.split()]

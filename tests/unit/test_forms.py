@@ -151,7 +151,7 @@ def test_all_bad_fields_are_told_together_and_the_first_in_words() -> None:
     with pytest.raises(InvalidRequest) as refused:
         form.finish()
     assert [field for field, _ in refused.value.fields] == ["a", "b", "c"]
-    assert refused.value.message == "a is required. 2 more field(s) are wrong."
+    assert refused.value.message == "a is required. 2 more fields are wrong."
     assert refused.value.reason == "invalid_field"
 
 
@@ -166,7 +166,7 @@ def test_of_very_many_bad_fields_a_hundred_are_told_and_all_are_counted() -> Non
     with pytest.raises(InvalidRequest) as refused:
         form.finish()
     assert len(refused.value.fields) == 100
-    assert refused.value.message == "field0 is required. 649 more field(s) are wrong."
+    assert refused.value.message == "field0 is required. 649 more fields are wrong."
 
 
 def test_unknown_fields_are_no_errors_but_are_named_shortly() -> None:
@@ -175,7 +175,7 @@ def test_unknown_fields_are_no_errors_but_are_named_shortly() -> None:
     form.finish()
     warnings = form.warnings()
     assert warnings[:2] == ["unknown field 'id' was ignored", "unknown field 'x00' was ignored"]
-    assert (len(warnings), warnings[-1]) == (21, "12 more unknown field(s) were ignored")
+    assert (len(warnings), warnings[-1]) == (21, "12 more unknown fields were ignored")
     assert Form({"z" * 1_000: 1}).warnings() == [f"unknown field '{'z' * 64}…' was ignored"]
     assert Form({"z" * 64: 1}).warnings() == [f"unknown field '{'z' * 64}' was ignored"]
 

@@ -17,7 +17,7 @@ TABLE = Meant({"/balance": ["GET", "HEAD"], "/sms/send": ["POST"], "/otp/send": 
     ("GET", "/messages/msg_1/", "GET /api/v1/messages/{id}"), ("POST", "/sms/sent", "POST /api/v1/sms/send"),
     ("POST", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
     ("GET", "/otp", "POST /api/v1/otp/send or POST /api/v1/otp/verify"),
-    ("POST", "/contacts/", "POST /api/v1/contacts")])
+    ("POST", "/contacts/", "POST /api/v1/contacts"), ("GET", "/message/msg_1", "GET /api/v1/messages/{id}")])
 def test_a_path_that_is_nearly_one_of_ours_is_named(method: str, path: str, named: str) -> None:
     assert TABLE.not_found(method, path) == f"There is nothing at {'/api/v1' + path!r}. Did you mean {named}? {DESCRIBED}"
 

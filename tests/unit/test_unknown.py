@@ -47,4 +47,4 @@ def test_of_very_many_bad_names_a_hundred_are_told_and_all_are_counted() -> None
     with pytest.raises(InvalidRequest) as refused:
         form.finish()
     assert (refused.value.reason, len(refused.value.fields)) == ("unknown_field", FIELDS_REPORTED_MAX)
-    assert refused.value.message.endswith("19999 more field(s) are wrong.")
+    assert refused.value.message.endswith("19999 more fields are wrong.")

@@ -124,7 +124,8 @@ class Form:
         names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)  # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
         named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names]
         rest = len(self._unread) - len(named)
-        return [*named, f"{rest} more unknown field(s) were ignored"] if rest else named
+        more = "1 more unknown field was ignored" if rest == 1 else f"{rest} more unknown fields were ignored"
+        return [*named, more] if rest else named
 
     def refuse_costly(self) -> None:
         """Unknown fields that could cost are bad fields. Call it when all others were read; `finish` does."""
@@ -263,4 +264,4 @@ def _summary(errors: list[FieldError], untold: int = 0) -> str:
     message = errors[0].message
     first = f"{errors[0].field} {message}{'' if message.endswith(('?', '.')) else '.'}"
     more = len(errors) - 1 + untold
-    return f"{first} {more} more field(s) are wrong." if more else first
+    return first if not more else f"{first} 1 more field is wrong." if more == 1 else f"{first} {more} more fields are wrong."

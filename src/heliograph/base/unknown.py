@@ -16,14 +16,13 @@ class Wish(NamedTuple):
     """What some names ask for: `names` are in lower case without `_`; the first of `instead` that an endpoint knows is what it has for them.
     `but`: what is said where it has none of these."""
 
-    asks_for: str
+    but: str
     names: frozenset[str]
     instead: tuple[str, ...] = ()
-    but: str = "which there is not"
 
 
-def _wish(asks_for: str, names: str, *instead: str, joined: frozenset[str] = frozenset()) -> Wish:
-    return Wish(asks_for, joined.union(names.split()), instead)
+def _wish(but: str, names: str, *instead: str, joined: frozenset[str] = frozenset()) -> Wish:
+    return Wish(but, joined.union(names.split()), instead)
 
 
 def _joined(firsts: str, lasts: str) -> frozenset[str]:
@@ -35,37 +34,41 @@ _TIMES: Final = "at on in by for after before until later next time date datetim
 _SPANS: Final = "s sec secs second seconds m min mins minute minutes h hour hours d day days ms"
 
 TIME: Final = _wish(
-    "another time", """
+    "a message is sent at once", """
     schedule scheduled scheduling deliver publish release start begin delay delays delayed defer deferred postpone
     date time datetime when later after before notbefore notafter timetosend timestamp""",
     joined=_joined("send sending sendschedule schedule scheduled sched deliver delivery publish release start begin scheduledsend", _TIMES)
     | _joined("delay delayed defer postpone", f"{_TIMES} {_SPANS}"))
 VALIDITY: Final = _wish(
-    "another validity", "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive validityperiod", "validity_s",
+    "the validity cannot be chosen here",
+    "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive validityperiod", "validity_s",
     joined=_joined("validity valid ttl expiry expire expires expiration lifetime timeout maxage", f"{_TIMES} {_SPANS}"))
 TEST: Final = _wish(
-    "a test", "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly checkonly nosend mode draft", "dry_run",
+    "this request cannot be tried out",
+    "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly checkonly nosend mode draft", "dry_run",
     joined=_joined("test sandbox dry simulation", "mode run"))
 COUNTRY: Final = _wish(
-    "another country", "country countryiso countryprefix defaultcountry dialingcode diallingcode region", "countryCode", "country_code")
+    "the country cannot be chosen here",
+    "country countryiso countryprefix defaultcountry dialingcode diallingcode region", "countryCode", "country_code")
 PRICE: Final = _wish(
-    "another price", "parts price cost budget", "max_segments",
+    "the price cannot be limited here", "parts price cost budget", "max_segments",
     joined=_joined("max", "parts price cost credits segments amount spend") | _joined("price cost credit spend", "limit cap max"))
-PAYER: Final = _wish("another account", "customer customerref externalref onbehalfof subaccount", "customer_id")
-EFFECT: Final = _wish("another effect", """
+PAYER: Final = _wish("the request cannot be made for a customer", "customer customerref externalref onbehalfof subaccount", "customer_id")
+EFFECT: Final = _wish("the service has nothing of this kind", """
     flash isflash channel gateway route carrier voice media mediaurl mediaurls attachment attachments mms template templateid variables placeholders
     substitutions personalization personalisation personalize personalise params parameters merge mergefields cc bcc repeat repeats""")
-ONCE: Final = _wish("a request that acts once", "idempotencykey idempotency idempotencytoken")._replace(
-    but="for which there is the header Idempotency-Key")
-CODE: Final = _wish("another code", "code otp otpcode pin pincode length otplength codelength pinlength digits otptype lang language locale")
-TEXT: Final = _wish("another text", "text content msg", "message")
-SENDER: Final = _wish("another sender", "senderid sendername source originator", "sender")
+ONCE: Final = _wish("send it as the header Idempotency-Key", "idempotencykey idempotency idempotencytoken")
+CODE: Final = _wish(
+    "the code and its form cannot be chosen",
+    "code otp otpcode pin pincode length otplength codelength pinlength digits otptype lang language locale")
+TEXT: Final = _wish("the text cannot be chosen here", "text content msg", "message")
+SENDER: Final = _wish("the sender cannot be chosen here", "senderid sendername source originator", "sender")
 FIGURES: Final = _wish(
-    "other figures", "credit credits smscredits amount balance wallet walletbalance topup money",
+    "credits and money cannot be set here", "credit credits smscredits amount balance wallet walletbalance topup money",
     "initial_sms_credits", "initial_wallet_balance", "credits",
     joined=_joined("initial starting opening", "credits balance amount"))
 
-SITE: Final = _wish("another site", "url site website domain homeurl siteaddress", "site_url")
+SITE: Final = _wish("the site cannot be chosen here", "url site website domain homeurl siteaddress", "site_url")
 
 SENDING: Final = (TIME, VALIDITY, TEST, COUNTRY, PRICE, PAYER, EFFECT, ONCE)
 
@@ -83,7 +86,7 @@ def refusals(unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish,
             yield name, f"is unknown here; did you mean {meant}?"
         elif (wish := wished.get(folded)) is not None:
             meant = next((instead for instead in wish.instead if instead in known), None)
-            yield name, f"is unknown here; did you mean {meant}?" if meant else f"is unknown here: it asks for {wish.asks_for}, {wish.but}"
+            yield name, f"is unknown here; did you mean {meant}?" if meant else f"is unknown here: {wish.but}"
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:

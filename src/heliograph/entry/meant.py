@@ -14,6 +14,7 @@ NAMED_MAX: Final = 3
 SIMILAR: Final = 0.75  # of the characters, where a path is only similar to one of ours
 DESCRIBED: Final = "All paths are described at /docs."
 _REPEATED: Final = re.compile(r"/(?:api(?:/v[0-9])?|v[0-9])(?=/)", re.ASCII)  # what stands before a path twice, or wrongly
+_ID: Final = re.compile(r"(?<=/)[a-z]{3,4}_[0-9a-z]+(?=/|$)", re.ASCII)
 
 
 class Meant:
@@ -46,7 +47,7 @@ class Meant:
         plain = _plain(path)
         if plain and (below := [known for known in self._methods if _is_above(plain, known)]):
             return self._named(method, [known for known in below if method in self._methods[known]] or below)
-        return self._named(method, difflib.get_close_matches(plain, self._methods, 1, SIMILAR))
+        return self._named(method, difflib.get_close_matches(_ID.sub("{id}", plain), self._methods, 1, SIMILAR))
 
     def _same(self, path: str) -> list[str]:
         """The path of the table that this one is, but for slashes, case and what stands before it."""

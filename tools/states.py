@@ -16,7 +16,8 @@ from heliograph.campaigns import states as campaign_states
 from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS, OUR_FAULTS, SESSION_FAULTS, outcome_of
-from heliograph.messages.settle import Changes, InFlight, MessageRow, refund_due, settle_answer, settle_receipt
+from heliograph.messages.inflight_sql import InFlight
+from heliograph.messages.settle import Changes, MessageRow, refund_due, settle_answer, settle_receipt
 from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED_BY_RECEIPT, NEXT, QUEUED, SENT
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
@@ -19,9 +20,10 @@ from heliograph.base import clock, ids
 from heliograph.base.db import Database
 from heliograph.base.leases import workers
 from heliograph.webhooks import endpoints
+from heliograph.webhooks.deliver_sql import Waiting
 from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.record import Recorder, Tried, Waiting
+from heliograph.webhooks.record import Recorder, Tried
 from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.capability.commands import Run, Said
@@ -127,7 +129,7 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
         rows = [Waiting(*row) for row in tx.execute(webhook_queue.select().order_by(webhook_queue.c.event_id))]
     answers = ((500, "status", "oops"), (200, None, "ok"), (None, "timeout", "no whole answer in time"))
     for row, (status, reason, answer) in zip(rows, answers, strict=True):
-        recorder.add(Tried(row._replace(tries=4), clock.now_ms(), 12, status, reason, answer, None))
+        recorder.add(Tried(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None))
     task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
     await recorder.emptied()
     task.cancel()

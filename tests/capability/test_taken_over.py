@@ -2,6 +2,7 @@
 nothing back. What it still learns of what it had sent counts."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
-from heliograph.messages import claims, take_over, turn_sql
+from heliograph.messages import claims, messages_sql, take_over
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import SUCCESSOR, House, ScriptedLink
 from tests.factories import awaited, phones
@@ -147,16 +148,16 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
     second = house.turn(worker=lease.epoch)
-    look = turn_sql.outgoing
+    look = messages_sql.outgoing
 
-    async def look_and_lose_time(tx: HotTx, message_ids: list[str]) -> list[Any]:
+    async def look_and_lose_time(tx: HotTx, message_ids: list[str]) -> list[messages_sql.OutgoingMessage]:
         rows = await look(tx, message_ids)
-        monkeypatch.setattr(turn_sql, "outgoing", look)
+        monkeypatch.setattr(messages_sql, "outgoing", look)
         first.answer(*others)
         await first.turn.once()
         return rows
 
-    monkeypatch.setattr(turn_sql, "outgoing", look_and_lose_time)
+    monkeypatch.setattr(messages_sql, "outgoing", look_and_lose_time)
     await second.turn.once()
     assert [submission.part for submission in second.submitted] == [throttled.part]
     second.answer(*second.submitted)
@@ -177,15 +178,15 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(postgres
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
     second = house.turn(worker=lease.epoch)
-    lock, has_ended_parts, has_claimed = turn_sql.lock_messages, asyncio.Event(), asyncio.Event()
+    lock, has_ended_parts, has_claimed = messages_sql.lock_messages, asyncio.Event(), asyncio.Event()
 
-    async def lock_later(tx: HotTx, message_ids: set[str]) -> list[Any]:
-        monkeypatch.setattr(turn_sql, "lock_messages", lock)
+    async def lock_later(tx: HotTx, message_ids: set[str]) -> list[messages_sql.LockedMessage]:
+        monkeypatch.setattr(messages_sql, "lock_messages", lock)
         has_ended_parts.set()
         await has_claimed.wait()
         return await lock(tx, message_ids)
 
-    monkeypatch.setattr(turn_sql, "lock_messages", lock_later)
+    monkeypatch.setattr(messages_sql, "lock_messages", lock_later)
     first.answer(*others)
     storing = asyncio.create_task(first.turn.once())
     await has_ended_parts.wait()
@@ -215,8 +216,8 @@ async def test_what_is_paid_back_is_not_sent_after_all(postgresql_house: House, 
     await asyncio.to_thread(lease.begin)
     second, claim, storing = house.turn(worker=lease.epoch), claims.claim, list[asyncio.Task[float]]()
 
-    async def claim_and_lose_time(*args: Any) -> claims.Claim:
-        claimed = await claim(*args)
+    async def claim_and_lose_time(*args: Any, **named: Any) -> claims.Claim:
+        claimed = await claim(*args, **named)
         first.answer(refused, outcome=Outcome.REFUSED)
         storing.append(asyncio.create_task(first.turn.once()))
         await asyncio.wait(storing, timeout=0.3)
@@ -244,15 +245,15 @@ async def test_a_message_that_somebody_settles_just_now_is_claimed_later(postgre
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
     second = house.turn(worker=lease.epoch)
-    store, has_locked, may_go_on = turn_sql.store_messages, asyncio.Event(), asyncio.Event()
+    store, has_locked, may_go_on = messages_sql.store_messages, asyncio.Event(), asyncio.Event()
 
-    async def store_later(tx: HotTx, rows: list[tuple[Any, ...]]) -> None:
-        monkeypatch.setattr(turn_sql, "store_messages", store)
+    async def store_later(tx: HotTx, rows: Sequence[messages_sql.SettledMessage]) -> None:
+        monkeypatch.setattr(messages_sql, "store_messages", store)
         has_locked.set()
         await may_go_on.wait()
         await store(tx, rows)
 
-    monkeypatch.setattr(turn_sql, "store_messages", store_later)
+    monkeypatch.setattr(messages_sql, "store_messages", store_later)
     first.answer(accepted)
     storing = asyncio.create_task(first.turn.once())
     await has_locked.wait()

@@ -5,7 +5,8 @@ import pytest
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.fair import rank_ahead
-from heliograph.messages.settle import Changes, InFlight, MessageRow, Requeued, agrees, move, refund_due, settle_answer, settle_receipt
+from heliograph.messages.inflight_sql import InFlight
+from heliograph.messages.settle import Changes, MessageRow, Requeued, agrees, move, refund_due, settle_answer, settle_receipt
 
 NOW_MS = 1_800_000_000_000
 MADE_MS = NOW_MS - 60_000

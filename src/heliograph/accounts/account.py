@@ -51,7 +51,8 @@ class AccountClosed(Forbidden):
 def of_row(row: Sequence[Any]) -> Account:
     """An Account of a whole row of `accounts`, in the table's order."""
     account = Account(*row)
-    return account._replace(countries=tuple(row[6].split(",")) if row[6] is not None else None)
+    stored: Any = account.countries  # a text, until here
+    return account._replace(countries=None if stored is None else tuple(stored.split(",")))
 
 
 def text_id(account: Account) -> str:

@@ -47,7 +47,7 @@ class KeyCount:
 def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
     """The quota of each of these accounts (raw ids); None: no bound."""
     table = storage_quotas.c
-    own = {row[0]: row[1] for row in tx.execute(sa.select(table.account_id, table.octets).where(
+    own = {row.account_id: row.octets for row in tx.execute(sa.select(table.account_id, table.octets).where(
         table.account_id.in_(account_ids), table.kind == Stored.KEYS.value))}
     return {account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day) for account_id in account_ids}
 

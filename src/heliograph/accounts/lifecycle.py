@@ -39,9 +39,11 @@ def create(tx: Connection, name: str, country_code: str, *, parent_id: str | Non
 
     Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, for a country that is none, and for a cap
     that is out of bounds."""
-    account = Account(ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
-                      known_country("country_code", country_code), "active", "standard", None, _daily_credits(daily_credits), "UTC",
-                      now_ms, sandbox, None, None)
+    account = Account(
+        ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
+        country_code=known_country("country_code", country_code), status="active", max_tier="standard", countries=None,
+        daily_credits=_daily_credits(daily_credits), time_zone="UTC", created_at_ms=now_ms, sandbox=sandbox, otp_unverified=None,
+        closed_at_ms=None)
     tx.execute(accounts.insert().values(account._asdict()))
     return account
 

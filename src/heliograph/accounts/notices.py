@@ -1,6 +1,6 @@
 """Notices: what an account's users are told of, because nobody asked."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -8,23 +8,25 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import notices
 from heliograph.base import ids
 from heliograph.base.hot import HotTx
+from heliograph.base.statements import BigInt, Id, Nothing, Row, Statement, Text, columns_of, values_of
 
 NOTICES_SHOWN_MAX: Final = 100
-_NOTICE: Final = "INSERT INTO notices (id, account_id, kind, text, created_at_ms) VALUES ($1, $2, $3, $4, $5)"
 
 
-class Notice(NamedTuple):
-    """Ids are raw."""
+class Notice(Row, frozen=True):
+    id: Id
+    account_id: Id
+    kind: Text
+    text: Text
+    created_at_ms: BigInt
 
-    id: str
-    account_id: str
-    kind: str
-    text: str
-    created_at_ms: int
+
+_INSERT: Final = f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})"  # noqa: S608  names of ours
+_NOTICE: Final = Statement(Notice, Nothing, postgresql=_INSERT, sqlite=_INSERT)
 
 
 async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) -> None:
-    await tx.fetch(_NOTICE, ids.raw_of_number(ids.new_number(now_ms)), account_id, kind, text, now_ms)
+    await _NOTICE.rows(tx, Notice(ids.raw_of_number(ids.new_number(now_ms)), account_id, kind, text, now_ms))
 
 
 def notices_of(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:

@@ -111,12 +111,12 @@ def refusal_of(kind: Stored, used: int, octets: int, quota: int | None, now_ms: 
 def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
     """Octets a day; None: no bound."""
     row = tx.execute(sa.select(storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id, storage_quotas.c.kind == kind.value)).first()
-    return MEASURES[kind].octets_a_day if row is None else row[0]
+    return MEASURES[kind].octets_a_day if row is None else row.octets
 
 
 def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
     """All of an account (raw id), in the order of `Stored`."""
-    own = {row[0]: row[1] for row in tx.execute(
+    own = {row.kind: row.octets for row in tx.execute(
         sa.select(storage_quotas.c.kind, storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id))}
     return [Usage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own) for kind in Stored]
 
@@ -126,7 +126,7 @@ def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Store
     table = storage_used.c
     rows = tx.execute(sa.select(table.kind, table.sandbox, table.octets).where(table.account_id == account_id,
                                                                                table.day_ms >= now_ms - now_ms % DAY_MS))
-    return {(Stored(row[0]), bool(row[1])): row[2] for row in rows}
+    return {(Stored(row.kind), bool(row.sandbox)): row.octets for row in rows}
 
 
 def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | None]) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.lines import cut
@@ -32,6 +32,13 @@ class BadParts(ValueError):
         super().__init__()
         self.parts = parts
         self.more = more
+
+
+class _Read(NamedTuple, Generic[T]):
+    """A value, and the name that it was sent under."""
+
+    sent: str
+    value: T
 
 
 class Form:
@@ -86,7 +93,7 @@ class Form:
     def value(self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False) -> T | None:
         """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
         given = False
-        found: list[tuple[str, T]] = []
+        found: list[_Read[T]] = []
         names = (name, *aliases)
         self._asked.append(names)
         for sent in names:  # hot: most fields are not there
@@ -103,12 +110,12 @@ class Form:
             except ValueError as error:
                 self.refuse(sent, str(error))
             else:
-                if found and found[0][1] != value:
-                    self.refuse(sent, f"differs from {found[0][0]}; give one of them")
-                found.append((sent, value))
+                if found and found[0].value != value:
+                    self.refuse(sent, f"differs from {found[0].sent}; give one of them")
+                found.append(_Read(sent, value))
         if required and not given:
             self.refuse(name, REQUIRED)
-        return found[0][1] if found else None
+        return found[0].value if found else None
 
     def _name_near_ones(self) -> None:
         """Beside "is required": what was sent in place of the field, once it is known what else is none of ours."""
@@ -163,7 +170,7 @@ class Query:
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
-        found: list[tuple[str, str]] = []
+        found: list[_Read[str]] = []
         for sent in (name, *aliases):
             value = self._values.pop(sent, None)
             if not value:  # a form that is left blank sends its fields all the same
@@ -171,10 +178,10 @@ class Query:
             if "\0" in value or len(value) > most:
                 self.errors.append(FieldError(sent, f"must have 1 to {most} characters and no U+0000"))
                 continue
-            if found and found[0][1] != value:
-                self.errors.append(FieldError(sent, f"differs from {found[0][0]}; give one of them"))
-            found.append((sent, value))
-        return found[0][1] if found else None
+            if found and found[0].value != value:
+                self.errors.append(FieldError(sent, f"differs from {found[0].sent}; give one of them"))
+            found.append(_Read(sent, value))
+        return found[0].value if found else None
 
     def leave_out_empty(self, *names: str) -> None:
         """Parameters that say nothing here are no error if they are empty."""

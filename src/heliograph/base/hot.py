@@ -36,19 +36,6 @@ async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -
         await asking
 
 
-class Statement:
-    """One statement in its two texts, over columns of values."""
-
-    def __init__(self, postgresql: str, sqlite: str) -> None:
-        self._postgresql, self._sqlite = postgresql, sqlite
-
-    async def over(self, tx: HotTx, *columns: list[Any]) -> list[Any]:
-        return await tx.over(self._postgresql if tx.postgresql else self._sqlite, *columns)
-
-    async def rows(self, tx: HotTx, rows: list[tuple[Any, ...]]) -> list[Any]:
-        return await self.over(tx, *map(list, zip(*rows, strict=True))) if rows else []
-
-
 class News:
     """Who in this process hears what of committed transactions, in the event loop. Other processes hear nothing: they look by themselves."""
 

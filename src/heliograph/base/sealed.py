@@ -68,7 +68,7 @@ def reseal_some(tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now
             continue
         unchanged = (place.id == id_) & (place.column == stored)  # somebody may have set another one meanwhile
         count += tx.execute(sa.update(place.column.table).where(unchanged).values({place.column: own.seal(either.unseal(stored))})).rowcount
-    return Resealed(count, rows[-1][0] if len(rows) == ROWS_AT_ONCE else None)
+    return Resealed(count, id_ if len(rows) == ROWS_AT_ONCE else None)
 
 
 def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> tuple[int, int]:

@@ -3,28 +3,89 @@
 So whatever kills the process, each recipient has become a message once, or not yet.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.base.hot import HotTx
+from heliograph.base.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Statement, Text
 from heliograph.campaigns.states import ACCOUNT_SUSPENDED, PAUSED, SENDING
 from heliograph.campaigns.text import parse
 from heliograph.messages import Chunk, Chunker, Places, Recipient, Wanted
 from heliograph.text import count_segments
 
-_LOCK: Final = """
-    SELECT c.id, c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
-           a.status = 'active' AND (p.status IS NULL OR p.status = 'active')
+
+class _CampaignId(Row, frozen=True):
+    id: Id
+
+
+class _Sending(Row, frozen=True):
+    """A campaign that is sending, locked. `cursor`: the last recipient who was taken. `is_active`: the account is, and its partner."""
+
+    group_id: Int
+    account_id: Id
+    sandbox: Bool
+    sender: Text
+    text: Text
+    validity_s: Int
+    cursor: BigInt
+    is_active: Bool
+
+
+_LOCKED: Final = """
+    SELECT c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
+           a.status = 'active' AND (p.status IS NULL OR p.status = 'active') AS is_active
     FROM campaigns c JOIN accounts a ON a.id = c.account_id LEFT JOIN accounts p ON p.id = a.parent_id
-    WHERE c.id = $1 AND c.status = 'sending' AND NOT c.expanded"""
+    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded"""
+_LOCK: Final = Statement(_CampaignId, _Sending, postgresql=f"{_LOCKED} FOR UPDATE OF c", sqlite=_LOCKED)
+
+
+class _After(Row, frozen=True):
+    """Recipients in their order, after `cursor`."""
+
+    group_id: Int
+    cursor: BigInt
+    most: Int
+    account_id: Id
+    sandbox: Bool
+
+
+class _Next(Row, frozen=True):
+    """A recipient to come. `text`, `encoding`, `segments`: None where the campaign's text is the same for all."""
+
+    recipient: BigInt
+    country_code: Text | None
+    text: Text | None
+    encoding: Text | None
+    segments: SmallInt | None
+    opted_out: Bool
+
+
 # Who has opted out since the audience was frozen is told by an index of those alone.
-_NEXT: Final = """
+_NEXT_SOME: Final = """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
-           EXISTS (SELECT 1 FROM contacts o WHERE o.account_id = $4 AND o.sandbox = $5 AND o.phone = r.recipient AND o.opted_out)
-    FROM campaign_recipients r WHERE r.group_id = $1 AND r.recipient > $2 AND NOT r.opted_out ORDER BY r.recipient LIMIT $3"""
-_MOVE_ON: Final = """
-    UPDATE campaigns SET cursor = $2, expanded = $3, opted_out = opted_out + $4, refused = refused + $5, status = $6, status_reason = $7,
-           waits_for = $8
-    WHERE id = $1"""
+           EXISTS (SELECT 1 FROM contacts o
+                   WHERE o.account_id = :account_id AND o.sandbox = :sandbox AND o.phone = r.recipient AND o.opted_out) AS opted_out
+    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor AND NOT r.opted_out ORDER BY r.recipient LIMIT :most"""
+_NEXT: Final = Statement(_After, _Next, postgresql=_NEXT_SOME, sqlite=_NEXT_SOME)
+
+
+class _Moved(Row, frozen=True):
+    """Where a campaign stands after a chunk. `waits_for`: the credits of the recipient who could not be paid."""
+
+    id: Id
+    cursor: BigInt
+    expanded: Bool
+    opted_out: Int
+    refused: Int
+    status: Text
+    status_reason: Text | None
+    waits_for: BigInt | None
+
+
+_MOVED: Final = """
+    UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out, refused = refused + :refused,
+        status = :status, status_reason = :status_reason, waits_for = :waits_for
+    WHERE id = :id"""
+_MOVE_ON: Final = Statement(_Moved, Nothing, postgresql=_MOVED, sqlite=_MOVED)
 
 
 class Expanded(NamedTuple):
@@ -38,31 +99,37 @@ class Expanded(NamedTuple):
 
 async def expand(tx: HotTx, places: Places, chunker: Chunker, campaign_id: str, most: int) -> Expanded | None:
     """The next recipients of a campaign, at most `most`; None: it is not sending any more."""
-    locked = await tx.fetch(_LOCK + (" FOR UPDATE OF c" if tx.postgresql else ""), campaign_id)
+    locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
     if not locked:
         return None
-    _, group_id, account_id, sandbox, sender, text, validity_s, cursor, is_active = locked[0]
-    if not is_active:
-        await tx.fetch(_MOVE_ON, campaign_id, cursor, False, 0, 0, PAUSED, ACCOUNT_SUSPENDED, None)
+    [campaign] = locked
+    if not campaign.is_active:
+        await _MOVE_ON.rows(tx, _Moved(campaign_id, campaign.cursor, expanded=False, opted_out=0, refused=0, status=PAUSED,
+                                       status_reason=ACCOUNT_SUSPENDED, waits_for=None))
         return Expanded(0, frozenset(), ACCOUNT_SUSPENDED)
-    rows = await tx.fetch(_NEXT, group_id, cursor, most, account_id, sandbox)
-    recipients = _recipients(rows, text)
+    found = await _NEXT.rows(tx, _After(campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox))
+    recipients = _recipients(found, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
-        chunk = await chunker.store(tx, places, Wanted(group_id, campaign_id, account_id, bool(sandbox), sender, validity_s), recipients)
+        wanted = Wanted(campaign.group_id, campaign_id, campaign.account_id, campaign.sandbox, campaign.sender, campaign.validity_s)
+        chunk = await chunker.store(tx, places, wanted, recipients)
+    cursor = campaign.cursor
     if chunk.taken < len(recipients):
         cursor = recipients[chunk.taken].number - 1
-    elif rows:
-        cursor = rows[-1][0]
-    opted_out = sum(bool(row[5]) for row in rows if row[0] <= cursor)
-    is_whole = chunk.stopped is None and len(rows) < most
+    elif found:
+        cursor = found[-1].recipient
+    opted_out = sum(one.opted_out for one in found if one.recipient <= cursor)
+    is_whole = chunk.stopped is None and len(found) < most
     status = SENDING if chunk.stopped is None else PAUSED
-    await tx.fetch(_MOVE_ON, campaign_id, cursor, is_whole, opted_out, chunk.refused, status, chunk.stopped, chunk.wanted)
+    await _MOVE_ON.rows(tx, _Moved(campaign_id, cursor, expanded=is_whole, opted_out=opted_out, refused=chunk.refused, status=status,
+                                   status_reason=chunk.stopped, waits_for=chunk.wanted))
     return Expanded(chunk.messages, chunk.carrier_ids, chunk.stopped, is_whole)
 
 
-def _recipients(rows: list[Any], template: str) -> list[Recipient]:
+def _recipients(found: list[_Next], template: str) -> list[Recipient]:
     """Those of a chunk that have not opted out. A text without placeholders is the same for all, and kept once."""
     text = parse(template).plain or ""
-    shared = (text, *count_segments(text)) if text else ("", "", 0)
-    return [Recipient(row[0], row[1], *(shared if row[2] is None else row[2:5])) for row in rows if not row[5]]
+    encoding, segments = count_segments(text) if text else ("", 0)
+    return [Recipient(one.recipient, one.country_code, text, encoding, segments) if one.text is None or one.encoding is None or one.segments is None
+            else Recipient(one.recipient, one.country_code, one.text, one.encoding, one.segments)
+            for one in found if not one.opted_out]

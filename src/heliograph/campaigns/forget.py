@@ -4,67 +4,126 @@ So is whom a draft was written down for, when nobody has launched it for so long
 another writes its contacts down anew when it is launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from heliograph.base import clock
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE
+from heliograph.base.statements import BigInt, Gone, Id, Int, Nothing, Row, Statement, Text
 from heliograph.campaigns.campaign import audience_of
 from heliograph.campaigns.hold import SILENT_MS
 from heliograph.campaigns.states import CANCELED, RECIPIENTS_ERASED
 
+
+class _EndedBefore(Row, frozen=True):
+    until_ms: BigInt
+
+
+class _DraftBefore(Row, frozen=True):
+    """`freezing`: the lowest mark of those who freeze an audience and have shown lately that they live."""
+
+    until_ms: BigInt
+    freezing: Id
+
+
+class _PausedBefore(Row, frozen=True):
+    """`until`: the lowest id of what was sent since."""
+
+    until_ms: BigInt
+    until: Id
+
+
+class _Group(Row, frozen=True):
+    group_id: Int
+
+
+class _Draft(Row, frozen=True):
+    group_id: Int
+    audience: Text
+
+
+class _CanceledAt(Row, frozen=True):
+    group_id: Int
+    now_ms: BigInt
+
+
+class _SomeOf(Row, frozen=True):
+    group_id: Int
+    most: Int
+
+
 _HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
-_ENDED: Final = f"""
+_ENDED_ONE: Final = f"""
     SELECT c.group_id FROM campaigns c
-    WHERE (c.ended_at_ms <= $1 OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME} ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_OLD_DRAFT: Final = f"""
+    WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
+    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
+_ENDED: Final = Statement(_EndedBefore, _Group, postgresql=_ENDED_ONE, sqlite=_ENDED_ONE)
+_DRAFT: Final = f"""
     SELECT c.group_id, c.audience FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= $1 AND (c.freezing IS NULL OR c.freezing < $2) AND {_HAS_SOME}
+    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms AND (c.freezing IS NULL OR c.freezing < :freezing)
+        AND {_HAS_SOME}
     ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_OLD_PAUSE: Final = f"""
+_OLD_DRAFT: Final = Statement(_DraftBefore, _Draft, postgresql=f"{_DRAFT} FOR UPDATE OF c SKIP LOCKED", sqlite=_DRAFT)
+_PAUSE: Final = f"""
     SELECT c.group_id FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= $1 AND {_HAS_SOME}
-      AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= $2)
+    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms AND {_HAS_SOME}
+        AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= :until)
     ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_CANCEL_PAUSED: Final = f"""
-    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = $1"""  # noqa: S608  texts of ours
-_CANCEL_GROUP: Final = "UPDATE groups SET canceled_at_ms = $2 WHERE id = $1"  # `hold.fail_canceled` fails what may still be queued, and it ends
-_CANCEL: Final = f"""
-    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = $2
-    WHERE group_id = $1"""  # noqa: S608  texts of ours
-_NOBODY: Final = "UPDATE campaigns SET cursor = 0 WHERE group_id = $1"  # it was the last recipient's number
-_FORGET: Final = """
-    DELETE FROM campaign_recipients WHERE {row} IN (
-        SELECT {row} FROM campaign_recipients WHERE group_id = $1 ORDER BY recipient LIMIT $2) RETURNING 1"""
-_FORGET_POSTGRESQL: Final = _FORGET.format(row="ctid").replace("IN (", "= ANY(ARRAY(").replace(") RETURNING", ")) RETURNING")
-_FORGET_SQLITE: Final = _FORGET.format(row="rowid")
+_OLD_PAUSE: Final = Statement(_PausedBefore, _Group, postgresql=f"{_PAUSE} FOR UPDATE OF c SKIP LOCKED", sqlite=_PAUSE)
+_CANCELED: Final = f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = :group_id"""  # noqa: S608  texts of ours
+_CANCEL_PAUSED: Final = Statement(_Group, Nothing, postgresql=_CANCELED, sqlite=_CANCELED)
+# `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
+_GROUP_CANCELED: Final = "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
+_CANCEL_GROUP: Final = Statement(_CanceledAt, Nothing, postgresql=_GROUP_CANCELED, sqlite=_GROUP_CANCELED)
+_DRAFT_CANCELED: Final = f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = :now_ms
+    WHERE group_id = :group_id"""  # noqa: S608  texts of ours
+_CANCEL_DRAFT: Final = Statement(_CanceledAt, Nothing, postgresql=_DRAFT_CANCELED, sqlite=_DRAFT_CANCELED)
+_NO_CURSOR: Final = "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id"  # it was the last recipient's number
+_NOBODY: Final = Statement(_Group, Nothing, postgresql=_NO_CURSOR, sqlite=_NO_CURSOR)
+_FORGET: Final = Statement(
+    _SomeOf, Gone,
+    postgresql="""
+        DELETE FROM campaign_recipients WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient LIMIT :most))
+        RETURNING 1 AS one""",
+    sqlite="""
+        DELETE FROM campaign_recipients WHERE rowid IN (
+            SELECT rowid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient LIMIT :most)
+        RETURNING 1 AS one""")
 
 
 async def forget_some(tx: HotTx, until_ms: int) -> int:
     """Recipients of one campaign that had ended by then, or has been a draft or paused since then, at most ROWS_AT_ONCE; how many. 0: there are
     none."""
-    found = await tx.fetch(_ENDED, until_ms) or await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
-    if not found:
+    ended = await _ENDED.rows(tx, _EndedBefore(until_ms))
+    group_id = ended[0].group_id if ended else await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
+    if group_id is None:
         return 0
-    group_id = found[0][0]
-    await tx.fetch(_NOBODY, group_id)
-    return len(await tx.fetch(_FORGET_POSTGRESQL if tx.postgresql else _FORGET_SQLITE, group_id, ROWS_AT_ONCE))
+    await _NOBODY.rows(tx, _Group(group_id))
+    return len(await _FORGET.rows(tx, _SomeOf(group_id, ROWS_AT_ONCE)))
 
 
-async def _old_draft(tx: HotTx, until_ms: int) -> list[Any]:
-    """One that nobody is just freezing, nor can until this transaction ends."""
+async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
+    """The group of one that nobody is just freezing, nor can until this transaction ends."""
     now_ms = clock.now_ms()
-    found = await tx.fetch(_OLD_DRAFT + (" FOR UPDATE OF c SKIP LOCKED" if tx.postgresql else ""), until_ms, first_id_of(now_ms - SILENT_MS))
-    if found and audience_of(found[0][1]).kind == "numbers":
-        await tx.fetch(_CANCEL, found[0][0], now_ms)
-    return found
+    found = await _OLD_DRAFT.rows(tx, _DraftBefore(until_ms, first_id_of(now_ms - SILENT_MS)))
+    if not found:
+        return None
+    [draft] = found
+    if audience_of(draft.audience).kind == "numbers":
+        await _CANCEL_DRAFT.rows(tx, _CanceledAt(draft.group_id, now_ms))
+    return draft.group_id
 
 
-async def _old_pause(tx: HotTx, until_ms: int) -> list[Any]:
-    """One that nobody is just resuming, nor can until this transaction ends."""
-    found = await tx.fetch(_OLD_PAUSE + (" FOR UPDATE OF c SKIP LOCKED" if tx.postgresql else ""), until_ms, first_id_of(until_ms))
-    if found:
-        await tx.fetch(_CANCEL_PAUSED, found[0][0])
-        await tx.fetch(_CANCEL_GROUP, found[0][0], clock.now_ms())
-    return found
+async def _old_pause(tx: HotTx, until_ms: int) -> int | None:
+    """The group of one that nobody is just resuming, nor can until this transaction ends."""
+    found = await _OLD_PAUSE.rows(tx, _PausedBefore(until_ms, first_id_of(until_ms)))
+    if not found:
+        return None
+    [paused] = found
+    await _CANCEL_PAUSED.rows(tx, paused)
+    await _CANCEL_GROUP.rows(tx, _CanceledAt(paused.group_id, clock.now_ms()))
+    return paused.group_id

@@ -94,7 +94,9 @@ def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *
         hold.finish(lambda tx: _remove(tx, campaign))
         raise
     whole = hold.finish(lambda tx: change(tx, by_id(tx, campaign.id), audience=encoded(wish.audience._replace(whole=True))))
-    return Listed(whole, reading.rows, stored, reading.rows - reading.bad - stored, reading.bad, reading.told, dict(reading.filling.lacking))
+    return Listed(
+        whole, reading.rows, stored, duplicates=reading.rows - reading.bad - stored, bad=reading.bad, told=reading.told,
+        lacking=dict(reading.filling.lacking))
 
 
 def _nobody(reading: _Reading) -> str:

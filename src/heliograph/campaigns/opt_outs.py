@@ -6,13 +6,14 @@ for its phone, which may come back; and while an audience is being frozen, which
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.hot import HotTx, Statement
+from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, Statement
 from heliograph.campaigns.hold import SILENT_MS
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Person, fail_blocked
@@ -20,45 +21,107 @@ from heliograph.messages import Person, fail_blocked
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 AGAIN_MS: Final = 400  # what comes back throttled waits half a second, what is tried again two: it is found before it leaves
 
-_DUE: Final = "SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= $1 ORDER BY due_ms, account_id, sandbox, phone LIMIT $2"
-_FREEZING: Final = "SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL AND freezing >= $1"
 
-_IN_LISTS: Final = """
-    SELECT c.group_id, r.recipient
-    FROM unnest($1::uuid[], $2::bool[], $3::bigint[]) AS p (account_id, sandbox, phone)
-    JOIN campaigns c ON c.account_id = p.account_id AND c.sandbox = p.sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
-    JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = p.phone AND r.recipient > c.cursor AND NOT r.opted_out"""
-_IN_LISTS_SQLITE: Final = """
-    SELECT c.group_id, r.recipient
-    FROM campaigns c JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = ?3 AND r.recipient > c.cursor AND NOT r.opted_out
-    WHERE c.account_id = ?1 AND c.sandbox = ?2 AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')"""
-_LOCK: Final = "SELECT id FROM campaigns WHERE group_id = ANY($1::int[]) ORDER BY id FOR UPDATE"
+
+class _DueNow(Row, frozen=True):
+    now_ms: BigInt
+    most: Int
+
+
+class _FrozenSince(Row, frozen=True):
+    """The lowest mark of those who freeze an audience and have shown lately that they live."""
+
+    freezing: Id
+
+
+class _World(Row, frozen=True):
+    """An account in one mode."""
+
+    account_id: Id
+    sandbox: Bool
+
+
+class _ToCome(Row, frozen=True):
+    """A recipient to whom a campaign has not come yet."""
+
+    group_id: Int
+    recipient: BigInt
+
+
+class _Groups(Row, frozen=True):
+    group_ids: list[Int]
+
+
+class _Locked(Row, frozen=True):
+    id: Id
+
+
+class _Left(Row, frozen=True):
+    """How many of a campaign's recipients were taken out, and the first of them in its order."""
+
+    group_id: Int
+    count: Int
+    lowest: BigInt
+
+
+class _Again(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    due_ms: BigInt
+
+
+_DUE_NOTES: Final = """
+    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms ORDER BY due_ms, account_id, sandbox, phone LIMIT :most"""
+_DUE: Final = Statement(_DueNow, Person, postgresql=f"{_DUE_NOTES} FOR UPDATE SKIP LOCKED", sqlite=_DUE_NOTES)
+_FREEZE: Final = "SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL AND freezing >= :freezing"
+_FREEZING: Final = Statement(_FrozenSince, _World, postgresql=_FREEZE, sqlite=_FREEZE)
+
+_IN_LISTS: Final = BatchStatement(
+    Person, _ToCome,
+    postgresql="""
+        SELECT c.group_id, r.recipient
+        FROM :given AS g
+        JOIN campaigns c ON c.account_id = g.account_id AND c.sandbox = g.sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
+        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = g.phone AND r.recipient > c.cursor AND NOT r.opted_out""",
+    sqlite="""
+        SELECT c.group_id, r.recipient
+        FROM campaigns c
+        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = :phone AND r.recipient > c.cursor AND NOT r.opted_out
+        WHERE c.account_id = :account_id AND c.sandbox = :sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')""")
+_LOCK: Final = Statement(_Groups, _Locked, postgresql="SELECT id FROM campaigns WHERE group_id = ANY(:group_ids) ORDER BY id FOR UPDATE")
 # What a chunk has taken before the lock was there is a message now.
-_LEAVE_OUT: Final = """
-    DELETE FROM campaign_recipients r USING unnest($1::int[], $2::bigint[]) AS o (group_id, recipient), campaigns c
-    WHERE r.group_id = o.group_id AND r.recipient = o.recipient AND c.group_id = r.group_id AND r.recipient > c.cursor
-    RETURNING r.group_id, r.recipient"""
-_LEAVE_OUT_SQLITE: Final = """
-    DELETE FROM campaign_recipients WHERE group_id = ?1 AND recipient = ?2 AND recipient > (SELECT cursor FROM campaigns WHERE group_id = ?1)
-    RETURNING group_id, recipient"""
+_LEAVE_OUT: Final = BatchStatement(
+    _ToCome, _ToCome,
+    postgresql="""
+        DELETE FROM campaign_recipients r USING :given AS g, campaigns c
+        WHERE r.group_id = g.group_id AND r.recipient = g.recipient AND c.group_id = r.group_id AND r.recipient > c.cursor
+        RETURNING r.group_id, r.recipient""",
+    sqlite="""
+        DELETE FROM campaign_recipients
+        WHERE group_id = :group_id AND recipient = :recipient AND recipient > (SELECT cursor FROM campaigns WHERE group_id = :group_id)
+        RETURNING group_id, recipient""")
 # When the one goes whose credits it waits for, what the next one costs is not known. With nobody left it has become all that it will.
 _NEXT: Final = """
     (SELECT min(r.recipient) FROM campaign_recipients r
      WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor AND NOT r.opted_out)"""
-_COUNT: Final = f"""
-    UPDATE campaigns SET opted_out = opted_out + $2, expanded = {_NEXT} IS NULL, waits_for = CASE WHEN $3 < {_NEXT} THEN NULL ELSE waits_for END
-    WHERE group_id = $1"""  # noqa: S608  a text of ours
+_COUNTED: Final = f"""
+    UPDATE campaigns SET opted_out = opted_out + :count, expanded = {_NEXT} IS NULL,
+        waits_for = CASE WHEN :lowest < {_NEXT} THEN NULL ELSE waits_for END
+    WHERE group_id = :group_id"""  # noqa: S608  a text of ours
+_COUNT: Final = Statement(_Left, Nothing, postgresql=_COUNTED, sqlite=_COUNTED)
 
-_PERSON: Final = "account_id = ?1 AND sandbox = ?2 AND phone = ?3"
-_END: Final = Statement(
-    """DELETE FROM opt_outs o USING unnest($1::uuid[], $2::bool[], $3::bigint[]) AS p (account_id, sandbox, phone)
-       WHERE o.account_id = p.account_id AND o.sandbox = p.sandbox AND o.phone = p.phone""",
-    f"DELETE FROM opt_outs WHERE {_PERSON}")  # noqa: S608  names of ours
-_AGAIN: Final = Statement(
-    """UPDATE opt_outs o SET due_ms = p.due_ms
-       FROM unnest($1::uuid[], $2::bool[], $3::bigint[], $4::bigint[]) AS p (account_id, sandbox, phone, due_ms)
-       WHERE o.account_id = p.account_id AND o.sandbox = p.sandbox AND o.phone = p.phone""",
-    f"UPDATE opt_outs SET due_ms = ?4 WHERE {_PERSON}")  # noqa: S608  names of ours
+_PERSON: Final = "account_id = :account_id AND sandbox = :sandbox AND phone = :phone"
+_END: Final = BatchStatement(
+    Person, Nothing,
+    postgresql="DELETE FROM opt_outs o USING :given AS g WHERE o.account_id = g.account_id AND o.sandbox = g.sandbox AND o.phone = g.phone",
+    sqlite=f"DELETE FROM opt_outs WHERE {_PERSON}")  # noqa: S608  names of ours
+_AGAIN: Final = BatchStatement(
+    _Again, Nothing,
+    postgresql="""
+        UPDATE opt_outs o SET due_ms = g.due_ms FROM :given AS g
+        WHERE o.account_id = g.account_id AND o.sandbox = g.sandbox AND o.phone = g.phone""",
+    sqlite=f"UPDATE opt_outs SET due_ms = :due_ms WHERE {_PERSON}")  # noqa: S608  names of ours
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
@@ -68,29 +131,29 @@ def any_due(tx: Connection, now_ms: int) -> bool:
 
 async def heed(tx: HotTx, now_ms: int) -> int:
     """The next notes that are due, at most AT_ONCE_MAX; how many."""
-    rows = await tx.fetch(_DUE + (" FOR UPDATE SKIP LOCKED" if tx.postgresql else ""), now_ms, AT_ONCE_MAX)
-    if not rows:
+    people = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
+    if not people:
         return 0
-    people = [Person(account_id, bool(sandbox), phone) for account_id, sandbox, phone in rows]
     # Before the lists are looked at: what is frozen until then is one of them, and what begins to be frozen after it reads the contacts as they are.
-    freezing = {(account_id, bool(sandbox)) for account_id, sandbox in await tx.fetch(_FREEZING, first_id_of(now_ms - SILENT_MS))}
+    freezing = set(await _FREEZING.rows(tx, _FrozenSince(first_id_of(now_ms - SILENT_MS))))
     await _leave_out(tx, people)
-    again = await fail_blocked(tx, people, now_ms) | {person for person in people if (person.account_id, person.sandbox) in freezing}
-    await _AGAIN.rows(tx, [(*person, now_ms + AGAIN_MS) for person in people if person in again])
+    again = await fail_blocked(tx, people, now_ms) | {person for person in people if _World(person.account_id, person.sandbox) in freezing}
+    await _AGAIN.rows(tx, [
+        _Again(person.account_id, person.sandbox, person.phone, now_ms + AGAIN_MS) for person in people if person in again])
     await _END.rows(tx, [person for person in people if person not in again])
     return len(people)
 
 
 async def _leave_out(tx: HotTx, people: Sequence[Person]) -> None:
     """Takes them out of the lists in which they are still to come."""
-    found = await Statement(_IN_LISTS, _IN_LISTS_SQLITE).rows(tx, list(people))
+    found = await _IN_LISTS.rows(tx, people)
     if not found:
         return
     if tx.postgresql:
-        await tx.fetch(_LOCK, sorted({row[0] for row in found}))
-    gone: list[Any] = await Statement(_LEAVE_OUT, _LEAVE_OUT_SQLITE).rows(tx, [tuple(row) for row in found])
+        await _LOCK.rows(tx, _Groups(sorted({one.group_id for one in found})))
+    gone = await _LEAVE_OUT.rows(tx, found)
     lowest: dict[int, int] = {}
-    for group_id, recipient in gone:
-        lowest[group_id] = min(recipient, lowest.get(group_id, recipient))
-    for group_id, count in sorted(Counter(row[0] for row in gone).items()):
-        await tx.fetch(_COUNT, group_id, count, lowest[group_id])
+    for one in gone:
+        lowest[one.group_id] = min(one.recipient, lowest.get(one.group_id, one.recipient))
+    for group_id, count in sorted(Counter(one.group_id for one in gone).items()):
+        await _COUNT.rows(tx, _Left(group_id, count, lowest[group_id]))

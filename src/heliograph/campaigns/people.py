@@ -219,17 +219,18 @@ def _of_account(campaign: Campaign) -> sa.ColumnElement[bool]:
 
 def _grouped(number: sa.ColumnElement[int], country_code: sa.ColumnElement[str | None], digits: int,
              segments: sa.ColumnElement[int] | int) -> list[sa.ColumnElement[Any]]:
-    """Columns 2 to 6 of what `_chunk` reads."""
+    """What `_chunk` reads beside `standing`."""
     first = sa.func.substr(sa.cast(number, sa.Text), 1, sa.literal_column(str(digits)))
-    return [first, country_code, sa.func.count(), sa.func.sum(segments), sa.func.max(number)]
+    return [first.label("first_digits"), country_code.label("country_code"), sa.func.count().label("people"),
+            sa.func.sum(segments).label("segments"), sa.func.max(number).label("highest")]
 
 
-def _chunk(rows: Sequence[Sequence[Any]]) -> Chunk | None:
-    """Of (standing, first digits, country, people, segments, highest number)."""
+def _chunk(rows: Sequence[Any]) -> Chunk | None:
+    """Of people who are counted together: `standing`, and what `_grouped` names."""
     if not rows:
         return None
-    return Chunk(max(row[5] for row in rows), sum(row[3] for row in rows), sum(row[3] for row in rows if row[0] == OPTED_OUT),
-                 [Group(row[1], row[2], row[3], int(row[4])) for row in rows if row[0] == REACHED])
+    return Chunk(max(row.highest for row in rows), sum(row.people for row in rows), sum(row.people for row in rows if row.standing == OPTED_OUT),
+                 [Group(row.first_digits, row.country_code, row.people, int(row.segments)) for row in rows if row.standing == REACHED])
 
 
 def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:

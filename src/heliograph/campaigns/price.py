@@ -68,8 +68,9 @@ class Pricing:
 
     def quote(self, available: int) -> Quote:
         """`available`: credits in the wallet."""
-        return Quote(self.recipients, self.opted_out, dict(self.unreachable + self.unsendable), dict(self._lacking), self.segments, self.credits,
-                     available)
+        return Quote(
+            self.recipients, self.opted_out, dict(self.unreachable + self.unsendable), lacking=dict(self._lacking),
+            segments=self.segments, credits=self.credits, credits_available=available)
 
 
 def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:

@@ -64,8 +64,9 @@ def at_work(tx: Connection) -> list[AtWork]:
     found = []
     today = {"today": clock.now_ms() // clock.DAY_MS}
     for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(_AT_WORK, today):
-        found.append(AtWork(id_, group_id, bool(sandbox), status, reason, bool(expanded), rate, bool(held), int(in_queue),
-                            _can_go_on(reason, *figures)))
+        found.append(AtWork(
+            id_, group_id, bool(sandbox), status=status, status_reason=reason, expanded=bool(expanded), rate=rate,
+            held=bool(held), queued=int(in_queue), can_go_on=_can_go_on(reason, *figures)))
     return found
 
 

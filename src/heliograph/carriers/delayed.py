@@ -33,10 +33,16 @@ class Delayed(Generic[T]):
         now_s = self._loop.time() + _TIMER_SLACK_S
         items = self._items
         due: list[T] = []
-        while items and len(due) < most and items[0][0] <= now_s:
-            due.append(items.popleft()[1])
-        self._is_held = bool(items) and items[0][0] <= now_s
+        while items and len(due) < most and self._is_due(now_s):
+            _, item = items.popleft()
+            due.append(item)
+        self._is_held = bool(items) and self._is_due(now_s)
         return due
+
+    def _is_due(self, now_s: float) -> bool:
+        """Tells of the first one, which there must be."""
+        due_s, _ = self._items[0]
+        return due_s <= now_s
 
     def take_all(self) -> list[T]:
         if self._timer is not None:

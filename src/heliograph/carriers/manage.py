@@ -74,7 +74,8 @@ _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
 
 def _of_row(row: Sequence[Any]) -> Carrier:
     carrier = Carrier(*row)
-    return carrier._replace(settings=json.loads(row[3]))
+    stored: Any = carrier.settings  # a text, until here
+    return carrier._replace(settings=json.loads(stored))
 
 
 def setting(carrier: Carrier, name: str) -> Any:

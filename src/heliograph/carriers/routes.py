@@ -82,5 +82,5 @@ def _check_prefix(prefix: str) -> None:
         raise refused("prefix", f'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not {shown(prefix)}')
 
 
-def _of_row(row: Sequence[Any]) -> Route:
-    return Route(row[0], tuple(map(int, row[1].split(","))))
+def _of_row(row: Any) -> Route:
+    return Route(row.prefix, tuple(map(int, row.carrier_ids.split(","))))

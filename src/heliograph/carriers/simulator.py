@@ -81,7 +81,9 @@ class SimulatorLink:
     def prepare(self, message: Outgoing) -> list[Submission]:
         """One submission for each segment; `data` is the segment's text."""
         texts = (message.text,) if message.segments == 1 else _split(message.text, message.encoding)
-        return [Submission(message.message_id, part, 1 << (part - 1), message.attempt, message.sender, message.recipient, text)
+        return [Submission(
+            message.message_id, part, 1 << (part - 1), attempt=message.attempt, sender=message.sender,
+            recipient=message.recipient, data=text)
                 for part, text in enumerate(texts, 1)]
 
     def submit(self, submissions: Sequence[Submission]) -> None:
@@ -167,7 +169,7 @@ class SimulatorLink:
         token = self._receipts_made
         self._receipts_made += 1
         raw = f"id:{ref} sub:001 dlvrd:{'001' if state is ReceiptState.DELIVRD else '000'} stat:{state.value} err:{error} text:"
-        return Receipt(ref, state, error, recipient, sender, None, raw.encode("ascii"), token)
+        return Receipt(ref, state, error, recipient=recipient, sender=sender, user_message_reference=None, raw=raw.encode("ascii"), token=token)
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -176,4 +178,6 @@ def _split(text: str, encoding: str) -> tuple[str, ...]:
 
 
 def _answer(submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0) -> Answer:
-    return Answer(submission.message_id, submission.part, submission.parts, submission.attempt, outcome, ref, command_status)
+    return Answer(
+        submission.message_id, submission.part, submission.parts, attempt=submission.attempt, outcome=outcome, ref=ref,
+        command_status=command_status)

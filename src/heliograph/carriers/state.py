@@ -53,7 +53,7 @@ def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
     of_carrier: dict[int, list[_State]] = {}
     for carrier_id, state, detail in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)):
         of_carrier.setdefault(carrier_id, []).append(_State(state, detail))
-    stored = {row[0]: _State(row[1], row[2]) for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))}
+    stored = {row.id: _State(row.state, row.state_detail) for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))}
     found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
     return {carrier_id: state for carrier_id, state in found.items() if state != stored[carrier_id]}
 

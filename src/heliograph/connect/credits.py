@@ -31,7 +31,9 @@ def move_credits(tx: Connection, partner_id: str, customer_id: str, move: Move, 
     Raises InsufficientCredits rather than leave either below zero, InvalidRequest above what a wallet can hold, DailyCapReached."""
     if sandbox:
         after = wallet.change_sandbox_credits(tx, customer_id, move.credits).shown
-        return Moved(None, customer_id, move.credits, after.sms_credits, wallet.wallet_of(tx, partner_id).sms_credits, move.reference, now_ms)
+        return Moved(
+            None, customer_id, move.credits, customers_credits=after.sms_credits,
+            partners_credits=wallet.wallet_of(tx, partner_id).sms_credits, reference=move.reference, at_ms=now_ms)
     shown = text_of_id(customer_id, is_customer=True)
     if move.credits > 0:
         entry = wallet.transfer(tx, partner_id, customer_id, credits=move.credits, description=f"Connect: to {shown}", reference=move.reference)
@@ -42,7 +44,9 @@ def move_credits(tx: Connection, partner_id: str, customer_id: str, move: Move, 
     givers, takers = entry.credits_after, entry.counterpart_credits_after
     assert takers is not None
     customers, partners = (takers, givers) if move.credits > 0 else (givers, takers)
-    return Moved(entry.id, customer_id, move.credits, customers, partners, entry.reference, entry.created_at_ms)
+    return Moved(
+        entry.id, customer_id, move.credits, customers_credits=customers, partners_credits=partners, reference=entry.reference,
+        at_ms=entry.created_at_ms)
 
 
 def as_record(moved: Moved, *, sandbox: bool) -> dict[str, Any]:

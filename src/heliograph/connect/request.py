@@ -53,7 +53,9 @@ def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
     assert full_name is not None
     assert country_code is not None
     assert phone is not None
-    wish = Wish(full_name, phone, country_code, email, external_ref, label, initial_credits or 0, initial_balance or 0, wanted_currency)
+    wish = Wish(
+        full_name, phone, country_code, email=email, external_ref=external_ref, label=label,
+        initial_credits=initial_credits or 0, initial_balance=initial_balance or 0, currency=wanted_currency)
     return wish, form.warnings()
 
 

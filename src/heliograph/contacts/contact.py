@@ -54,8 +54,9 @@ COLUMNS: Final = (
 def of_row(row: Sequence[Any]) -> Contact:
     """Of a row of COLUMNS."""
     raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = row
-    return Contact(raw, str(phone), country_code, name, email, tuple(_tags.decode(tags)), _custom.decode(custom), bool(opted_out), created_at_ms,
-                   updated_at_ms)
+    return Contact(
+        raw, str(phone), country_code, name=name, email=email, tags=tuple(_tags.decode(tags)), custom=_custom.decode(custom),
+        opted_out=bool(opted_out), created_at_ms=created_at_ms, updated_at_ms=updated_at_ms)
 
 
 def by_id(tx: Connection, world: World, contact_id: str) -> Contact:

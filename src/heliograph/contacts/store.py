@@ -121,7 +121,9 @@ def _phone(change: Change) -> str:
 
 def _blank(change: Change, now_ms: int) -> Contact:
     assert change.phone is not None
-    return Contact(ids.raw_of_number(ids.new_number()), change.phone.digits, change.phone.country_code, None, None, (), {}, False, now_ms, now_ms)
+    return Contact(
+        ids.raw_of_number(ids.new_number()), change.phone.digits, change.phone.country_code, name=None, email=None, tags=(),
+        custom={}, opted_out=False, created_at_ms=now_ms, updated_at_ms=now_ms)
 
 
 _CHANGING: Final = {  # of a row, with the type that PostgreSQL is told

@@ -198,7 +198,7 @@ class Dispatch:
     async def _simulator(self, carrier: Carrier, turn: messages.Turn) -> SimulatorLink:
         """The simulator, with the receipts that it owed when its process was killed."""
         link = SimulatorLink(SimulatorSettings(), turn)
-        link.resume([Owed(ref, sender, str(recipient)) for ref, sender, recipient in
+        link.resume([Owed(segment.ref, segment.sender, str(segment.recipient)) for segment in
                      await messages.unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)])
         return link
 

@@ -107,7 +107,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Cha
     yield from _gone(tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits))
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
         over | left_out, campaign_recipients.c.recipient != int(quoted.digits), campaign_recipients.c.text.is_not(None))
-    yield from (Change(campaign_recipients, tuple(row[:2]), {"text": ERASED}) for row in streamed(tx, query) if quoted.stands_in(row[2]))
+    yield from (Change(campaign_recipients, tuple(key), {"text": ERASED}) for *key, text in streamed(tx, query) if quoted.stands_in(text))
 
 
 def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
@@ -153,9 +153,9 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
     mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
         texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
-        for row in streamed(tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))):
-            if any(quoted.stands_in(text) for text in row[1:]):
-                yield Change(table, (row[0],), None)
+        for raw_id, *said in streamed(tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))):
+            if any(quoted.stands_in(text) for text in said):
+                yield Change(table, (raw_id,), None)
 
 
 def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:

@@ -69,7 +69,9 @@ class Api:
             route = endpoint.path
             _permit(endpoint, principal)
             taken = await read_body(scope, receive) if endpoint.takes_body else b""
-            call = _call(endpoint, scope, taken, principal, request_id, parameters, partial(self._aside.run, principal.account_id))
+            call = _call(
+                endpoint, scope, taken, principal=principal, request_id=request_id, parameters=parameters,
+                in_thread=partial(self._aside.run, principal.account_id))
             answer = await self._answer(endpoint, call)
             if answer.replayed:
                 headers.append((b"idempotent-replayed", b"true"))
@@ -169,8 +171,8 @@ def _call(endpoint: Endpoint, scope: Scope, body: bytes, principal: Principal, r
     query_string: bytes = scope["query_string"]
     if len(query_string) > QUERY_OCTETS_MAX:
         raise InvalidRequest(f"The query string is longer than {QUERY_OCTETS_MAX} characters.", reason="invalid_query")
-    return Call(principal, request_id, parameters, Query(_pairs(query_string)), body,
-                idempotency_key(headers) if endpoint.method == "POST" else None, in_thread)
+    return Call(principal, request_id, parameters, query=Query(_pairs(query_string)), body=body,
+                idempotency_key=idempotency_key(headers) if endpoint.method == "POST" else None, in_thread=in_thread)
 
 
 def _pairs(query_string: bytes) -> list[tuple[str, str]]:

@@ -37,7 +37,7 @@ def run(settings: Settings, account_id: str, url: str, kinds: list[str], *, sand
     """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are signed with. Raises InvalidRequest, NotFound."""
     files.raise_limit()
     processes.be_known_as(KIND)
-    uvloop.run(_listen(settings, account_id, url, kinds, sandbox, on_ready, on_attempt))
+    uvloop.run(_listen(settings, account_id, url, kinds=kinds, sandbox=sandbox, on_ready=on_ready, on_attempt=on_attempt))
 
 
 async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str], sandbox: bool, on_ready: Callable[[str], None],

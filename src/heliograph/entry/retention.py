@@ -68,13 +68,13 @@ async def _delete(db: Database, until_ms: int) -> None:
         months = await old_months(tx, until) if db.postgresql else []
         if not db.postgresql:
             await keep_from(tx, MESSAGES, until)
-    for month, attached in months:
-        if attached and not await _detached(db, month):
-            log.info("month_not_detached", month=month, tries=DETACH_TRIES)
+    for month in months:
+        if month.is_attached and not await _detached(db, month.name):
+            log.info("month_not_detached", month=month.name, tries=DETACH_TRIES)
             break  # the next one would leave a gap
         async with db.hot() as tx:
-            await drop(tx, month)
-        log.info("month_dropped", month=month)
+            await drop(tx, month.name)
+        log.info("month_dropped", month=month.name)
     for kept in tables_of(postgresql=db.postgresql):
         await _counted(db, kept.table, partial(delete_some, kept=kept))
 

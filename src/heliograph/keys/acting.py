@@ -105,9 +105,9 @@ def _load(tx: Connection, asked: _Asked) -> _Customer | None:
 
 
 def _one(tx: Connection, asked: _Asked, which: sa.ColumnElement[bool]) -> _Customer | None:
-    row = tx.execute(sa.select(accounts.c.id, accounts.c.status != "active", accounts.c.country_code)
+    row = tx.execute(sa.select(accounts.c.id, (accounts.c.status != "active").label("suspended"), accounts.c.country_code)
                      .where(which, accounts.c.parent_id == asked.partner_id, accounts.c.sandbox.is_(asked.sandbox))).one_or_none()
-    return None if row is None else _Customer(row.id, bool(row[1]), row.country_code)
+    return None if row is None else _Customer(row.id, bool(row.suspended), row.country_code)
 
 
 def _load_many(tx: Connection, asked: Sequence[_Asked]) -> dict[_Asked, _Customer]:

@@ -72,12 +72,15 @@ def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     suspended = sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active")
     rows = tx.execute(
         sa.select(api_keys.c.sha256, api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute,
-                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended, accounts.c.parent_id.is_not(None), accounts.c.country_code)
+                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended.label("suspended"),
+                  accounts.c.parent_id.is_not(None).label("is_customer"), accounts.c.country_code)
         .join(accounts, accounts.c.id == api_keys.c.account_id).join(tiers, tiers.c.name == api_keys.c.tier)
         .outerjoin(parent, parent.c.id == accounts.c.parent_id)
         .where(api_keys.c.sha256.in_(digests), api_keys.c.revoked_at_ms.is_(None)))
-    return {bytes(row[0]): Principal(row[1], row[2], row[3], frozenset(row[4].split(",")), row[5], row[6], row[7], bool(row[8]), bool(row[9]),
-                                     row[10]) for row in rows}
+    return {bytes(row.sha256): Principal(
+        row.id, row.account_id, row.sandbox, permissions=frozenset(row.permissions.split(",")), per_minute=row.per_minute,
+        expires_at_ms=row.expires_at_ms, key_prefix=row.prefix, suspended=bool(row.suspended), is_customer=bool(row.is_customer),
+        country_code=row.country_code) for row in rows}
 
 
 PRINCIPALS: Final = Kind("key", _load)  # by the SHA-256 of the key

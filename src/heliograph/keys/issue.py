@@ -105,8 +105,9 @@ def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: st
         raise refused("expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}")
     key = make_key(sandbox)
     record = ApiKey(
-        ids.raw_of_number(ids.new_number(now_ms)), account_id, one_line("name", name, most=NAME_MAX), sandbox, key[:SHOWN_LENGTH],
-        parse_permissions(",".join(permissions)), tier_named(tx, tier).name, expires_at_ms, None, None, now_ms)
+        ids.raw_of_number(ids.new_number(now_ms)), account_id, one_line("name", name, most=NAME_MAX), sandbox=sandbox,
+        prefix=key[:SHOWN_LENGTH], permissions=parse_permissions(",".join(permissions)), tier=tier_named(tx, tier).name,
+        expires_at_ms=expires_at_ms, revoked_at_ms=None, last_used_at_ms=None, created_at_ms=now_ms)
     config.bump(tx)
     tx.execute(api_keys.insert().values(record._asdict() | {"permissions": ",".join(record.permissions), "sha256": digest(key)}))
     return Issued(record, key)
@@ -116,7 +117,9 @@ _COLUMNS: Final = [api_keys.c[name] for name in ApiKey._fields]
 
 
 def _of_row(row: Sequence[Any]) -> ApiKey:
-    return ApiKey(*row)._replace(permissions=tuple(row[5].split(",")))
+    key = ApiKey(*row)
+    stored: Any = key.permissions  # a text, until here
+    return key._replace(permissions=tuple(stored.split(",")))
 
 
 def by_id(tx: Connection, key_id: str) -> ApiKey:

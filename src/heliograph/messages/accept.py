@@ -5,7 +5,7 @@ A send of more than 500 recipients has a lane of its own, so that it never makes
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -20,7 +20,8 @@ from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
-from heliograph.messages import accept_sql
+from heliograph.messages import accept_sql, store_sql
+from heliograph.messages.accept_sql import LockedWallet
 from heliograph.messages.answer import Send
 from heliograph.messages.batch import Batch, Key, Outcome, key_of, repeated
 from heliograph.messages.companion import Aboard, Companion
@@ -28,9 +29,8 @@ from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.judge import AccountFacts, Tariff
 from heliograph.messages.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.unpaid import Place, Room, count_unpaid, is_too_much
-from heliograph.requests import KEPT_MS
+from heliograph.requests import KEPT_MS, AskedKey
 from heliograph.senders import approved_senders
-from heliograph.wallet import SALES_ID
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
 BATCH_MESSAGES_MAX: Final = RECIPIENTS_PER_SEND_MAX  # keeps one transaction around 100 ms, and the event loop free of what takes 20 ms at a time
@@ -43,7 +43,7 @@ class _Given(NamedTuple):
     """What a batch of requests is decided by; the k-th of `facts` and `quotas` are the k-th request's. `quotas`: of its Idempotency-Key."""
 
     requests: Sequence[SendRequest]
-    locked: Sequence[Any]
+    locked: Sequence[LockedWallet]
     known: Mapping[Key, tuple[bytes, Send]]
     stored: dict[str, Send]
     facts: Sequence[AccountFacts]
@@ -106,7 +106,7 @@ class Acceptor:
             async with self._db.hot() as tx:
                 asked = _asked_keys(requests)
                 locked, may_be_known = await accept_sql.lock_and_look(tx, self._to_lock(requests, facts), asked)
-                if not self._cache.confirm(locked[0][8], started_s):
+                if not self._cache.confirm(locked[0].config_epoch, started_s):
                     await self._cache.refresh()
                     tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
                 if self._queue.is_old():
@@ -116,7 +116,9 @@ class Acceptor:
                     facts[i].keys_quota if request.key_account_id == request.account_id or request.idempotency_key is None
                     else await self._partners_quota(request) for i, request in enumerate(requests)
                 ]
-                given = _Given(requests, locked, known, await _stored_already(tx, requests) if again else {}, facts, quotas, tariff)
+                given = _Given(
+                    requests, locked, known, stored=await _stored_already(tx, requests) if again else {}, facts=facts,
+                    quotas=quotas, tariff=tariff)
                 batch, outcomes = await self._decided(tx, places, given, {})
                 if batch.unpaid:
                     rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
@@ -127,7 +129,7 @@ class Acceptor:
                 if not may_be_known:  # seen when the locks were asked for: the same request may have been accepted while this one waited for them
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
-                    await accept_sql.store(tx, batch.columns(), SALES_ID)
+                    await store_sql.store(tx, batch.rows())
                     for companion in batch.aboard.values():
                         await companion.store(tx)
                     await batch.tell(tx)
@@ -163,13 +165,15 @@ class Acceptor:
         return {kind: await self._companions[kind].board(tx, [request for request in requests if request.type == kind]) for kind in sorted(types)}
 
 
-def _asked_keys(requests: Sequence[SendRequest]) -> list[accept_sql.AskedKey]:
+def _asked_keys(requests: Sequence[SendRequest]) -> list[AskedKey]:
     since_ms = clock.now_ms() - KEPT_MS
-    return [(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms) for r in requests if r.idempotency_key is not None and not r.dry_run]
+    return [AskedKey(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms) for r in requests
+            if r.idempotency_key is not None and not r.dry_run]
 
 
-async def _known_keys(tx: HotTx, asked: Sequence[accept_sql.AskedKey]) -> dict[Key, tuple[bytes, Send]]:
-    return {(row[0], bool(row[1]), row[2], row[3]): (bytes(row[4]), Send(*row[5:])) for row in await accept_sql.find_keys(tx, asked)}
+async def _known_keys(tx: HotTx, asked: Sequence[AskedKey]) -> dict[Key, tuple[bytes, Send]]:
+    return {(known.account_id, known.sandbox, known.path, known.key): (known.body_sha256, known.send)
+            for known in await accept_sql.find_keys(tx, asked)}
 
 
 async def _replay_refused(tx: HotTx, requests: Sequence[SendRequest], outcomes: list[Outcome | ServiceError]) -> None:
@@ -184,7 +188,7 @@ async def _replay_refused(tx: HotTx, requests: Sequence[SendRequest], outcomes: 
 
 async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
     """After a lost reply to COMMIT: the sends of this batch that it had committed after all."""
-    return {row[0]: Send(*row) for row in await accept_sql.find_sends(tx, [ids.raw_of_number(request.number) for request in requests])}
+    return {send.id: send for send in await accept_sql.find_sends(tx, [ids.raw_of_number(request.number) for request in requests])}
 
 
 def _load_facts(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], AccountFacts]:

@@ -1,28 +1,29 @@
 """The answer to a send, made from what is stored of it: the first answer and every replay are the same by construction."""
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from heliograph.base import clock, ids
+from heliograph.base.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text
 
 
-class Send(NamedTuple):
-    """A send as its answer needs it (raw ids; the order of accept_sql's columns)."""
+class Send(Row, frozen=True):
+    """A send as its answer needs it and the columns that it is read from. Ids are raw."""
 
-    id: str
-    account_id: str
-    sandbox: bool
-    type: str
-    sender: str
-    encoding: str
-    segments: int
-    message_count: int
-    reference: str | None
-    credits_required: int
-    credits_used: int
-    credits_remaining: int
-    exceptions: str | None
-    created_at_ms: int
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    type: Text
+    sender: Text
+    encoding: Text
+    segments: SmallInt
+    message_count: Int
+    reference: Text | None
+    credits_required: BigInt
+    credits_used: BigInt
+    credits_remaining: BigInt
+    exceptions: Text | None
+    created_at_ms: BigInt
 
 
 NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}

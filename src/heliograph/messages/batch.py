@@ -3,20 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from heliograph.accounts import AccountClosed, KeyCount, Stored, key_octets, refusal_of
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.hot import HotTx
-from heliograph.messages import accept_sql
+from heliograph.messages.accept_sql import LockedWallet
 from heliograph.messages.answer import Send, exceptions_of
 from heliograph.messages.companion import Aboard
 from heliograph.messages.fair import Places, rank_ahead
 from heliograph.messages.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.request import SendRequest
+from heliograph.messages.store_sql import ChargeRow, KeyRow, MessageColumns, Rows, RunRow, SendRow, WalletRow
 from heliograph.messages.unpaid import Place, Room, unpaid_octets
-from heliograph.wallet import Figures, Thresholds, low_balance
+from heliograph.wallet import SALES_ID, Figures, Thresholds, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
 
 Key: TypeAlias = tuple[str, bool, str, str]  # of an Idempotency-Key: the account that used it, mode, path, key
@@ -32,7 +33,7 @@ class Outcome(NamedTuple):
 class Batch:
     """One transaction's sends: decided one after the other, then laid out as columns."""
 
-    def __init__(self, places: Places, locked: Sequence[Any], known: dict[Key, tuple[bytes, Send]],
+    def __init__(self, places: Places, locked: Sequence[LockedWallet], known: dict[Key, tuple[bytes, Send]],
                  stored: dict[str, Send], aboard: Mapping[str, Aboard], rooms: Mapping[Place, Room] = MappingProxyType({})) -> None:
         """`rooms`: of places of which it is known; in others there is room for all."""
         self._first_entry = ids.new_number()  # a run, made under the locks: the ledger lists entries in the order in which they were decided
@@ -42,13 +43,13 @@ class Batch:
         self._places = places
         self._known = known
         self._stored = stored
-        self._wallets = {row[0]: WalletState(row[1], row[2], row[3]) for row in locked}
-        self._key_counts = {row[0]: KeyCount(row[9], row[10], row[11]) for row in locked}
-        self._rows = {row[0]: row for row in locked}
+        self._locked = {wallet.account_id: wallet for wallet in locked}
+        self._wallets = {wallet.account_id: WalletState(wallet.sms_credits, wallet.spent_day, wallet.spent_credits) for wallet in locked}
+        self._key_counts = {wallet.account_id: KeyCount(wallet.keys_day, wallet.keys_octets, wallet.sandbox_keys_octets) for wallet in locked}
         self._rooms = rooms
         self.unpaid: dict[Place, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
-        self._entries: list[tuple[Any, ...]] = []
+        self._charges: list[ChargeRow] = []
 
     def decide(self, request: SendRequest, facts: AccountFacts, tariff: Tariff, keys_quota: int | None = None) -> Outcome | ServiceError:
         """Replays a known key, finds what was stored already, or judges. `keys_quota`: of whose Idempotency-Key it is, as in AccountFacts."""
@@ -58,7 +59,7 @@ class Batch:
         key = key_of(request)
         if key is not None and key in self._known:
             return repeated(request, *self._known[key])
-        if self._rows[request.account_id][12]:  # the lock's own word: what is remembered of the account may be from before it was closed
+        if self._locked[request.account_id].closed:  # the lock's own word: what is remembered of the account may be from before it was closed
             return AccountClosed()
         if key is not None:
             octets = key_octets(request.path, request.idempotency_key)
@@ -109,9 +110,11 @@ class Batch:
 
     def charge(self, account_id: str, credits: int, remaining: int, messages: int, reference: str) -> None:
         """One ledger entry. `reference`: the id, in text form, of what was sent."""
-        row = self._rows[account_id]
-        self._entries.append((ids.raw_of_number(self._first_entry + len(self._entries)), account_id, row[5], -credits, row[4], remaining,
-                              f"SMS to {messages} recipient{'s' * (messages > 1)}", reference, self.now_ms))
+        wallet = self._locked[account_id]
+        self._charges.append(ChargeRow(
+            ids.raw_of_number(self._first_entry + len(self._charges)), account_id, SALES_ID, currency=wallet.currency,
+            credits=-credits, balance_minor=wallet.balance_minor, credits_after=remaining,
+            description=f"SMS to {messages} recipient{'s' * (messages > 1)}", reference=reference, created_at_ms=self.now_ms))
 
     def wallet(self, account_id: str) -> WalletState:
         return self._wallets[account_id]
@@ -119,17 +122,19 @@ class Batch:
     async def tell(self, tx: HotTx) -> None:
         """Of the accounts whose credits have just become low."""
         low = [account_id for account_id, wallet in self._wallets.items()
-               if wallet.charged and not self._stays_armed(account_id) and self._rows[account_id][7]]
+               if wallet.charged and not self._stays_armed(account_id) and self._locked[account_id].credits_alarm_armed]
         if low and (heard_by := await listeners(tx, low)):
             await emit(tx, heard_by, [self._low_balance(heard_by, account_id) for account_id in low if heard_by.knows(account_id)])
 
     def _low_balance(self, heard_by: Listeners, account_id: str) -> Event:
-        row, credits = self._rows[account_id], self._wallets[account_id].sms_credits
-        return low_balance(heard_by, account_id, "credits", Figures(row[4], credits), row[5], Thresholds(row[6], None), self.now_ms)
+        locked, credits = self._locked[account_id], self._wallets[account_id].sms_credits
+        return low_balance(heard_by, account_id, "credits", after=Figures(locked.balance_minor, credits), currency=locked.currency,
+                           thresholds=Thresholds(locked.low_balance_credits, None), now_ms=self.now_ms)
 
     def _stays_armed(self, account_id: str) -> bool:
-        threshold, is_armed = self._rows[account_id][6:8]
-        return bool(is_armed) and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
+        locked = self._locked[account_id]
+        threshold = locked.low_balance_credits
+        return locked.credits_alarm_armed and (threshold is None or self._wallets[account_id].sms_credits >= threshold)
 
     def count(self) -> None:
         """What was stored, for /metrics."""
@@ -138,47 +143,60 @@ class Batch:
         for companion in self.aboard.values():
             companion.stored()
 
-    def columns(self) -> accept_sql.Columns:
-        """All accepted sends, laid out for one statement."""
-        return accept_sql.Columns(
-            sends=_columns([_send_row(a, s) for a, s in zip(self.accepted, self._sends, strict=True)], 17),
+    def rows(self) -> Rows:
+        """All accepted sends, as they are stored."""
+        both = list(zip(self.accepted, self._sends, strict=True))
+        return Rows(
+            sends=[_send_row(place, accepted, send) for place, (accepted, send) in enumerate(both, 1)],
             messages=self._message_columns(),
-            runs=_columns([(run.carrier_id, self._rank_us(a.request, run), ids.raw_of_number(a.request.number + 1 + run.first), run.messages, place,
-                            run.prefix) for place, a in enumerate(self.accepted, 1) for run in a.runs], 6),
-            keys=_columns([(a.request.key_account_id, s.sandbox, a.request.path, a.request.idempotency_key, a.request.body_sha256, s.id, self.now_ms)
-                           for a, s in zip(self.accepted, self._sends, strict=True) if a.request.idempotency_key is not None], 7),
-            entries=_columns(self._entries, 9),
-            wallets=_columns([self._wallet_row(account_id) for account_id in sorted(self._wallets)
-                              if self._wallets[account_id].charged or self._key_counts[account_id].changed], 8))
+            runs=[self._run_row(place, accepted.request, run) for place, accepted in enumerate(self.accepted, 1) for run in accepted.runs],
+            keys=[self._key_row(accepted.request, accepted.request.idempotency_key, send) for accepted, send in both
+                  if accepted.request.idempotency_key is not None],
+            charges=self._charges,
+            wallets=[self._wallet_row(account_id) for account_id in sorted(self._wallets)
+                     if self._wallets[account_id].charged or self._key_counts[account_id].changed])
 
-    def lay_out(self) -> accept_sql.Columns:
-        """The columns of what was accepted since the last time."""
-        columns = self.columns()
-        self.accepted, self._sends, self._entries = [], [], []
-        return columns
+    def lay_out(self) -> Rows:
+        """The rows of what was accepted since the last time."""
+        rows = self.rows()
+        self.accepted, self._sends, self._charges = [], [], []
+        return rows
+
+    def _run_row(self, place: int, request: SendRequest, run: Run) -> RunRow:
+        return RunRow(run.carrier_id, self._rank_us(request, run), ids.raw_of_number(request.number + 1 + run.first), run.messages, place,
+                      run.prefix)
+
+    def _key_row(self, request: SendRequest, key: str, send: Send) -> KeyRow:
+        return KeyRow(
+            request.key_account_id, send.sandbox, request.path, key=key, body_sha256=request.body_sha256, send_id=send.id,
+            created_at_ms=self.now_ms)
 
     def _rank_us(self, request: SendRequest, run: Run) -> int:
         if request.type == "otp":
             return rank_ahead(self.now_ms)
         return self._places.rank_us(request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms)
 
-    def _message_columns(self) -> tuple[list[Any], ...]:
-        columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    def _message_columns(self) -> MessageColumns:
+        columns = MessageColumns([], [], [], [], [], [])
         for place, accepted in enumerate(self.accepted, 1):
             first, count = accepted.request.number + 1, len(accepted.recipients)
-            columns[0].extend([f"{number:032x}" for number in range(first, first + count)])
-            columns[1].extend([place] * count)
-            columns[2].extend(accepted.recipients)
-            columns[3].extend(accepted.countries)
-            columns[4].extend(accepted.carriers)
-            columns[5].extend(accepted.credits)
+            columns.id.extend([f"{number:032x}" for number in range(first, first + count)])
+            columns.place.extend([place] * count)
+            columns.recipient.extend(accepted.recipients)
+            columns.country_code.extend(accepted.countries)
+            columns.carrier_id.extend(accepted.carriers)
+            columns.credits.extend(accepted.credits)
         return columns
 
-    def _wallet_row(self, account_id: str) -> tuple[Any, ...]:
+    def _wallet_row(self, account_id: str) -> WalletRow:
         """Of one that nothing was taken from (in sandbox, or a partner's whose key acts for a customer) credits and alarm stay as they are."""
         wallet, keys = self._wallets[account_id], self._key_counts[account_id]
-        credits, armed = (wallet.sms_credits, self._stays_armed(account_id)) if wallet.charged else (None, bool(self._rows[account_id][7]))
-        return account_id, credits, wallet.spent_day, wallet.spent_credits, armed, keys.day, keys.live, keys.sandbox
+        credits, armed = None, self._locked[account_id].credits_alarm_armed
+        if wallet.charged:
+            credits, armed = wallet.sms_credits, self._stays_armed(account_id)
+        return WalletRow(
+            account_id, credits, wallet.spent_day, spent_credits=wallet.spent_credits, armed=armed, keys_day=keys.day,
+            keys_octets=keys.live, sandbox_keys_octets=keys.sandbox)
 
 
 def key_of(request: SendRequest) -> Key | None:
@@ -192,19 +210,21 @@ def repeated(request: SendRequest, body_sha256: bytes, send: Send) -> Outcome | 
     return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
 
 
-def _columns(rows: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
-    return tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in range(width))
-
-
 def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
     request = accepted.request
-    return Send(send_id, request.account_id, request.sandbox, request.type, accepted.sender, request.encoding,
-                request.segments, len(accepted.recipients), request.reference, accepted.credits_required, accepted.credits_used,
-                accepted.credits_remaining, exceptions_of(accepted.rejected, accepted.duplicates), now_ms)
+    return Send(
+        send_id, request.account_id, request.sandbox, type=request.type, sender=accepted.sender, encoding=request.encoding,
+        segments=request.segments, message_count=len(accepted.recipients), reference=request.reference,
+        credits_required=accepted.credits_required, credits_used=accepted.credits_used,
+        credits_remaining=accepted.credits_remaining, exceptions=exceptions_of(accepted.rejected, accepted.duplicates),
+        created_at_ms=now_ms)
 
 
-def _send_row(accepted: Accepted, send: Send) -> tuple[Any, ...]:
+def _send_row(place: int, accepted: Accepted, send: Send) -> SendRow:
     request = accepted.request
-    return (send.id, send.account_id, send.sandbox, send.type, send.sender, request.text, send.encoding, send.segments, send.message_count,
-            send.reference, send.created_at_ms + request.validity_s * 1_000, send.credits_required, send.credits_used, send.credits_remaining,
-            send.exceptions, send.created_at_ms, request.group_id)
+    return SendRow(
+        place, send.id, send.account_id, sandbox=send.sandbox, type=send.type, sender=send.sender, text=request.text,
+        encoding=send.encoding, segments=send.segments, message_count=send.message_count, reference=send.reference,
+        expires_at_ms=send.created_at_ms + request.validity_s * 1_000, credits_required=send.credits_required,
+        credits_used=send.credits_used, credits_remaining=send.credits_remaining, exceptions=send.exceptions,
+        created_at_ms=send.created_at_ms, group_id=request.group_id)

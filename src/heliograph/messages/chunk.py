@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from heliograph.base import clock, ids
 from heliograph.base.cache import ConfigCache
 from heliograph.base.hot import HotTx, meanwhile
-from heliograph.messages import accept_sql, groups
+from heliograph.messages import accept_sql, groups, store_sql
 from heliograph.messages.accept import FACTS, TARIFF
 from heliograph.messages.batch import Batch, send_of
 from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places
@@ -18,8 +18,8 @@ from heliograph.messages.groups import Tally
 from heliograph.messages.judge import Accepted, AccountFacts, Plan, Tariff, WalletState, approved_sender, end_run
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.request import SendRequest
+from heliograph.messages.store_sql import Rows
 from heliograph.text import Phone
-from heliograph.wallet import SALES_ID
 
 INSUFFICIENT_CREDITS = "insufficient_credits"
 DAILY_CAP_REACHED = "daily_cap_reached"
@@ -78,9 +78,9 @@ class Chunker:
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts(wanted), await self._tariff()
         locked = await accept_sql.lock_wallets(tx, [wanted.account_id])
-        if locked[0][12]:
+        if locked[0].closed:
             return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
-        if not self._cache.confirm(locked[0][8], started_s):
+        if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
             facts, tariff = await self._facts(wanted), await self._tariff()
         if self.queue.is_old():
@@ -92,9 +92,9 @@ class Chunker:
         filling = _Filling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
-            piece = await meanwhile(accept_sql.store(tx, piece, SALES_ID), filling.piece)
+            piece = await meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
-            await accept_sql.store(tx, piece, SALES_ID)
+            await store_sql.store(tx, piece)
             await batch.tell(tx)
             await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
         return Chunk(filling.taken, filling.refused, filling.stopped, frozenset(filling.carrier_ids), filling.wanted)
@@ -131,7 +131,7 @@ class _Filling:
     def is_done(self) -> bool:
         return self.stopped is not None or self._next >= len(self._recipients)
 
-    def piece(self) -> accept_sql.Columns:
+    def piece(self) -> Rows:
         """The next of the recipients, to be stored; with the last of them the charge for all."""
         some = self._recipients[self._next : self._next + self._most]
         self._next += len(some)
@@ -143,9 +143,11 @@ class _Filling:
     def _take(self, recipients: Sequence[Recipient]) -> None:
         """One send for each run of recipients with one text; its messages' ids follow its own."""
         for (text, encoding, segments), run in groupby(recipients, key=lambda recipient: recipient[2:]):
-            request = SendRequest(self._number, self._wanted.account_id, self._wanted.account_id, self._wanted.sandbox, self._sender, text, encoding,
-                                  segments, [], [], None, self._wanted.validity_s, False, [], type="campaign", group_id=self._wanted.group_id)
-            accepted = Accepted(request, self._sender, [], [], [], [], [], [], [])
+            request = SendRequest(
+                self._number, self._wanted.account_id, self._wanted.account_id, sandbox=self._wanted.sandbox,
+                sender=self._sender, text=text, encoding=encoding, segments=segments, recipients=[], phones=[], reference=None,
+                validity_s=self._wanted.validity_s, dry_run=False, warnings=[], type="campaign", group_id=self._wanted.group_id)
+            accepted = Accepted(request, self._sender, [], countries=[], carriers=[], credits=[], runs=[], rejected=[], duplicates=[])
             self._fill(accepted, run, segments)
             if accepted.recipients:
                 self._keep(accepted)

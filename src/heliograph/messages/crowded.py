@@ -8,28 +8,49 @@ from typing import Final, NamedTuple
 
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
+from heliograph.base.statements import BigInt, Gone, Int, Row, SmallInt, Statement
 
 AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
 BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
 
+
+class _OfCarrier(Row, frozen=True):
+    carrier_id: SmallInt
+    most: Int
+
+
+class _Count(Row, frozen=True):
+    count: BigInt
+
+
 # Of both tables, by indexes that hold nothing else. A count stops behind what is allowed and what one look can drop.
-_COUNT_REFS: Final = """
-    SELECT count(*) FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL LIMIT $2) counted"""
-_COUNT_ROWS: Final = "SELECT count(*) FROM (SELECT 1 FROM unmatched_receipts WHERE carrier_id = $1 LIMIT $2) counted"
+_REFS: Final = """
+    SELECT count(*) AS count FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL LIMIT :most) counted"""
+_ROWS: Final = "SELECT count(*) AS count FROM (SELECT 1 FROM unmatched_receipts WHERE carrier_id = :carrier_id LIMIT :most) counted"
+_COUNT_REFS: Final = Statement(_OfCarrier, _Count, postgresql=_REFS, sqlite=_REFS)
+_COUNT_ROWS: Final = Statement(_OfCarrier, _Count, postgresql=_ROWS, sqlite=_ROWS)
 # What an answer is just taking up is locked, and stays.
-_DROP_REFS: Final = """
-    DELETE FROM carrier_refs WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED))
-    RETURNING 1"""
-_DROP_REFS_SQLITE: Final = """
-    DELETE FROM carrier_refs WHERE rowid IN (
-        SELECT rowid FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2) RETURNING 1"""
-_DROP_ROWS: Final = """
-    DELETE FROM unmatched_receipts WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM unmatched_receipts WHERE carrier_id = $1 ORDER BY received_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1"""
-_DROP_ROWS_SQLITE: Final = """
-    DELETE FROM unmatched_receipts WHERE rowid IN (
-        SELECT rowid FROM unmatched_receipts WHERE carrier_id = $1 ORDER BY received_at_ms LIMIT $2) RETURNING 1"""
+_DROP_REFS: Final = Statement(
+    _OfCarrier, Gone,
+    postgresql="""
+        DELETE FROM carrier_refs WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL
+            ORDER BY created_at_ms LIMIT :most FOR UPDATE SKIP LOCKED))
+        RETURNING 1 AS one""",
+    sqlite="""
+        DELETE FROM carrier_refs WHERE rowid IN (
+            SELECT rowid FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL ORDER BY created_at_ms LIMIT :most)
+        RETURNING 1 AS one""")
+_DROP_ROWS: Final = Statement(
+    _OfCarrier, Gone,
+    postgresql="""
+        DELETE FROM unmatched_receipts WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM unmatched_receipts WHERE carrier_id = :carrier_id ORDER BY received_at_ms LIMIT :most FOR UPDATE SKIP LOCKED))
+        RETURNING 1 AS one""",
+    sqlite="""
+        DELETE FROM unmatched_receipts WHERE rowid IN (
+            SELECT rowid FROM unmatched_receipts WHERE carrier_id = :carrier_id ORDER BY received_at_ms LIMIT :most)
+        RETURNING 1 AS one""")
 
 
 class Crowd(NamedTuple):
@@ -66,17 +87,16 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> Thinned
 
 async def count_parked(tx: HotTx, carrier_id: int, most: int) -> Crowd:
     """At most so many of each are counted."""
-    [(refs,)] = await tx.fetch(_COUNT_REFS, carrier_id, most)
-    [(rows,)] = await tx.fetch(_COUNT_ROWS, carrier_id, most)
-    return Crowd(refs, rows)
+    asked = _OfCarrier(carrier_id, most)
+    [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
+    return Crowd(refs.count, rows.count)
 
 
 async def _drop(tx: HotTx, carrier_id: int, parked: Crowd, count: int) -> int:
     """So many, of each kind by its share."""
     of_rows = min(parked.rows, -(-count * parked.rows // parked.total))
     dropped = 0
-    for sql, share in ((_DROP_REFS if tx.postgresql else _DROP_REFS_SQLITE, count - of_rows),
-                       (_DROP_ROWS if tx.postgresql else _DROP_ROWS_SQLITE, of_rows)):
+    for drop, share in ((_DROP_REFS, count - of_rows), (_DROP_ROWS, of_rows)):
         if share > 0:
-            dropped += len(await tx.fetch(sql, carrier_id, share))
+            dropped += len(await drop.rows(tx, _OfCarrier(carrier_id, share)))
     return dropped

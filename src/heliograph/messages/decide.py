@@ -16,12 +16,14 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.lines import one_line
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
+from heliograph.base.statements import BatchStatement, BigInt, Id, Nothing, Row, SmallInt, Text, columns_of, values_of
 from heliograph.carriers import Answer, Outcome, ReceiptState
-from heliograph.messages import turn_sql
 from heliograph.messages.fair import rank_ahead
+from heliograph.messages.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
+from heliograph.messages.messages_sql import RESENT, ResentParts, lock_messages
 from heliograph.messages.read import OTP
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.settle import Changes, InFlight, MessageRow, Requeued, move, settle_answer, settle_receipt
+from heliograph.messages.settle import Changes, MessageRow, Requeued, move, settle_answer, settle_receipt
 from heliograph.messages.states import FAILED, QUEUED
 from heliograph.messages.store import store_changes
 
@@ -32,21 +34,49 @@ BY_MAX: Final = 64  # these two: as wide as their columns
 REASON_MAX: Final = 255
 BY_OPERATOR: Final = "(it was in doubt whether it was sent; the operator decided so)"
 
-_LOCK_DOUBTS: Final = """
-    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type
-    FROM inflight i JOIN unnest($1::uuid[], $2::smallint[]) AS d (message_id, carrier_id)
-    ON i.message_id = d.message_id AND i.carrier_id = d.carrier_id JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.state = 'in_doubt' ORDER BY i.message_id, i.part FOR UPDATE OF i"""
-_LOCK_DOUBTS_SQLITE: Final = """
-    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type
-    FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.message_id = ?1 AND i.carrier_id = ?2 AND i.state = 'in_doubt' ORDER BY i.part"""
-_RECORD: Final = """
-    INSERT INTO operator_decisions (id, message_id, carrier_id, parts, decision, decided_by, reason, decided_at_ms)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[])"""
-_RECORD_SQLITE: Final = """
-    INSERT INTO operator_decisions (id, message_id, carrier_id, parts, decision, decided_by, reason, decided_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+
+class _WithCarrier(Row, frozen=True):
+    message_id: Id
+    carrier_id: SmallInt
+
+
+class _Doubt(Row, frozen=True):
+    """A segment in doubt, and the type of its message."""
+
+    segment: InFlight
+    type: Text
+
+
+_DOUBT: Final = "SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type FROM inflight i"
+_LOCK_DOUBTS: Final = BatchStatement(
+    _WithCarrier, _Doubt,
+    postgresql=f"""
+        {_DOUBT} JOIN :given AS g ON i.message_id = g.message_id AND i.carrier_id = g.carrier_id
+        JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+        WHERE i.state = 'in_doubt' ORDER BY i.message_id, i.part FOR UPDATE OF i""",
+    sqlite=f"""
+        {_DOUBT} JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id AND i.state = 'in_doubt' ORDER BY i.part""")
+
+
+class _Record(Row, frozen=True):
+    """A row of operator_decisions."""
+
+    id: Id
+    message_id: Id
+    carrier_id: SmallInt
+    parts: SmallInt
+    decision: Text
+    decided_by: Text
+    reason: Text
+    decided_at_ms: BigInt
+
+
+_RECORD_COLUMNS: Final = columns_of(_Record)
+_RECORD: Final = BatchStatement(
+    _Record, Nothing,
+    postgresql=f"INSERT INTO operator_decisions ({_RECORD_COLUMNS}) SELECT * FROM :given AS g",  # noqa: S608  names of ours
+    sqlite=f"INSERT INTO operator_decisions ({_RECORD_COLUMNS}) VALUES ({values_of(_Record)})")  # noqa: S608  likewise
 
 
 class Decision(Enum):
@@ -107,7 +137,7 @@ async def decide(db: Database, doubts: Mapping[int, Sequence[tuple[str, int]]], 
     when it is stored. Raises Unavailable."""
     for carrier_id, of_carrier in sorted(doubts.items()):
         for message_ids in batches(sorted(of_carrier)):
-            tell(await run_again(partial(_decide_batch, db, facts[carrier_id], message_ids, decision, word, clock.now_ms())))
+            tell(await run_again(partial(_decide_batch, db, facts[carrier_id], message_ids, decision=decision, word=word, now_ms=clock.now_ms())))
 
 
 async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
@@ -127,18 +157,18 @@ async def _decide_batch(db: Database, carrier: CarrierFacts, message_ids: Sequen
     """One transaction: what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
         doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
-        changes = Changes.of(now_ms, await turn_sql.lock_messages(tx, set(message_ids)))
+        changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
         refused = {message_id: why for message_id, row in changes.messages.items()
                    if (why := _refusal(row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps))}
         decided = {message_id: segments for message_id, segments in sorted(doubts.items()) if message_id not in refused}
-        await turn_sql.END_INFLIGHT.rows(
-            tx, [(was.message_id, was.part, was.attempt, turn_sql.NOBODY) for segments in decided.values() for was in segments])
+        await END_INFLIGHT.rows(
+            tx, [Try(was.message_id, was.part, was.attempt, NOBODY) for segments in decided.values() for was in segments])
         refunded_before = {row.id: row.refunded for row in changes.messages.values()}
         for message_id, segments in decided.items():
             _apply(changes, carrier, changes.messages[message_id], segments, decision)
         parts = {message_id: _bits(segments) for message_id, segments in decided.items()}
         if decision is Decision.RESENT:
-            await turn_sql.RESENT.rows(tx, list(parts.items()))
+            await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
         await store_changes(tx, carrier.id, changes)
         await record(tx, carrier.id, parts, decision, word, now_ms)
     return [Decided(row.id, row.status, row.error_code, row.refunded - refunded_before[row.id], refused.get(row.id))
@@ -149,11 +179,10 @@ async def _lock_doubts(tx: HotTx, carrier_id: int, message_ids: Sequence[str]) -
     """What of these messages is in doubt with this carrier, kept from every other end; and which of them are OTPs."""
     doubts: dict[str, list[InFlight]] = defaultdict(list)
     otps = set()
-    sql = _LOCK_DOUBTS if tx.postgresql else _LOCK_DOUBTS_SQLITE
-    for *row, kind in await tx.over(sql, list(message_ids), [carrier_id] * len(message_ids)):
-        doubts[row[0]].append(InFlight(*row))
-        if kind == OTP:
-            otps.add(row[0])
+    for doubt in await _LOCK_DOUBTS.rows(tx, [_WithCarrier(message_id, carrier_id) for message_id in message_ids]):
+        doubts[doubt.segment.message_id].append(doubt.segment)
+        if doubt.type == OTP:
+            otps.add(doubt.segment.message_id)
     return doubts, otps
 
 
@@ -180,8 +209,9 @@ def _apply(changes: Changes, carrier: CarrierFacts, row: MessageRow, doubts: lis
         return
     if decision is Decision.RESENT:
         last = max(doubts, key=lambda segment: segment.attempt)  # no part may go out with the number of an earlier try of its own
-        changes.requeued[row.id] = Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, last.prefix,
-                                            last.attempt + 1, changes.now_ms, last.expires_at_ms)
+        changes.requeued[row.id] = Requeued(
+            rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, segments=row.segments, prefix=last.prefix,
+            attempt=last.attempt + 1, not_before_ms=changes.now_ms, expires_at_ms=last.expires_at_ms)
         return
     for was in doubts:
         needless = carrier.receipts == "last" and was.parts.bit_length() < row.segments
@@ -200,7 +230,8 @@ def _bits(segments: list[InFlight]) -> int:
 
 async def record(tx: HotTx, carrier_id: int, parts: Mapping[str, int], decision: Decision, word: Signed, now_ms: int) -> None:
     """Of each message (raw id → bits of its segments), that this was decided, by whom, and why."""
-    rows = [(ids.raw_of_number(ids.new_number(now_ms)), message_id, carrier_id, bits, decision.value, word.by, word.reason, now_ms)
-            for message_id, bits in parts.items()]
-    if rows:
-        await tx.over(_RECORD if tx.postgresql else _RECORD_SQLITE, *map(list, zip(*rows, strict=True)))
+    await _RECORD.rows(tx, [
+        _Record(
+            ids.raw_of_number(ids.new_number(now_ms)), message_id, carrier_id, parts=bits, decision=decision.value,
+            decided_by=word.by, reason=word.reason, decided_at_ms=now_ms)
+        for message_id, bits in parts.items()])

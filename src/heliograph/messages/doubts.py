@@ -8,20 +8,23 @@ What finds nothing stays where it is for 72 h; an answer that comes late still f
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
-from heliograph.messages import doubts_sql, turn_sql
+from heliograph.messages import doubts_sql
+from heliograph.messages.doubts_sql import OnTheWire, Parked, Told
+from heliograph.messages.inflight_sql import END_INFLIGHT, NOBODY, Try
+from heliograph.messages.messages_sql import lock_messages
 from heliograph.messages.parked import handsets, readings
 from heliograph.messages.receipts import AUTO, CarrierFacts
+from heliograph.messages.refs_sql import FORGET_RECEIPT, REF_OF_ANSWER, AnsweredRef, OfCarrier, ReceiptKey, Since
 from heliograph.messages.settle import (
     RECIPIENT_DIGITS_AGREEING,
     Changes,
-    InFlight,
     agrees,
     is_from,
     settle_answer,
@@ -32,60 +35,7 @@ from heliograph.messages.store import store_changes
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
 RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
-PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
 LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
-
-
-class OnTheWire(NamedTuple):
-    """A segment that the carrier was given: in doubt, or its answer may still come."""
-
-    message_id: str
-    part: int
-    parts: int
-    attempt: int
-    prefix: str
-    expires_at_ms: int
-    state: str
-    account_id: str
-    recipient: int | None
-    segments: int
-    parts_resent: int
-    sender: str
-
-    @property
-    def key(self) -> tuple[str, int]:
-        return self.message_id, self.part
-
-    @property
-    def is_doubtful(self) -> bool:
-        return self.state == "in_doubt"
-
-    @property
-    def tries_in_doubt(self) -> int:
-        """How many receipts of it may come: one a submission."""
-        return 2 if self.parts_resent & self.parts else 1
-
-
-class Parked(NamedTuple):
-    """A receipt that found no message. `place`: its id as the carrier prints it, or where there is none, its row of unmatched_receipts."""
-
-    place: str
-    recipient: int | None
-    sender: str | None
-    reference: int | None
-    state: str
-    error: str | None
-    at_ms: int
-    printed: str | None  # its id as the receipt has it: `place` is how that was read
-
-    @property
-    def has_id(self) -> bool:
-        return self.printed is not None
-
-    @property
-    def names_a_part(self) -> bool:
-        """Whether its reference can be one of ours: others' say nothing."""
-        return self.reference is not None and 1 <= self.reference & 0xF <= PARTS_MAX
 
 
 Pair = tuple[Parked, OnTheWire]
@@ -94,20 +44,21 @@ Pair = tuple[Parked, OnTheWire]
 async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
     """Settles the segments in doubt that receipts since then belong to. Answers how many."""
     async with db.hot() as tx:
-        if not await tx.fetch("SELECT 1 FROM inflight WHERE carrier_id = $1 AND state = 'in_doubt' LIMIT 1", carrier.id):
+        of_carrier = OfCarrier(carrier.id)
+        if not await doubts_sql.IN_DOUBT.rows(tx, of_carrier):
             return 0
-        parked = [Parked(*row) for sql in (doubts_sql.WITH_AN_ID, doubts_sql.WITHOUT)
-                  for row in await tx.fetch(sql, carrier.id, since_ms, RECEIPTS_MAX)]
+        since = Since(carrier.id, since_ms, RECEIPTS_MAX)
+        parked = await doubts_sql.WITH_AN_ID.rows(tx, since) + await doubts_sql.WITHOUT.rows(tx, since)
         if not parked:
             return 0
-        on_the_wire = [OnTheWire(*row) for row in await tx.fetch(doubts_sql.ON_THE_WIRE, carrier.id)]
+        on_the_wire = await doubts_sql.ON_THE_WIRE.rows(tx, of_carrier)
         pairs = by_reference(parked, on_the_wire)
         if carrier.id_format == AUTO:  # only a last word needs no id to be remembered by, while it is not known how ids are printed
             pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
             parked = [receipt for receipt in parked if _needs_no_id(receipt)]
         guessed = as_the_only_one(parked, on_the_wire, {segment.key for _, segment in pairs}, last_only=carrier.receipts == "last")
         others = await _may_be_of_others(tx, carrier, guessed, now_ms)
-        pairs += [pair for pair in guessed if pair[1].message_id not in others]
+        pairs += [(receipt, segment) for receipt, segment in guessed if segment.message_id not in others]
         return await adopt(tx, carrier, pairs, now_ms)
 
 
@@ -178,10 +129,11 @@ async def _may_be_of_others(tx: HotTx, carrier: CarrierFacts, pairs: Sequence[Pa
     named = {segment.message_id for receipt, segment in pairs if receipt.has_id and carrier.id_format == AUTO}  # its own accepted parts may be meant
     unnamed = {segment.message_id for receipt, segment in pairs if not receipt.has_id}
     untold: dict[str, list[str]] = defaultdict(list)
-    for message_id, sender in await doubts_sql.UNTOLD.rows(tx, [
-            (message_id, since, nobody if message_id in named else message_id, segment.account_id, segment.recipient, message_id in named | unnamed)
+    for found in await doubts_sql.UNTOLD.rows(tx, [
+            Told(message_id, since, nobody if message_id in named else message_id, segment.account_id, segment.recipient,
+                 accepted=message_id in named | unnamed)
             for message_id, segment in sorted(segments.items())]):
-        untold[message_id].append(sender)
+        untold[found.message_id].append(found.sender)
     known = await handsets(tx, carrier.id, {ref for receipt, _ in pairs for ref in _readings(receipt)})
     return {segment.message_id for receipt, segment in pairs
             if len(untold[segment.message_id]) == doubts_sql.UNTOLD_MAX
@@ -195,20 +147,19 @@ def _readings(receipt: Parked) -> set[str]:
 
 async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
     """The receipt's id becomes the segment's, as if the answer had come, and then the receipt counts. Answers how many were adopted."""
-    ended = {(row[0], row[1]) for row in await turn_sql.END_INFLIGHT.rows(
-        tx, sorted((segment.message_id, segment.part, segment.attempt, turn_sql.NOBODY) for _, segment in pairs))}
+    ended = {(was.message_id, was.part) for was in await END_INFLIGHT.rows(
+        tx, sorted(Try(segment.message_id, segment.part, segment.attempt, NOBODY) for _, segment in pairs))}
     pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]  # not settled by its answer meanwhile
     said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
-    with_id = sorted((receipt.place, segment.message_id, segment.parts) for receipt, segment in pairs if receipt.has_id)
-    refs = await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, *ref, now_ms) for ref in with_id])
-    said |= {row[0]: (row[4], row[5]) for row in refs if row[4]}  # a receipt that came after the look at it is newer
-    rows = await turn_sql.lock_messages(tx, {segment.message_id for _, segment in pairs})
-    changes = Changes.of(now_ms, rows)
+    refs = await REF_OF_ANSWER.rows(tx, sorted(
+        AnsweredRef(carrier.id, receipt.place, segment.message_id, segment.parts, now_ms) for receipt, segment in pairs if receipt.has_id))
+    said |= {ref.ref: (ref.state, ref.error) for ref in refs if ref.state}  # a receipt that came after the look at it is newer
+    changes = Changes.of(now_ms, await lock_messages(tx, {segment.message_id for _, segment in pairs}))
     for receipt, segment in pairs:
-        was = InFlight(*segment[:6])
+        was = segment.in_flight
         settle_answer(changes, Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED), was, receipt_needless=False)
         state, error = said[receipt.place]
         settle_receipt(changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms)
-    await turn_sql.FORGET_RECEIPT.rows(tx, sorted((receipt.place,) for receipt, _ in pairs if not receipt.has_id))
+    await FORGET_RECEIPT.rows(tx, sorted(ReceiptKey(receipt.place) for receipt, _ in pairs if not receipt.has_id))
     await store_changes(tx, carrier.id, changes)
     return len(pairs)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from heliograph.base import ids
+from heliograph.messages.messages_sql import LockedMessage
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.settle import Changes, MessageRow
 from heliograph.messages.states import DELIVERED, FAILED, SENT
@@ -17,13 +18,19 @@ _PLACE_OF: Final = {SENT: 1, DELIVERED: 2, FAILED: 3}
 
 def listeners_to(changes: Changes) -> Listeners:
     """Who hears of the accounts whose messages have moved on."""
-    return listeners_of({row.account_id: row.heard_by for row in changes.messages.values() if row.heard_by is not None and any(_reached(row))})
+    return listeners_of({
+        row.account_id: row.locked.heard_by for row in changes.messages.values()
+        if row.locked is not None and row.locked.heard_by is not None and any(_reached(row))})
 
 
 def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
     """What they want to hear."""
-    return [_event(row, status, at_ms) for row in changes.messages.values() if row.heard_by is not None for status, at_ms in _reached(row)
-            if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])]
+    found = list[Event]()
+    for row in changes.messages.values():
+        if row.locked is not None and row.locked.heard_by is not None:
+            found += [_event(row, row.locked, status, at_ms) for status, at_ms in _reached(row)
+                      if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])]
+    return found
 
 
 def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
@@ -33,18 +40,21 @@ def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
             yield status, at_ms
 
 
-def _event(row: MessageRow, status: str, at_ms: int) -> Event:
+def _event(row: MessageRow, locked: LockedMessage, status: str, at_ms: int) -> Event:
     """A message that was sent and went on within one transaction has been sent first: that event shows it as it was then."""
-    message = _message(row)
+    message = _message(row, locked)
     if status == SENT and message.status != SENT:
         message = message._replace(status=SENT, error_code=None, error_message=None, refunded=0, delivered_at_ms=None, failed_at_ms=None)
     return Event(row.account_id, bool(row.sandbox), KIND_OF[status], at_ms, as_record(message),
                  ids.derived_number(int(row.id, 16), _PLACE_OF[status], at_ms))
 
 
-def _message(row: MessageRow) -> Message:
+def _message(row: MessageRow, locked: LockedMessage) -> Message:
     """As it is stored in this transaction: the first time of each state stays."""
-    type_, sender, country_code, text, encoding, reference, created_at_ms, sent_at_ms, delivered_at_ms, failed_at_ms, campaign_id = row.told
-    return Message(row.id, row.send_id, type_, sender, row.recipient, country_code, text, encoding, row.segments, row.credits, row.refunded,
-                   row.status, row.error_code, row.error_message, reference, row.sandbox, created_at_ms, sent_at_ms or row.sent_at_ms,
-                   delivered_at_ms or row.delivered_at_ms, failed_at_ms or row.failed_at_ms, campaign_id)
+    return Message(
+        id=row.id, send_id=row.send_id, type=locked.type or "", sender=locked.sender or "", recipient=row.recipient,
+        country_code=locked.country_code, text=locked.text, encoding=locked.encoding or "", segments=row.segments, credits=row.credits,
+        refunded=row.refunded, status=row.status, error_code=row.error_code, error_message=row.error_message, reference=locked.reference,
+        sandbox=row.sandbox, created_at_ms=locked.created_at_ms or 0, sent_at_ms=locked.sent_at_ms or row.sent_at_ms,
+        delivered_at_ms=locked.delivered_at_ms or row.delivered_at_ms, failed_at_ms=locked.failed_at_ms or row.failed_at_ms,
+        campaign_id=locked.campaign_id)

@@ -11,37 +11,71 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.hot import HotTx, Statement
+from heliograph.base.hot import HotTx
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, SmallInt, columns_of, values_of
 from heliograph.messages.settle import MessageRow
 from heliograph.messages.tables import groups, tallies
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 
-_ADD: Final = """
-    INSERT INTO tallies (group_id, slot, queued, sent, delivered, failed, segments, credits)
-    SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-    ON CONFLICT (group_id, slot) DO UPDATE SET queued = tallies.queued + excluded.queued, sent = tallies.sent + excluded.sent,
-        delivered = tallies.delivered + excluded.delivered, failed = tallies.failed + excluded.failed,
-        segments = tallies.segments + excluded.segments, credits = tallies.credits + excluded.credits"""
-_ADD_SQLITE: Final = _ADD.replace(
-    "SELECT * FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-_ADDING: Final = Statement(_ADD, _ADD_SQLITE)
-# Locked, for another transaction may be about to say that nothing of the group waits where a carrier takes it from, or nothing of it is held.
-_STANDING: Final = "SELECT id, held, canceled_at_ms FROM groups WHERE id {these}"
-_STANDINGS: Final = Statement(_STANDING.format(these="= ANY($1::int[]) ORDER BY id FOR SHARE"), _STANDING.format(these="= ?"))
-_CAMPAIGNS: Final = Statement("SELECT id, campaign_id FROM groups WHERE id = ANY($1::int[])", "SELECT id, campaign_id FROM groups WHERE id = ?")
-
 
 class Tally(NamedTuple):
     """Messages of a group by present status, their segments, and the credits charged for them, less what was refunded."""
 
-    queued: int = 0
-    sent: int = 0
-    delivered: int = 0
-    failed: int = 0
-    segments: int = 0
-    credits: int = 0
+    queued: BigInt = 0
+    sent: BigInt = 0
+    delivered: BigInt = 0
+    failed: BigInt = 0
+    segments: BigInt = 0
+    credits: BigInt = 0
+
+
+class _Added(Row, frozen=True):
+    """What is added to a row of tallies."""
+
+    group_id: Int
+    slot: SmallInt
+    queued: BigInt
+    sent: BigInt
+    delivered: BigInt
+    failed: BigInt
+    segments: BigInt
+    credits: BigInt
+
+
+_COLUMNS: Final = columns_of(_Added)
+_SUMS: Final = ", ".join(f"{name} = tallies.{name} + excluded.{name}" for name in Tally._fields)
+_UPSERT: Final = f"ON CONFLICT (group_id, slot) DO UPDATE SET {_SUMS}"
+_ADD: Final = BatchStatement(
+    _Added, Nothing,
+    postgresql=f"INSERT INTO tallies ({_COLUMNS}) SELECT * FROM :given AS g {_UPSERT}",  # noqa: S608  names of ours
+    sqlite=f"INSERT INTO tallies ({_COLUMNS}) VALUES ({values_of(_Added)}) {_UPSERT}")  # noqa: S608  likewise
+
+
+class _Group(Row, frozen=True):
+    id: Int
+
+
+class _State(Row, frozen=True):
+    id: Int
+    held: Bool
+    canceled_at_ms: BigInt | None
+
+
+class _Campaign(Row, frozen=True):
+    id: Int
+    campaign_id: Id
+
+
+# Locked, for another transaction may be about to say that nothing of the group waits where a carrier takes it from, or nothing of it is held.
+_STATES: Final = BatchStatement(
+    _Group, _State,
+    postgresql="SELECT id, held, canceled_at_ms FROM groups WHERE id = ANY(:id) ORDER BY id FOR SHARE",
+    sqlite="SELECT id, held, canceled_at_ms FROM groups WHERE id = :id")
+_CAMPAIGNS: Final = BatchStatement(
+    _Group, _Campaign,
+    postgresql="SELECT id, campaign_id FROM groups WHERE id = ANY(:id)",
+    sqlite="SELECT id, campaign_id FROM groups WHERE id = :id")
 
 
 def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bool) -> int:
@@ -77,22 +111,19 @@ def tally_of(tx: Connection, group_id: int) -> Tally:
 async def add(tx: HotTx, changed: Iterable[tuple[int, Tally]], slot: int) -> None:
     """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any number that tells apart who may do so at once."""
     of_process = (os.getpid() + slot) % SLOTS
-    await _ADDING.rows(tx, [(group_id, of_process, *tally) for group_id, tally in sorted(changed)])
+    await _ADD.rows(tx, [_Added(group_id, of_process, *tally) for group_id, tally in sorted(changed)])
 
 
 async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
     """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose queue is held, and canceled ones. They stay as they
     are until this transaction ends."""
-    if not group_ids:
-        return set()
-    return {group_id for group_id, held, canceled_at_ms in await _STANDINGS.rows(tx, [(group_id,) for group_id in sorted(group_ids)])
-            if held or canceled_at_ms is not None}
+    states = await _STATES.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
+    return {group.id for group in states if group.held or group.canceled_at_ms is not None}
 
 
 async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     """The campaign (raw id) of each group."""
-    rows = await _CAMPAIGNS.rows(tx, [(group_id,) for group_id in sorted(group_ids)])
-    return {row[0]: row[1] for row in rows}
+    return {group.id: group.campaign_id for group in await _CAMPAIGNS.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])}
 
 
 def moved(rows: Iterable[MessageRow]) -> dict[int, Tally]:

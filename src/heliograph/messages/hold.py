@@ -7,21 +7,38 @@ validity ends there as everywhere, and who is let go stands where it stood.
 from typing import Final
 
 from heliograph.base.db import Database
-from heliograph.messages import turn_sql
+from heliograph.base.statements import GivenT, Id, Int, Row, Statement
 from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US
+from heliograph.messages.queue_sql import QUEUE_AGAIN, TAKE_RUNS, QueuedRun, queue_columns
 from heliograph.messages.sweep import BATCH_MAX, fail_runs
 
 RUNS_AT_ONCE: Final = 2_000  # moved in one transaction: about 50 ms
 
-_RUN: Final = "carrier_id, q.rank_us, q.first_id, q.count, q.send_id, q.segments, q.prefix, q.attempt, q.not_before_ms, q.expires_at_ms"
+
+class OfGroup(Row, frozen=True):
+    group_id: Int
+    most: Int
+
+
+class OfAccount(Row, frozen=True):
+    account_id: Id
+    most: Int
+
+
 # The queue first: to SQLite, CROSS JOIN says so. It would look at all of it for each send of the group.
-_QUEUED: Final = "SELECT q.{columns} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.group_id = $1"
-_TO_HOLD: Final = f"{_QUEUED.format(columns=_RUN)} AND q.rank_us < {HELD_FROM_US} LIMIT {RUNS_AT_ONCE}"
-_TO_RELEASE: Final = (f"{_QUEUED.format(columns=_RUN)} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}"
-                      f" LIMIT {RUNS_AT_ONCE}")
-_TO_FAIL: Final = _QUEUED.format(columns=_RUN) + " LIMIT $2"
-_OF_ACCOUNT: Final = f"SELECT q.{_RUN} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id AND s.account_id = $1 LIMIT $2"  # noqa: S608  names of ours
-_LOCK: Final = " FOR UPDATE OF q SKIP LOCKED"
+_QUEUED: Final = f"SELECT {queue_columns('q')} FROM queue q CROSS JOIN sends s WHERE s.id = q.send_id"  # noqa: S608  names of ours
+_OF_GROUP: Final = f"{_QUEUED} AND s.group_id = :group_id"
+
+
+def _locked(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
+    """Runs that nobody else is just taking."""
+    return Statement(given, QueuedRun, postgresql=f"{sql} LIMIT :most FOR UPDATE OF q SKIP LOCKED", sqlite=f"{sql} LIMIT :most")
+
+
+_TO_HOLD: Final = _locked(OfGroup, f"{_OF_GROUP} AND q.rank_us < {HELD_FROM_US}")
+_TO_RELEASE: Final = _locked(OfGroup, f"{_OF_GROUP} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}")
+_TO_FAIL: Final = _locked(OfGroup, _OF_GROUP)
+_OF_ACCOUNT: Final = _locked(OfAccount, f"{_QUEUED} AND s.account_id = :account_id")
 
 
 async def hold(db: Database, group_id: int) -> int:
@@ -34,23 +51,23 @@ async def release(db: Database, group_id: int) -> int:
     return await _move(db, group_id, _TO_RELEASE, -HELD_FROM_US)
 
 
-async def _move(db: Database, group_id: int, which: str, by_us: int) -> int:
+async def _move(db: Database, group_id: int, which: Statement[OfGroup, QueuedRun], by_us: int) -> int:
     async with db.hot() as tx:
-        runs = await tx.fetch(which + (_LOCK if tx.postgresql else ""), group_id)
-        await turn_sql.TAKE_RUNS.rows(tx, [tuple(run[:3]) for run in runs])
-        await turn_sql.QUEUE_AGAIN.rows(tx, [(run[0], run[1] + by_us, *run[2:]) for run in runs])  # parts of a message may move one after the other
+        runs = await which.rows(tx, OfGroup(group_id, RUNS_AT_ONCE))
+        await TAKE_RUNS.rows(tx, [run.key for run in runs])
+        await QUEUE_AGAIN.rows(tx, [run.moved(by_us) for run in runs])  # parts of a message may move one after the other
     return len(runs)
 
 
 async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
     """Messages of a canceled group that no carrier has: failed, `canceled`, refunded. Answers how many."""
     async with db.hot() as tx:
-        runs = await tx.fetch(_TO_FAIL + (_LOCK if tx.postgresql else ""), group_id, BATCH_MAX)
+        runs = await _TO_FAIL.rows(tx, OfGroup(group_id, BATCH_MAX))
         return await fail_runs(tx, runs, now_ms, "canceled")
 
 
 async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
     """Messages of an account (raw id), of both modes, that no carrier has: failed, `canceled`, refunded. Answers how many; 0: there are no more."""
     async with db.hot() as tx:
-        runs = await tx.fetch(_OF_ACCOUNT + (_LOCK if tx.postgresql else ""), account_id, BATCH_MAX)
+        runs = await _OF_ACCOUNT.rows(tx, OfAccount(account_id, BATCH_MAX))
         return await fail_runs(tx, runs, now_ms, "canceled")

@@ -55,7 +55,7 @@ class Join:
 
     def __init__(self, tx: Connection, log: SmscLog, said: dict[str, Word]) -> None:
         self._log = log
-        self._simulators = {row[0] for row in tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator"))}
+        self._simulators = set(tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator")).scalars())
         self._simulated: dict[str, int] = {}  # segments that the simulator accepted, by message: they are in nobody's log
         self._parked = _parked(tx)
         self._words = said
@@ -211,7 +211,7 @@ class Join:
 def _parked(tx: Connection) -> set[str]:
     """Ids in receipts that have found no message."""
     refs, kept = carrier_refs.c, unmatched_receipts.c
-    found = {plain(row[0]) for row in streamed(tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None)))}
+    found = {plain(printed) for (printed,) in streamed(tx, sa.select(sa.func.coalesce(refs.printed, refs.ref)).where(refs.message_id.is_(None)))}
     for ref, raw in streamed(tx, sa.select(kept.ref, kept.raw)):
         text = _ID_IN_TEXT.search(raw)
         printed = ref or (text[1].decode("ascii") if text else None)

@@ -137,7 +137,7 @@ def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -
 
 
 def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
-    accepted = Accepted(request, sender, [], [], [], [], [], [], [])
+    accepted = Accepted(request, sender, [], countries=[], carriers=[], credits=[], runs=[], rejected=[], duplicates=[])
     first_index: dict[str, int] = {}
     plan_of, segments, countries = tariff.plan, request.segments, facts.countries
     run_plan: Plan | None = None

@@ -4,15 +4,42 @@ from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.base.db import Database
+from heliograph.base.statements import BigInt, Int, Row, SmallInt, Statement, Text
 from heliograph.messages.fair import HELD_FROM_US
 
 COUNTED_MAX: Final = 100_000  # segments in doubt: counting so many takes 0.1 s, and nobody needs to know how many more there are
 
+
+class _Held(Row, frozen=True):
+    held_from_us: BigInt
+
+
+class _Queued(Row, frozen=True):
+    """`oldest_id`: with dashes on PostgreSQL."""
+
+    carrier_id: SmallInt
+    messages: BigInt
+    oldest_id: Text
+
+
+class _Most(Row, frozen=True):
+    most: Int
+
+
+class _InDoubt(Row, frozen=True):
+    carrier_id: SmallInt
+    messages: BigInt
+
+
 # What is held has its own rank, and waits for no carrier: paused campaigns, and what a restored copy had queued.
-_WAITING: Final = "SELECT carrier_id, sum(count), min(CAST(first_id AS text)) FROM queue WHERE rank_us < $1 GROUP BY carrier_id"
-_IN_DOUBT: Final = """
-    SELECT carrier_id, count(DISTINCT message_id)
-    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT $1) doubts GROUP BY carrier_id"""
+_QUEUED: Final = """
+    SELECT carrier_id, CAST(sum(count) AS bigint) AS messages, min(CAST(first_id AS text)) AS oldest_id
+    FROM queue WHERE rank_us < :held_from_us GROUP BY carrier_id"""
+_WAITING: Final = Statement(_Held, _Queued, postgresql=_QUEUED, sqlite=_QUEUED)
+_DOUBTS: Final = """
+    SELECT carrier_id, count(DISTINCT message_id) AS messages
+    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT :most) doubts GROUP BY carrier_id"""
+_IN_DOUBT: Final = Statement(_Most, _InDoubt, postgresql=_DOUBTS, sqlite=_DOUBTS)
 
 
 class Waiting(NamedTuple):
@@ -25,12 +52,11 @@ class Waiting(NamedTuple):
 async def count_waiting(db: Database, now_ms: int) -> dict[int, Waiting]:
     """Returns, by carrier, what waits for it; a carrier that nothing waits for is not there."""
     async with db.hot() as tx:
-        rows = await tx.fetch(_WAITING, HELD_FROM_US)
-    return {row[0]: Waiting(int(row[1]), max(0, now_ms - ids.made_at_ms(int(row[2].replace("-", ""), 16))) / 1_000) for row in rows}
+        queued = await _WAITING.rows(tx, _Held(HELD_FROM_US))
+    return {of.carrier_id: Waiting(of.messages, max(0, now_ms - ids.made_at_ms(int(of.oldest_id.replace("-", ""), 16))) / 1_000) for of in queued}
 
 
 async def count_in_doubt(db: Database) -> dict[int, int]:
     """Returns, by carrier, how many messages are in doubt with it. Of more than COUNTED_MAX segments, so many are looked at."""
     async with db.hot() as tx:
-        rows = await tx.fetch(_IN_DOUBT, COUNTED_MAX)
-    return {row[0]: row[1] for row in rows}
+        return {of.carrier_id: of.messages for of in await _IN_DOUBT.rows(tx, _Most(COUNTED_MAX))}

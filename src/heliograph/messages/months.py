@@ -5,19 +5,30 @@ from typing import Final
 
 from heliograph.base.hot import HotTx
 from heliograph.base.partitions import first_id_of_month
+from heliograph.base.statements import Bool, Nothing, Row, Statement, Text
 from heliograph.messages.retention import MESSAGES, from_id, keep_from
 
 LOCK_MS: Final = 50  # whoever wants a lock that others hold has all who come later wait behind it
 _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
+
+
+class Month(Row, frozen=True):
+    """A table of messages of one month, and whether it still belongs to `messages`."""
+
+    name: Text
+    is_attached: Bool
+
+
 # Whether they are partitions still: of one that is none any more, the drop is to come, or somebody killed it.
-_MONTHS: Final = """
-    SELECT relname::text, relispartition FROM pg_class
+_TABLES: Final = """
+    SELECT relname::text AS name, relispartition AS is_attached FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'messages\\_____\\___' ORDER BY relname"""
+_MONTHS: Final = Statement(Nothing, Month, postgresql=_TABLES)
 
 
-async def old_months(tx: HotTx, until: str) -> list[tuple[str, bool]]:
-    """The months (names of tables) that end before the id `until` (raw), the oldest first, and whether they still belong to `messages`."""
-    return [(name, attached) for name, attached in await tx.fetch(_MONTHS) if _end_of(name) <= until]
+async def old_months(tx: HotTx, until: str) -> list[Month]:
+    """The months that end before the id `until` (raw), the oldest first."""
+    return [month for month in await _MONTHS.rows(tx, Nothing()) if _end_of(month.name) <= until]
 
 
 async def detach(tx: HotTx, month: str) -> None:

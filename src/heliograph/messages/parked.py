@@ -8,14 +8,15 @@ of their own, as they are printed. When it becomes known how the carrier prints 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Receipt, ReceiptState
-from heliograph.messages import turn_sql
+from heliograph.messages import messages_sql, refs_sql
 from heliograph.messages.receipts import AS_IS, AUTO, DEC, HEX, CarrierFacts, Ref, canonical_of_receipt, echo, upsert
+from heliograph.messages.refs_sql import After, OfCarrier, Oldest, ParkedReceipt, ReceiptKey, RefKey, Since, ToPark
 from heliograph.messages.settle import RECIPIENT_DIGITS_AGREEING, Changes, agrees, settle_receipt
 from heliograph.messages.store import store_changes
 
@@ -25,20 +26,6 @@ LONG_ID: Final = 10_000  # of an id this large, or with letters, that is no coin
 MAJORITY: Final = 10  # and so many times what speaks for all other readings: of a message whose answer was lost, another reading may be found alone
 RECEIPTS_AGAINST_SETTING: Final = 3  # as many of those a format needs that is not the one which the operator has set
 _LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
-
-_LOOK_INTO_REFS: Final = """
-    SELECT coalesce(printed, ref), recipient FROM carrier_refs
-    WHERE carrier_id = $1 AND message_id IS NULL AND created_at_ms >= $2 ORDER BY created_at_ms DESC LIMIT $3"""
-_LOOK_INTO_RECEIPTS: Final = """
-    SELECT ref, recipient FROM unmatched_receipts
-    WHERE carrier_id = $1 AND ref IS NOT NULL AND receipt_state IS NOT NULL AND received_at_ms >= $2 ORDER BY received_at_ms DESC LIMIT $3"""
-_UNANSWERED: Final = """
-    SELECT DISTINCT m.recipient FROM inflight i JOIN messages m ON m.id = i.message_id
-    WHERE i.carrier_id = $1 AND i.state <> 'claimed' AND m.recipient IS NOT NULL"""
-_PARKED_REFS: Final = "SELECT ref FROM carrier_refs WHERE carrier_id = $1 AND message_id IS NULL ORDER BY created_at_ms LIMIT $2"
-_PARKED_RECEIPTS: Final = """
-    SELECT id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, received_at_ms FROM unmatched_receipts
-    WHERE carrier_id = $1 AND ref IS NOT NULL AND receipt_state IS NOT NULL AND id > $2 ORDER BY id LIMIT $3"""
 
 
 class Matching(NamedTuple):
@@ -83,10 +70,14 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
 
 async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
     """Moves receipts out of the rows of messages that they are not of."""
-    places = sorted((carrier_id, ref.ref) for ref in foreign)
+    keys = sorted(RefKey(carrier_id, ref.ref) for ref in foreign)
     await echo(tx, carrier_id, foreign)
-    await turn_sql.PARK.rows(tx, [(*place, ids.raw_of_number(ids.new_number(now_ms)), now_ms) for place in places])
-    await turn_sql.CLEAR_REF.rows(tx, places)
+    await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+    await refs_sql.CLEAR_REF.rows(tx, keys)
+
+
+def _to_park(key: RefKey, now_ms: int) -> ToPark:
+    return ToPark(key.carrier_id, key.ref, ids.raw_of_number(ids.new_number(now_ms)), now_ms)
 
 
 async def learn_id_format(db: Database, carrier: CarrierFacts, since_ms: int, matched: int = 0) -> str | None:
@@ -94,8 +85,9 @@ async def learn_id_format(db: Database, carrier: CarrierFacts, since_ms: int, ma
     Matching.evidence; with `auto`, as they are); else None. Against a format that was set, small ids prove nothing, and one receipt too little."""
     is_set = carrier.id_format != AUTO
     async with db.hot() as tx:
-        parked = [(row[0], row[1]) for sql in (_LOOK_INTO_REFS, _LOOK_INTO_RECEIPTS)
-                  for row in await tx.fetch(sql, carrier.id, since_ms, PARKED_MAX) if row[1] is not None]
+        since = Since(carrier.id, since_ms, PARKED_MAX)
+        printed_ids = await refs_sql.PRINTED_REFS.rows(tx, since) + await refs_sql.PRINTED_RECEIPTS.rows(tx, since)
+        parked = [(receipt.printed, receipt.recipient) for receipt in printed_ids if receipt.recipient is not None]
         known = await handsets(tx, carrier.id, {ref for printed, _ in parked for ref in readings(printed)})
         unanswered = await _unanswered(tx, carrier.id)
     evidence: dict[str, int] = defaultdict(int, {carrier.id_format if is_set else AS_IS: matched})
@@ -121,44 +113,46 @@ async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:
     found, after = 0, ids.raw_of_number(0)
     while True:
         async with db.hot() as tx:
-            rows = await tx.fetch(_PARKED_RECEIPTS, carrier.id, after, PARKED_MAX)
-            found += await _read_anew(tx, carrier, [row for row in rows if row[1] and row[1].isprintable()], now_ms)
+            rows = await refs_sql.PARKED_RECEIPTS.rows(tx, After(carrier.id, after, PARKED_MAX))
+            found += await _read_anew(tx, carrier, [row for row in rows if row.ref and row.ref.isprintable()], now_ms)
         if len(rows) < PARKED_MAX:
             return found
-        after = rows[-1][0]
+        after = rows[-1].id
 
 
 async def _take_out(db: Database, carrier_id: int, now_ms: int) -> int:
     async with db.hot() as tx:
-        places = sorted((carrier_id, row[0]) for row in await tx.fetch(_PARKED_REFS, carrier_id, PARKED_MAX))
-        await turn_sql.PARK.rows(tx, [(*place, ids.raw_of_number(ids.new_number(now_ms)), now_ms) for place in places])
-        await turn_sql.FORGET_REF.rows(tx, places)
-    return len(places)
+        keys = sorted(RefKey(carrier_id, parked.ref) for parked in await refs_sql.PARKED_REFS.rows(tx, Oldest(carrier_id, PARKED_MAX)))
+        await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+        await refs_sql.FORGET_REF.rows(tx, keys)
+    return len(keys)
 
 
-async def _read_anew(tx: HotTx, carrier: CarrierFacts, rows: Sequence[Any], now_ms: int) -> int:
+async def _read_anew(tx: HotTx, carrier: CarrierFacts, rows: Sequence[ParkedReceipt], now_ms: int) -> int:
     """As if they came now. What is foreign stays where it is; the others go where their ids are."""
-    arrived = [Receipt(ref, ReceiptState(state), error, None if recipient is None else str(recipient), sender, reference, b"", None, at_ms)
-               for _, ref, state, error, recipient, sender, reference, at_ms in rows]
+    arrived = [
+        Receipt(row.ref, ReceiptState(row.state), row.error, recipient=None if row.recipient is None else str(row.recipient), sender=row.sender,
+                user_message_reference=row.user_message_reference, raw=b"", token=None, at_ms=row.received_at_ms)
+        for row in rows]
     refs = await upsert(tx, carrier.id, carrier.id_format, [], arrived, now_ms)
-    locked = await turn_sql.lock_messages(tx, {ref.message_id for ref in refs if ref.message_id})
+    locked = await messages_sql.lock_messages(tx, {ref.message_id for ref in refs if ref.message_id})
     changes = Changes.of(now_ms, locked)
     matching = await match(tx, carrier, refs, changes)
     foreign = {ref.ref for ref in matching.foreign}
-    await turn_sql.CLEAR_REF.rows(tx, sorted((carrier.id, ref) for ref in foreign))
-    await turn_sql.FORGET_RECEIPT.rows(tx, [(row[0],) for row in rows if canonical_of_receipt(row[1], carrier.id_format) not in foreign])
+    await refs_sql.CLEAR_REF.rows(tx, sorted(RefKey(carrier.id, ref) for ref in foreign))
+    await refs_sql.FORGET_RECEIPT.rows(tx, [ReceiptKey(row.id) for row in rows if canonical_of_receipt(row.ref, carrier.id_format) not in foreign])
     await store_changes(tx, carrier.id, changes)
     return matching.settled
 
 
 async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
     """Of the ids that messages have: to which handset each is."""
-    return {row[0]: row[1] for row in await turn_sql.HANDSETS.rows(tx, [(carrier_id, ref) for ref in sorted(refs)])}
+    return {handset.ref: handset.recipient for handset in await refs_sql.HANDSETS.rows(tx, [RefKey(carrier_id, ref) for ref in sorted(refs)])}
 
 
 async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
     """The last digits of the handsets whose messages the carrier was given and has not answered: any id may become theirs."""
-    return {row[0] % _LAST_DIGITS for row in await tx.fetch(_UNANSWERED, carrier_id)}
+    return {handset.recipient % _LAST_DIGITS for handset in await refs_sql.UNANSWERED.rows(tx, OfCarrier(carrier_id))}
 
 
 def readings(printed: str) -> set[str]:

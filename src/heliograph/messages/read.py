@@ -169,7 +169,7 @@ def _message_ids(tx: Connection, account_id: str, sandbox: bool, wanted: PageWan
                 yield ids.raw_of_number(message)
         if len(rows) < at_once:
             return
-        before = rows[-1][0]
+        before = rows[-1].id
 
 
 def _batched(values: Iterator[str], size: int) -> Iterator[list[str]]:

@@ -13,7 +13,17 @@ from typing import Final, NamedTuple
 from heliograph.base import ids
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Answer, Outcome, Receipt
-from heliograph.messages import turn_sql
+from heliograph.messages.refs_sql import (
+    ECHO,
+    REF_OF_ANSWER,
+    REF_OF_RECEIPT,
+    STORE_UNMATCHED,
+    AnsweredRef,
+    Echo,
+    ReceivedRef,
+    StoredRef,
+    UnmatchedReceipt,
+)
 from heliograph.messages.states import FINAL_RECEIPTS
 
 AUTO: Final = "auto"  # how a carrier's receipts print ids is not known yet
@@ -74,21 +84,27 @@ async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[A
             ref = canonical(answer.ref)
             message_id, parts = of_answers.get(ref, (answer.message_id, 0))
             of_answers[ref] = (answer.message_id, answer.parts | (parts if message_id == answer.message_id else 0))
-    found = [Ref(*row) for row in await turn_sql.REF_OF_ANSWER.rows(
-        tx, [(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
+    found = [_with_receipt(stored) for stored in await REF_OF_ANSWER.rows(
+        tx, [AnsweredRef(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
-    received = [Ref(*row)._replace(receipt=readable[row[0]]) for row in await turn_sql.REF_OF_RECEIPT.rows(
-        tx, [(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), receipt.at_ms or now_ms)
+    received = [_with_receipt(stored, readable[stored.ref]) for stored in await REF_OF_RECEIPT.rows(
+        tx, [ReceivedRef(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), receipt.at_ms or now_ms)
              for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
     await echo(tx, carrier_id, [ref for ref in received if ref.message_id is None])
     return found + received
 
 
+def _with_receipt(stored: StoredRef, receipt: Receipt | None = None) -> Ref:
+    return Ref(
+        stored.ref, stored.message_id, stored.parts, recipient=stored.recipient, state=stored.state, error=stored.error,
+        printed=stored.printed, receipt=receipt)
+
+
 async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
     """Keeps what else is said by receipts that came now and found no message."""
-    await turn_sql.ECHO.rows(tx, [
-        (carrier_id, ref.ref, _text(ref.receipt.ref, REF_MAX), _text(ref.receipt.sender, SENDER_MAX),
+    await ECHO.rows(tx, [
+        Echo(carrier_id, ref.ref, _text(ref.receipt.ref, REF_MAX), _text(ref.receipt.sender, SENDER_MAX),
          ref.receipt.user_message_reference) for ref in refs if ref.receipt is not None])
 
 
@@ -108,13 +124,13 @@ def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receip
 
 
 async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms: int) -> None:
-    for receipt in receipts:
-        await tx.fetch(
-            "INSERT INTO unmatched_receipts (id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference, raw,"
-            " received_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    await STORE_UNMATCHED.rows(tx, [
+        UnmatchedReceipt(
             ids.raw_of_number(ids.new_number(now_ms)), carrier_id, _text(receipt.ref, REF_MAX),
-            receipt.state and receipt.state.value, _text(receipt.error, ERROR_MAX), _number(receipt.recipient),
-            _text(receipt.sender, SENDER_MAX), receipt.user_message_reference, receipt.raw[:RAW_OCTETS_MAX], now_ms)
+            receipt_state=receipt.state and receipt.state.value, receipt_error=_text(receipt.error, ERROR_MAX),
+            recipient=_number(receipt.recipient), sender=_text(receipt.sender, SENDER_MAX),
+            user_message_reference=receipt.user_message_reference, raw=receipt.raw[:RAW_OCTETS_MAX], received_at_ms=now_ms)
+        for receipt in receipts])
 
 
 def _text(value: str | None, most: int) -> str | None:

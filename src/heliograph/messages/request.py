@@ -66,8 +66,10 @@ def read_send(body: dict[str, Any], number: int, account_id: str, *, sandbox: bo
     assert text is not None
     assert recipients is not None
     phones = parse_phones(recipients, country_code, home)
-    return SendRequest(number, account_id, account_id, sandbox, sender, text, encoding, segments, recipients, phones, reference,
-                       validity_s or VALIDITY_DEFAULT_S, dry_run, form.warnings(), customer_id=customer_id, country_code=country_code)
+    return SendRequest(
+        number, account_id, account_id, sandbox=sandbox, sender=sender, text=text, encoding=encoding, segments=segments,
+        recipients=recipients, phones=phones, reference=reference, validity_s=validity_s or VALIDITY_DEFAULT_S, dry_run=dry_run,
+        warnings=form.warnings(), customer_id=customer_id, country_code=country_code)
 
 
 def _text(value: Any) -> str:

@@ -8,41 +8,87 @@ a process that is gone, with the database that it stored them in.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.messages import groups, turn_sql
+from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Statement, Text
+from heliograph.messages import groups
 from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US, rank_ahead
 from heliograph.messages.hold import RUNS_AT_ONCE
+from heliograph.messages.messages_sql import lock_messages
+from heliograph.messages.queue_sql import QUEUE_AGAIN, TAKE_RUNS, QueuedRun, queue_columns
 from heliograph.messages.settle import Changes
 from heliograph.messages.states import QUEUED
 from heliograph.messages.store import store_changes
-from heliograph.messages.sweep import BATCH_MAX, RUN_COLUMNS, fail_runs
+from heliograph.messages.sweep import BATCH_MAX, fail_runs
 from heliograph.messages.tables import inflight, queue, sends
 
-_TO_HOLD: Final = f"""
-    SELECT {RUN_COLUMNS} FROM queue WHERE rank_us < {RESTORED_FROM_US} AND first_id < $1 LIMIT {RUNS_AT_ONCE}"""  # noqa: S608  names of ours
-_ON_THE_WIRE: Final = f"""
+
+class _Until(Row, frozen=True):
+    """Messages below this id (raw)."""
+
+    until: Id
+
+
+class _HeldRun(Row, frozen=True):
+    """A run that is kept, and the group that it is of."""
+
+    run: QueuedRun
+    group_id: Int | None
+
+
+_HOLD: Final = f"""
+    SELECT {queue_columns("q")} FROM queue q
+    WHERE q.rank_us < {RESTORED_FROM_US} AND q.first_id < :until LIMIT {RUNS_AT_ONCE}"""  # noqa: S608  names of ours
+_TO_HOLD: Final = Statement(_Until, QueuedRun, postgresql=_HOLD, sqlite=_HOLD)
+
+
+class _Taken(Row, frozen=True):
+    """A segment that was on the wire."""
+
+    message_id: Id
+    part: SmallInt
+    prefix: Text
+    attempt: SmallInt
+    expires_at_ms: BigInt
+    carrier_id: SmallInt
+    state: Text
+
+
+_TAKE: Final = f"""
     DELETE FROM inflight WHERE (message_id, part) IN (
-        SELECT message_id, part FROM inflight WHERE message_id < $1 ORDER BY message_id, part LIMIT {BATCH_MAX})
-    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state"""  # noqa: S608  likewise
-_HELD: Final = f"""
-    SELECT q.{RUN_COLUMNS.replace(", ", ", q.")}, s.group_id FROM queue q CROSS JOIN sends s
-    WHERE s.id = q.send_id AND q.rank_us >= {RESTORED_FROM_US} {{which}} LIMIT $1"""  # noqa: S608  likewise
-_OF_CARRIER: Final = " AND q.carrier_id = {place}"
-_OF_ACCOUNT: Final = " AND s.account_id = {place}"
+        SELECT message_id, part FROM inflight WHERE message_id < :until ORDER BY message_id, part LIMIT {BATCH_MAX})
+    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state"""  # noqa: S608  names of ours
+_ON_THE_WIRE: Final = Statement(_Until, _Taken, postgresql=_TAKE, sqlite=_TAKE)
 
 
 class Which(NamedTuple):
     """What of it is decided about. `account_id` is raw; None: not by this."""
 
-    account_id: str | None = None
-    carrier_id: int | None = None
+    account_id: Id | None = None
+    carrier_id: SmallInt | None = None
+
+
+class _Some(Row, frozen=True):
+    """The fields of Which, and how many runs at the most."""
+
+    account_id: Id | None
+    carrier_id: SmallInt | None
+    most: Int
+
+
+_HELD: Final = f"""
+    SELECT {queue_columns("q")}, s.group_id FROM queue q CROSS JOIN sends s
+    WHERE s.id = q.send_id AND q.rank_us >= {RESTORED_FROM_US}
+        AND (:account_id IS NULL OR s.account_id = :account_id) AND (:carrier_id IS NULL OR q.carrier_id = :carrier_id)
+    LIMIT :most"""  # noqa: S608  names of ours
+_HELD_RUNS: Final = Statement(_Some, _HeldRun, postgresql=f"{_HELD} FOR UPDATE OF q SKIP LOCKED", sqlite=_HELD)
 
 
 class Kept(NamedTuple):
@@ -62,11 +108,14 @@ def kept(tx: Connection) -> list[Kept]:
     columns, count = queue.c, queue.c["count"]
     of = (sends.c.account_id, columns.carrier_id, sends.c.type, sends.c.sandbox)
     query = sa.select(
-        *of, sa.func.sum(count), sa.func.sum(count * columns.segments), sa.func.max(columns.expires_at_ms)
+        *of, sa.func.sum(count).label("messages"), sa.func.sum(count * columns.segments).label("segments"),
+        sa.func.max(columns.expires_at_ms).label("last_expires_at_ms")
     )
     query = query.join_from(queue, sends, sends.c.id == columns.send_id).where(columns.rank_us >= RESTORED_FROM_US)
     return [
-        Kept(*row[:4], int(row[4]), int(row[5]), int(row[6])) for row in tx.execute(query.group_by(*of).order_by(*of))
+        Kept(row.account_id, row.carrier_id, row.type, row.sandbox, messages=int(row.messages), segments=int(row.segments),
+             last_expires_at_ms=int(row.last_expires_at_ms))
+        for row in tx.execute(query.group_by(*of).order_by(*of))
     ]
 
 
@@ -84,77 +133,65 @@ async def keep_some(db: Database, until: str, now_ms: int) -> int:
     """Keeps what is queued or on the wire of messages below the id `until` (raw), at most so much as one transaction
     takes. Returns how many runs and segments that were; 0: there is no more."""
     async with db.hot() as tx:
-        runs = await tx.fetch(_TO_HOLD, until)
-        await turn_sql.TAKE_RUNS.rows(tx, [tuple(run[:3]) for run in runs])
-        await turn_sql.QUEUE_AGAIN.rows(tx, [(run[0], run[1] + RESTORED_FROM_US, *run[2:]) for run in runs])
+        runs = await _TO_HOLD.rows(tx, _Until(until))
+        await TAKE_RUNS.rows(tx, [run.key for run in runs])
+        await QUEUE_AGAIN.rows(tx, [run.moved(RESTORED_FROM_US) for run in runs])
         return len(runs) + await _keep_from_the_wire(tx, until, now_ms)
 
 
 async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
-    rows = await tx.fetch(_ON_THE_WIRE, until)
-    changes = Changes.of(now_ms, await turn_sql.lock_messages(tx, {row[0] for row in rows}))
+    taken = await _ON_THE_WIRE.rows(tx, _Until(until))
+    changes = Changes.of(now_ms, await lock_messages(tx, {segment.message_id for segment in taken}))
     await store_changes(tx, 0, changes)  # what has failed, and was to be paid back once nothing of it is on the wire
-    again: list[tuple[Any, ...]] = []
-    for message_id, _, prefix, attempt, expires_at_ms, carrier_id, state in rows:
-        row = changes.messages[message_id]
+    again = list[QueuedRun]()
+    for segment in taken:
+        row = changes.messages[segment.message_id]
         if row.status == QUEUED:
-            rank_us = RESTORED_FROM_US + rank_ahead(ids.made_at_ms(int(message_id, 16)))
             again.append(
-                (
-                    carrier_id,
-                    rank_us,
-                    message_id,
-                    1,
-                    row.send_id,
-                    row.segments,
-                    prefix,
-                    attempt + (state != "claimed"),
-                    0,
-                    expires_at_ms,
+                QueuedRun(
+                    carrier_id=segment.carrier_id,
+                    rank_us=RESTORED_FROM_US + rank_ahead(ids.made_at_ms(int(row.id, 16))),
+                    first_id=row.id,
+                    messages=1,
+                    send_id=row.send_id,
+                    segments=row.segments,
+                    prefix=segment.prefix,
+                    attempt=segment.attempt + (segment.state != "claimed"),
+                    not_before_ms=0,
+                    expires_at_ms=segment.expires_at_ms,
                 )
             )
-    await turn_sql.QUEUE_AGAIN.rows(tx, _once(again))
-    return len(rows)
+    await QUEUE_AGAIN.rows(tx, _once(again))
+    return len(taken)
 
 
-def _once(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Returns one row for each message, however many parts of it there are: with the highest number of a try."""
-    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for row in sorted(rows, key=lambda row: int(row[7])):
-        found[row[:3]] = row
-    return list(found.values())
+def _once(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
+    """Returns one run for each message, however many parts of it there are: with the highest number of a try."""
+    return list({run.key: run for run in sorted(runs, key=lambda run: run.attempt)}.values())
 
 
 async def let_go_some(db: Database, which: Which) -> Counter[int]:
     """Lets some of it go to its carriers; a campaign's that is paused or canceled, to where all of that waits. Returns
     how many messages, by carrier; nothing: there is no more."""
     async with db.hot() as tx:
-        found = await _held(tx, which, RUNS_AT_ONCE)
-        await turn_sql.TAKE_RUNS.rows(tx, [tuple(run[:3]) for run in found])
-        held = await groups.to_be_held(tx, {run[10] for run in found if run[10] is not None})
-        await turn_sql.QUEUE_AGAIN.rows(
-            tx, [(run[0], run[1] % HELD_FROM_US + HELD_FROM_US * (run[10] in held), *run[2:10]) for run in found]
-        )
+        found = await _HELD_RUNS.rows(tx, _Some(*which, RUNS_AT_ONCE))
+        await TAKE_RUNS.rows(tx, [held.run.key for held in found])
+        waiting = await groups.to_be_held(tx, {held.group_id for held in found if held.group_id is not None})
+        await QUEUE_AGAIN.rows(tx, [_let_go(held, to_wait=held.group_id in waiting) for held in found])
     let_go = Counter[int]()
-    for run in found:
-        let_go[run[0]] += run[3]
+    for held in found:
+        let_go[held.run.carrier_id] += held.run.messages
     return let_go
+
+
+def _let_go(held: _HeldRun, *, to_wait: bool) -> QueuedRun:
+    rank_us = held.run.rank_us % HELD_FROM_US
+    return replace(held.run, rank_us=rank_us + HELD_FROM_US if to_wait else rank_us)
 
 
 async def cancel_some(db: Database, which: Which, now_ms: int) -> int:
     """Cancels some of it: failed, `canceled`, paid back as far as no carrier has accepted it. Returns how many
     messages."""
     async with db.hot() as tx:
-        return await fail_runs(tx, [run[:10] for run in await _held(tx, which, BATCH_MAX)], now_ms, "canceled")
-
-
-async def _held(tx: HotTx, which: Which, most: int) -> list[Any]:
-    """The runs, each with its group, locked."""
-    asked, values = "", list[Any]()
-    for value, condition in ((which.account_id, _OF_ACCOUNT), (which.carrier_id, _OF_CARRIER)):
-        if value is not None:
-            values.append(value)
-            asked += condition.format(place=f"${len(values) + 1}")
-    return await tx.fetch(
-        _HELD.format(which=asked) + (" FOR UPDATE OF q SKIP LOCKED" if tx.postgresql else ""), most, *values
-    )
+        found = await _HELD_RUNS.rows(tx, _Some(*which, BATCH_MAX))
+        return await fail_runs(tx, [held.run for held in found], now_ms, "canceled")

@@ -13,7 +13,8 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
-from heliograph.base.pruning import ROWS_AT_ONCE, Kept, statement
+from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune_ids
+from heliograph.base.statements import Gone, Id, Int, Nothing, Row, Statement, Text
 from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
 
 TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
@@ -21,19 +22,70 @@ NOTHING: Final = "0" * 32  # an id below all others: nothing of it has gone
 MESSAGES_DEFAULT: Final = "messages_default"  # the partition of what has no month
 UNDER_WAY_MS: Final = 1_000  # a send's id is lower than those of its messages, by less than this
 
-_FROM: Final = "SELECT from_id FROM kept_from WHERE what = $1"
-_KEEP_FROM: Final = """
-    INSERT INTO kept_from (what, from_id) VALUES ($1, $2) ON CONFLICT (what) DO UPDATE SET from_id = excluded.from_id
+
+
+class _What(Row, frozen=True):
+    what: Text
+
+
+class _Kept(Row, frozen=True):
+    from_id: Id
+
+
+class _KeptFrom(Row, frozen=True):
+    what: Text
+    from_id: Id
+
+
+class _Before(Row, frozen=True):
+    until: Id
+
+
+class _UnderWay(Row, frozen=True):
+    """The oldest message that is queued, and the oldest in flight."""
+
+    queued_id: Id | None
+    in_flight_id: Id | None
+
+
+class _Batch(Row, frozen=True):
+    start: Id
+    until: Id
+    most: Int
+
+
+class _MessageId(Row, frozen=True):
+    id: Id
+
+
+class _Between(Row, frozen=True):
+    """Ids from `start` up to, not with, `until`."""
+
+    start: Id
+    until: Id
+
+
+_KEPT_FROM: Final = "SELECT from_id FROM kept_from WHERE what = :what"
+_FROM: Final = Statement(_What, _Kept, postgresql=_KEPT_FROM, sqlite=_KEPT_FROM)
+_RAISED: Final = """
+    INSERT INTO kept_from (what, from_id) VALUES (:what, :from_id) ON CONFLICT (what) DO UPDATE SET from_id = excluded.from_id
     WHERE kept_from.from_id < excluded.from_id"""
-_UNDER_WAY: Final = """
-    SELECT (SELECT first_id FROM queue WHERE first_id < $1 ORDER BY first_id LIMIT 1),
-           (SELECT message_id FROM inflight WHERE message_id < $1 ORDER BY message_id LIMIT 1)"""
-_END_OF_BATCH: Final = "SELECT id FROM messages WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1 OFFSET $3"
-_ERASE: Final = (  # a message that is queued, and stands in no queue, is for the audit to find
-    """UPDATE messages SET recipient = NULL WHERE id >= $1 AND id < $2 AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1""",
-    """UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= $1 AND id < $2 AND (text IS NOT NULL OR exceptions IS NOT NULL)""",
-    """UPDATE operator_decisions SET reason = '' WHERE message_id >= $1 AND message_id < $2 AND reason <> ''""",
-)
+_KEEP_FROM: Final = Statement(_KeptFrom, Nothing, postgresql=_RAISED, sqlite=_RAISED)
+_OLDEST: Final = """
+    SELECT (SELECT first_id FROM queue WHERE first_id < :until ORDER BY first_id LIMIT 1) AS queued_id,
+           (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id LIMIT 1) AS in_flight_id"""
+_UNDER_WAY: Final = Statement(_Before, _UnderWay, postgresql=_OLDEST, sqlite=_OLDEST)
+_END: Final = "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most"
+_END_OF_BATCH: Final = Statement(_Batch, _MessageId, postgresql=_END, sqlite=_END)
+# A message that is queued, and stands in no queue, is for the audit to find.
+_NUMBERS: Final = """
+    UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1 AS one"""
+_TEXTS: Final = """
+    UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until AND (text IS NOT NULL OR exceptions IS NOT NULL)"""
+_REASONS: Final = "UPDATE operator_decisions SET reason = '' WHERE message_id >= :start AND message_id < :until AND reason <> ''"
+_ERASE_NUMBERS: Final = Statement(_Between, Gone, postgresql=_NUMBERS, sqlite=_NUMBERS)
+_ERASE_TEXTS: Final = Statement(_Between, Nothing, postgresql=_TEXTS, sqlite=_TEXTS)
+_ERASE_REASONS: Final = Statement(_Between, Nothing, postgresql=_REASONS, sqlite=_REASONS)
 
 
 class KeptFor(NamedTuple):
@@ -54,19 +106,20 @@ def first_kept(tx: Connection, what: str) -> str:
 
 async def from_id(tx: HotTx, what: str) -> str:
     """The same, in a transaction of the hot paths."""
-    rows = await tx.fetch(_FROM, what)
-    return str(rows[0][0]) if rows else NOTHING
+    kept = await _FROM.rows(tx, _What(what))
+    return kept[0].from_id if kept else NOTHING
 
 
 async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
     """What is below this id may be gone from now on. It never goes back."""
-    await tx.fetch(_KEEP_FROM, what, raw_id)
+    await _KEEP_FROM.rows(tx, _KeptFrom(what, raw_id))
 
 
 async def over_before(tx: HotTx, at_ms: int) -> str:
     """The id (raw) below which nothing was sent after this moment, and nothing is queued or in flight any more."""
     until = first_id_of(at_ms)
-    under_way = [row for row in (await tx.fetch(_UNDER_WAY, until))[0] if row is not None]
+    [oldest] = await _UNDER_WAY.rows(tx, _Before(until))
+    under_way = filter(None, (oldest.queued_id, oldest.in_flight_id))
     return min([until, *(first_id_of(ids.made_at_ms(int(message_id, 16)) - UNDER_WAY_MS) for message_id in under_way)])
 
 
@@ -78,11 +131,14 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
     start = await from_id(tx, TEXTS)
     if start >= until:
         return 0, False
-    beyond = await tx.fetch(_END_OF_BATCH, start, until, ROWS_AT_ONCE)
-    end = str(beyond[0][0]) if beyond else until
-    erased = [await tx.fetch(erase, start, end) for erase in _ERASE]
+    beyond = await _END_OF_BATCH.rows(tx, _Batch(start, until, ROWS_AT_ONCE))
+    end = beyond[0].id if beyond else until
+    batch = _Between(start, end)
+    numbers = await _ERASE_NUMBERS.rows(tx, batch)
+    await _ERASE_TEXTS.rows(tx, batch)
+    await _ERASE_REASONS.rows(tx, batch)
     await keep_from(tx, TEXTS, end)
-    return len(erased[0]), bool(beyond)
+    return len(numbers), bool(beyond)
 
 
 def tables_of(*, postgresql: bool) -> tuple[Kept, ...]:
@@ -94,4 +150,4 @@ async def delete_some(tx: HotTx, kept: Kept) -> int:
     """The oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE; how many."""
     start = await from_id(tx, MESSAGES)
     last = ids.raw_of_number(max(int(start, 16) - 1, 0))
-    return len(await tx.fetch(statement(kept, postgresql=tx.postgresql), last, ROWS_AT_ONCE))
+    return await prune_ids(tx, kept, last)

@@ -1,12 +1,15 @@
 """What answers and receipts make of messages. Pure: rows in, changes out; the carrier's turn locks before and stores after."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.fair import rank_ahead
+from heliograph.messages.inflight_sql import InFlight
+from heliograph.messages.messages_sql import LockedMessage
+from heliograph.messages.queue_sql import QueuedRun
 from heliograph.messages.states import DELIVERED, ERROR_MESSAGES, FAILED, FAILED_BY_RECEIPT, NEXT, QUEUED, SENT, all_parts
 
 TRIES_MAX: Final = 3  # of a message whose submit_sm met a passing fault (promises.md section 3)
@@ -34,8 +37,7 @@ class MessageRow:
     error_code: str | None = None
     error_message: str | None = None
     group_id: int | None = None
-    heard_by: str | None = None  # the endpoints that hear of its account, as webhooks.listeners_of takes them
-    told: tuple[Any, ...] = ()  # if there are any: what their events show beside
+    locked: LockedMessage | None = None  # as it was read: what its events show beside
     sent_at_ms: int | None = None  # these three: reached in this turn
     delivered_at_ms: int | None = None
     failed_at_ms: int | None = None
@@ -44,23 +46,13 @@ class MessageRow:
     refunded_before: int = 0
 
 
-def row_of(locked: Sequence[Any]) -> MessageRow:
-    """Of a row of `turn_sql.lock_messages`."""
-    row = MessageRow(*locked[:15])
-    row.told = tuple(locked[15:])
-    row.was, row.refunded_before = row.status, row.refunded
-    return row
-
-
-class InFlight(NamedTuple):
-    """What was stored of a submission when it was claimed."""
-
-    message_id: str
-    part: int
-    parts: int
-    attempt: int
-    prefix: str
-    expires_at_ms: int
+def row_of(locked: LockedMessage) -> MessageRow:
+    """Returns the message that was locked, to be moved on."""
+    return MessageRow(
+        locked.id, locked.send_id, locked.account_id, sandbox=locked.sandbox, recipient=locked.recipient, status=locked.status,
+        segments=locked.segments, credits=locked.credits, refunded=locked.refunded, parts_accepted=locked.parts_accepted,
+        parts_delivered=locked.parts_delivered, error_code=locked.error_code, error_message=locked.error_message,
+        group_id=locked.group_id, locked=locked, was=locked.status, refunded_before=locked.refunded)
 
 
 class Requeued(NamedTuple):
@@ -75,6 +67,12 @@ class Requeued(NamedTuple):
     not_before_ms: int
     expires_at_ms: int
 
+    def of_carrier(self, carrier_id: int) -> QueuedRun:
+        """Returns the row of the queue that it is with this carrier."""
+        return QueuedRun(
+            carrier_id, self.rank_us, self.message_id, messages=1, send_id=self.send_id, segments=self.segments,
+            prefix=self.prefix, attempt=self.attempt, not_before_ms=self.not_before_ms, expires_at_ms=self.expires_at_ms)
+
 
 @dataclass(slots=True)
 class Changes:
@@ -85,9 +83,9 @@ class Changes:
     requeued: dict[str, Requeued] = field(default_factory=dict)  # by message: its parts come back as one
 
     @classmethod
-    def of(cls, now_ms: int, locked: Iterable[Sequence[Any]]) -> "Changes":
-        """Of rows of `turn_sql.lock_messages`."""
-        return cls(now_ms, {row[0]: row_of(row) for row in locked})
+    def of(cls, now_ms: int, locked: Iterable[LockedMessage]) -> "Changes":
+        """Returns no changes yet of messages that were locked."""
+        return cls(now_ms, {message.id: row_of(message) for message in locked})
 
     def requeue(self, back: Requeued) -> None:
         """The claim takes all missing parts, with one number of try: beyond each of theirs, or a part's late answer would be its next try's."""
@@ -146,8 +144,8 @@ def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome)
     """Back to the queue, ahead of all that has not had its turn yet."""
     retried = outcome is Outcome.RETRY
     delay_ms = RETRY_DELAYS_MS[was.attempt - 1] if retried else THROTTLED_DELAY_MS if outcome is Outcome.THROTTLED else 0
-    changes.requeue(Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, row.segments, was.prefix,
-                             was.attempt + retried, changes.now_ms + delay_ms, was.expires_at_ms))
+    changes.requeue(Requeued(rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, segments=row.segments, prefix=was.prefix,
+                             attempt=was.attempt + retried, not_before_ms=changes.now_ms + delay_ms, expires_at_ms=was.expires_at_ms))
 
 
 def settle_receipt(row: MessageRow, parts: int, state: ReceiptState, error: str | None, now_ms: int) -> None:

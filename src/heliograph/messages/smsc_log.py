@@ -164,8 +164,10 @@ class SmscLog:
         if line.event == "submit_sm":
             connection = self._connections.setdefault(line.session, Connection())
             text_sha256 = self._texts.setdefault(line.text_sha256, line.text_sha256)
-            submit = Submit(path, number, connection, line.at_ms, line.status, line.message_id, line.sender, line.recipient, line.part, line.parts,
-                            line.user_message_reference, text_sha256, line.registered_delivery & 0b11 != 0)
+            submit = Submit(
+                path, number, connection, at_ms=line.at_ms, status=line.status, message_id=line.message_id, sender=line.sender,
+                recipient=line.recipient, part=line.part, parts=line.parts, reference=line.user_message_reference,
+                text_sha256=text_sha256, wants_receipt=line.registered_delivery & 0b11 != 0)
             self.submits.append(submit)
             connection.waiting[line.sequence] = submit
             if submit.message_id is not None:

@@ -79,8 +79,8 @@ def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
     query = query.select_from(messages.outerjoin(sends, sends.c.id == messages.c.send_id).outerjoin(groups, groups.c.id == messages.c.group_id))
     query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
     for row in streamed(tx, query):
-        message_id, send_id, segments = row[0], row[1], row[6]
-        yield Standing._make((*row, runs.of(int(message_id, 16), send_id, segments), rows.of(message_id)))
+        bare = Standing._make((*row, [], []))
+        yield bare._replace(places=runs.of(int(bare.id, 16), bare.send_id, bare.segments), in_flight=rows.of(bare.id))
     runs.end()
     rows.end()
 
@@ -140,18 +140,18 @@ class _InFlight:
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
         columns = inflight.c
-        query = sa.select(raw_id(columns.message_id), columns.parts, columns.state).order_by(columns.message_id, columns.part)
+        query = sa.select(raw_id(columns.message_id).label("of_message"), columns.parts, columns.state).order_by(columns.message_id, columns.part)
         self._rows = streamed(tx, query)
         self._next: Any = next(self._rows, None)
         self._stray = stray
 
     def of(self, message_id: str) -> list[InFlight]:
         own: list[InFlight] = []
-        while self._next is not None and self._next[0] <= message_id:
-            if self._next[0] == message_id:
-                own.append(InFlight(self._next[1], self._next[2]))
+        while self._next is not None and self._next.of_message <= message_id:
+            if self._next.of_message == message_id:
+                own.append(InFlight(self._next.parts, self._next.state))
             else:
-                self._stray(ids.text_of_raw("msg", self._next[0]), f"a segment of it is in flight ({self._next[2]}), and it is not there")
+                self._stray(ids.text_of_raw("msg", self._next.of_message), f"a segment of it is in flight ({self._next.state}), and it is not there")
             self._next = next(self._rows, None)
         return own
 

@@ -1,33 +1,62 @@
 """Storing what a turn or a sweep decided: messages, what goes back to the queue, and refunds with their ledger entries."""
 
 from collections import defaultdict
+from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.hot import HotTx, meanwhile
-from heliograph.messages import accept_sql, groups, turn_sql
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Nothing, Row, Text, values_of
+from heliograph.messages import accept_sql, groups, messages_sql
 from heliograph.messages.events import events_of, listeners_to
 from heliograph.messages.fair import HELD_FROM_US
+from heliograph.messages.inflight_sql import OUTSTANDING, InFlightOf
+from heliograph.messages.messages_sql import SettledMessage
+from heliograph.messages.queue_sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.settle import Changes, MessageRow, refund_due
 from heliograph.messages.states import FAILED
 from heliograph.wallet import SALES_ID
 from heliograph.webhooks import emit_rows, rows_of
 
-_REFUND = """
-    UPDATE wallets SET sms_credits = w.sms_credits, credits_alarm_armed = w.armed
-    FROM unnest($1::uuid[], $2::bigint[], $3::bool[]) AS w (account_id, sms_credits, armed) WHERE wallets.account_id = w.account_id"""
-_REFUND_SQLITE = "UPDATE wallets SET sms_credits = ?2, credits_alarm_armed = ?3 WHERE account_id = ?1"
 
-_REFUND_ENTRIES = """
-    INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
-                                description, reference, created_at_ms)
-    SELECT id, account_id, counterpart_id, 'sms_refund', currency, 0, credits, balance_after, credits_after, description, reference, created_at_ms
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::bigint[])
-         AS e (id, account_id, counterpart_id, currency, credits, balance_after, credits_after, description, reference, created_at_ms)"""
-_REFUND_ENTRIES_SQLITE = """
-    INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor, credits_after,
-                                description, reference, created_at_ms)
-    VALUES (?, ?, ?, 'sms_refund', ?, 0, ?, ?, ?, ?, ?, ?)"""
+class _Refunded(Row, frozen=True):
+    """A wallet after refunds."""
+
+    account_id: Id
+    sms_credits: BigInt
+    armed: Bool
+
+
+_REFUND: Final = BatchStatement(
+    _Refunded, Nothing,
+    postgresql="""
+        UPDATE wallets SET sms_credits = g.sms_credits, credits_alarm_armed = g.armed FROM :given AS g WHERE wallets.account_id = g.account_id""",
+    sqlite="UPDATE wallets SET sms_credits = :sms_credits, credits_alarm_armed = :armed WHERE account_id = :account_id")
+
+
+class _Entry(Row, frozen=True):
+    """A ledger entry: what is paid back of a send or a campaign."""
+
+    id: Id
+    account_id: Id
+    counterpart_id: Id
+    currency: Text
+    credits: BigInt
+    balance_after_minor: BigInt
+    credits_after: BigInt
+    description: Text
+    reference: Text
+    created_at_ms: BigInt
+
+
+_COLUMNS: Final = """id, account_id, counterpart_id, currency, credits, balance_after_minor, credits_after, description, reference, created_at_ms,
+    type, amount_minor"""
+_REFUND_ENTRIES: Final = BatchStatement(
+    _Entry, Nothing,
+    postgresql=f"INSERT INTO ledger_entries ({_COLUMNS}) SELECT g.*, 'sms_refund', 0 FROM :given AS g",  # noqa: S608  names of ours
+    sqlite=f"""
+        INSERT INTO ledger_entries ({_COLUMNS})
+        VALUES ({values_of(_Entry)}, 'sms_refund', 0)""")  # noqa: S608  likewise
 
 
 async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
@@ -38,7 +67,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
         row.refunded += credits
         row.changed = True
     heard_by = listeners_to(changes)
-    storing = turn_sql.store_messages(tx, [_stored(row) for _, row in sorted(changes.messages.items()) if row.changed])
+    storing = messages_sql.store_messages(tx, [_settled(row) for _, row in sorted(changes.messages.items()) if row.changed])
     told = await meanwhile(storing, lambda: rows_of(heard_by, events_of(changes, heard_by)))
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
@@ -52,20 +81,21 @@ async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     """What comes back from a carrier; of a campaign that is paused, to where all of it waits."""
     group_of = {message_id: changes.messages[message_id].group_id for message_id in changes.requeued}
     held = await groups.to_be_held(tx, {group_id for group_id in group_of.values() if group_id is not None})
-    await turn_sql.QUEUE_AGAIN.rows(tx, [
-        (carrier_id, back.rank_us + HELD_FROM_US * (group_of[back.message_id] in held), back.message_id, 1, back.send_id, back.segments, back.prefix,
-         back.attempt, back.not_before_ms, back.expires_at_ms) for back in changes.requeued.values()])
+    await QUEUE_AGAIN.rows(tx, [
+        back.of_carrier(carrier_id).moved(HELD_FROM_US * (group_of[back.message_id] in held)) for back in changes.requeued.values()])
 
 
 async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:
     several = [row.id for row in failed if row.segments > 1]
-    outstanding = {row[0] for row in await turn_sql.OUTSTANDING.over(tx, several)} if several else set()
+    outstanding = {message.message_id for message in await OUTSTANDING.rows(tx, [InFlightOf(message_id) for message_id in several])}
     return [(row, refund_due(row)) for row in failed if row.id not in outstanding]
 
 
-def _stored(row: MessageRow) -> tuple[object, ...]:
-    return (row.id, row.status, row.parts_accepted, row.parts_delivered, row.error_code, row.error_message, row.refunded, row.sent_at_ms,
-            row.delivered_at_ms, row.failed_at_ms)
+def _settled(row: MessageRow) -> SettledMessage:
+    return SettledMessage(
+        row.id, row.status, row.parts_accepted, parts_delivered=row.parts_delivered, error_code=row.error_code,
+        error_message=row.error_message, refunded=row.refunded, sent_at_ms=row.sent_at_ms, delivered_at_ms=row.delivered_at_ms,
+        failed_at_ms=row.failed_at_ms)
 
 
 async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
@@ -75,16 +105,23 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
     for row, credits in refunds:
         reference = ids.text_of_raw("snd", row.send_id) if row.group_id is None else ids.text_of_raw(CAMPAIGN_PREFIX, campaigns[row.group_id])
         by_send[row.account_id, reference].append(credits)
-    wallets = {row[0]: row for row in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
-    held = {account_id: row[1] for account_id, row in wallets.items()}
-    entries: list[tuple[object, ...]] = []
+    wallets = {wallet.account_id: wallet for wallet in await accept_sql.lock_wallets(tx, sorted({account_id for account_id, _ in by_send}))}
+    held = {account_id: wallet.sms_credits for account_id, wallet in wallets.items()}
+    entries: list[_Entry] = []
     first_entry = ids.new_number()  # a run, made under the locks: the ledger lists the entries in the order of their figures
     for (account_id, reference), paid_back in sorted(by_send.items()):
         held[account_id] += sum(paid_back)
         wallet = wallets[account_id]
         count = len(paid_back)
-        entries.append((ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, wallet[5], sum(paid_back), wallet[4], held[account_id],
-                        f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", reference, now_ms))
-    rows = [(account_id, credits, bool(wallets[account_id][7]) or credits >= (wallets[account_id][6] or 0)) for account_id, credits in held.items()]
-    await tx.over(_REFUND if tx.postgresql else _REFUND_SQLITE, *map(list, zip(*rows, strict=True)))
-    await tx.over(_REFUND_ENTRIES if tx.postgresql else _REFUND_ENTRIES_SQLITE, *map(list, zip(*entries, strict=True)))
+        entries.append(_Entry(
+            ids.raw_of_number(first_entry + len(entries)), account_id, SALES_ID, currency=wallet.currency,
+            credits=sum(paid_back), balance_after_minor=wallet.balance_minor, credits_after=held[account_id],
+            description=f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier", reference=reference,
+            created_at_ms=now_ms))
+    await _REFUND.rows(tx, [
+        _Refunded(wallet.account_id, held[wallet.account_id], _is_armed(wallet, held[wallet.account_id])) for wallet in wallets.values()])
+    await _REFUND_ENTRIES.rows(tx, entries)
+
+
+def _is_armed(wallet: accept_sql.LockedWallet, credits: int) -> bool:
+    return wallet.credits_alarm_armed or credits >= (wallet.low_balance_credits or 0)

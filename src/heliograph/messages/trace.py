@@ -111,7 +111,7 @@ def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, st
     """(status, error code) of each of these, by their raw ids. Raises NotFound for the first that there is not."""
     raws = {raw_of(message_id): message_id for message_id in message_ids}
     query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(messages.c.id.in_(list(raws)))
-    there: dict[str, tuple[str, str | None]] = {row[0]: (row[1], row[2]) for row in tx.execute(query)}
+    there: dict[str, tuple[str, str | None]] = {row.id: (row.status, row.error_code) for row in tx.execute(query)}
     for raw, message_id in raws.items():
         if raw not in there:
             raise NotFound(f"There is no message {shown(message_id)}.")
@@ -249,31 +249,39 @@ def segments(tx: Connection, traced: Traced) -> list[Segment]:
         bit = 1 << (number - 1)
         segment = Segment(number, "not accepted", resent=bool(traced.parts_resent & bit))
         submission = next((each for each in traced.in_flight if each.parts & bit), None)
-        ref = next((each for each in refs if each[1] & bit), None)
+        ref = next((each for each in refs if each.parts & bit), None)
         if traced.parts_accepted & bit:
             segment = segment._replace(state="delivered" if traced.parts_delivered & bit else "accepted")
         elif submission is not None:
             segment = segment._replace(state=submission.state, carrier_id=submission.carrier_id, since_ms=submission.since_ms,
                                        attempt=submission.attempt)
         elif traced.message.status == QUEUED and waiting is not None:
-            segment = segment._replace(state="queued", carrier_id=waiting[0], attempt=waiting[1])
+            segment = segment._replace(state="queued", carrier_id=waiting.carrier_id, attempt=waiting.attempt)
         if ref is not None:
-            segment = segment._replace(carrier_id=ref[0], since_ms=ref[3], ref=ref[2], receipt=ref[4], receipt_error=ref[5])
+            segment = segment._replace(
+                carrier_id=ref.carrier_id, since_ms=ref.created_at_ms, ref=ref.ref, receipt=ref.receipt_state, receipt_error=ref.receipt_error)
         told.append(segment)
     return told
 
 
-def _waiting(tx: Connection, message: Message) -> tuple[int, int] | None:
-    """(carrier id, try) of the run of the queue that the message stands in."""
+class _Queued(NamedTuple):
+    """Where a message waits, and which try it waits for."""
+
+    carrier_id: int
+    attempt: int
+
+
+def _waiting(tx: Connection, message: Message) -> _Queued | None:
+    """Of the run of the queue that the message stands in."""
     query = sa.select(queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt).where(
         queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
     number = int(message.id, 16)
-    return next(((carrier_id, attempt) for first, count, carrier_id, attempt in tx.execute(query) if number < int(first, 16) + count), None)
+    return next((_Queued(carrier_id, attempt) for first, count, carrier_id, attempt in tx.execute(query) if number < int(first, 16) + count), None)
 
 
 def _refs(tx: Connection, traced: Traced) -> list[Any]:
-    """(carrier id, bits of segments, carrier's id, since when, receipt, its error), newest first. They are looked for by their age, for there is no
-    index of their messages: from when the message was made until it was sent, or the operator last decided about it."""
+    """Rows of `carrier_refs`, newest first. They are looked for by their age, for there is no index of their messages: from when the message was
+    made until it was sent, or the operator last decided about it."""
     columns = carrier_refs.c
     message = traced.message
     query = sa.select(columns.carrier_id, columns.parts, columns.ref, columns.created_at_ms, columns.receipt_state, columns.receipt_error).where(

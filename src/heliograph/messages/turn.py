@@ -22,9 +22,10 @@ from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.base.outage import is_conflict, is_refusal
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submission
-from heliograph.messages import claims, parked, receipts, turn_sql
+from heliograph.messages import claims, messages_sql, parked, receipts
+from heliograph.messages.inflight_sql import DOUBT, END_INFLIGHT, HELD, SUBMITTING, OfWorker, ToSubmit, Try, TryAt
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.settle import Changes, InFlight, settle_answer
+from heliograph.messages.settle import Changes, settle_answer
 from heliograph.messages.store import store_changes
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
@@ -125,7 +126,7 @@ class Turn:
                 self._answers.appendleft(replace(answer, outcome=Outcome.UNANSWERED, ref=None))
         elif self._receipts:
             receipt = self._receipts.popleft()
-            bare = Receipt(None, None, None, None, None, None, receipt.raw, receipt.token)
+            bare = Receipt(None, None, None, recipient=None, sender=None, user_message_reference=None, raw=receipt.raw, token=receipt.token)
             log.error("receipt_left_out", carrier=self.carrier.name, octets=len(receipt.raw))
             if receipt != bare:
                 self._receipts.appendleft(bare)
@@ -228,10 +229,9 @@ class Turn:
         what came in meanwhile."""
         self._buffer.clear()
         async with self._db.hot() as tx:
-            rows = await tx.fetch(
-                "SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = $1 AND worker = $2 AND state <> 'in_doubt'",
-                self.carrier.id, self._worker)
-            lost = [Answer(row[0], row[1], row[2], row[3], Outcome.UNSPENT) for row in rows if (row[0], row[1]) not in self._outstanding]
+            held = await HELD.rows(tx, OfWorker(self.carrier.id, self._worker))
+            lost = [Answer(part.message_id, part.part, part.parts, part.attempt, Outcome.UNSPENT) for part in held
+                    if (part.message_id, part.part) not in self._outstanding]
             await self._record(tx, lost, [], clock.now_ms())
         self._uncertain = False
 
@@ -242,12 +242,12 @@ class Turn:
             return
         doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
         settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
-        await turn_sql.DOUBT.rows(tx, sorted((answer.message_id, answer.part, answer.attempt, self._worker, now_ms)
-                                           for answer in doubtful))
-        ended = {(row[0], row[1], row[3]): InFlight(*row) for row in await turn_sql.END_INFLIGHT.rows(
-            tx, sorted({(answer.message_id, answer.part, answer.attempt, self._worker) for answer in settled}))}
+        await DOUBT.rows(tx, sorted(
+            TryAt(answer.message_id, answer.part, answer.attempt, self._worker, now_ms) for answer in doubtful))
+        ended = {(was.message_id, was.part, was.attempt): was for was in await END_INFLIGHT.rows(
+            tx, sorted({Try(answer.message_id, answer.part, answer.attempt, self._worker) for answer in settled}))}
         refs = await receipts.upsert(tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms)
-        locked = await turn_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
+        locked = await messages_sql.lock_messages(tx, {answer.message_id for answer in settled} | {ref.message_id for ref in refs if ref.message_id})
         changes = Changes.of(now_ms, locked)
         for answer in settled:
             if answer.message_id in changes.messages:
@@ -264,12 +264,13 @@ class Turn:
         """First comes what was claimed before."""
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
-            held = {(row[0], row[1]) for row in await turn_sql.SUBMITTING.rows(tx, [(s.message_id, s.part, self._worker, now_ms) for s in writing])}
+            held = {(part.message_id, part.part) for part in await SUBMITTING.rows(
+                tx, [ToSubmit(s.message_id, s.part, self._worker, now_ms) for s in writing])}
             # the parts of a message that has failed or expired meanwhile stay here: they end as if the wire had not taken them
             self._answer_unspent(s for s in writing if (s.message_id, s.part) not in held)
             writing = [s for s in writing if (s.message_id, s.part) in held]
         room -= len(writing)
         if room <= 0 or self._buffer:
             return claims.NOTHING._replace(writing=writing)
-        claim = await claims.claim(tx, link, self.carrier, self._worker, room, now_ms, self._unsealed)
+        claim = await claims.claim(tx, link, self.carrier, worker=self._worker, room=room, now_ms=now_ms, unsealed=self._unsealed)
         return claim._replace(writing=writing + claim.writing)

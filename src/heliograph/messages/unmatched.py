@@ -12,11 +12,15 @@ from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.hot import HotTx
+from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Statement, Text
 from heliograph.carriers import ReceiptState, user_message_reference
-from heliograph.messages import decide, doubts_sql, turn_sql
-from heliograph.messages.doubts import LAST_DIGITS, OnTheWire, Parked, adopt, may_be
+from heliograph.messages import decide
+from heliograph.messages.doubts import LAST_DIGITS, adopt, may_be
+from heliograph.messages.doubts_sql import DOUBTS_OF, OfMessage, OnTheWire, Parked
+from heliograph.messages.messages_sql import lock_messages
 from heliograph.messages.read import CLOCK_SLACK_MS
 from heliograph.messages.receipts import CarrierFacts
+from heliograph.messages.refs_sql import FORGET_RECEIPT, REF_OF_ANSWER, AnsweredRef, ReceiptKey
 from heliograph.messages.settle import Changes, MessageRow, agrees, row_of, settle_receipt
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 from heliograph.messages.store import store_changes
@@ -25,20 +29,75 @@ from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, inflight,
 RECEIPT_PREFIX: Final = "rcp"
 CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
-_PARKED_REF: Final = """
-    SELECT ref, recipient, sender, user_message_reference, receipt_state, receipt_error, created_at_ms FROM carrier_refs
-    WHERE carrier_id = $1 AND ref = $2 AND message_id IS NULL"""
-_PARKED_ROW: Final = """
-    SELECT id, recipient, sender, user_message_reference, receipt_state, receipt_error, received_at_ms FROM unmatched_receipts
-    WHERE carrier_id = $1 AND id = $2"""
-_SENT_BY: Final = """
-    SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions WHERE message_id = m.id), 0) FROM messages m WHERE m.id = $1"""
-_HOLDERS: Final = """
+
+class _AtPlace(Row, frozen=True):
+    """A receipt of a carrier, by its id or by that of its row."""
+
+    carrier_id: SmallInt
+    place: Text
+
+
+class _InRow(Row, frozen=True):
+    carrier_id: SmallInt
+    place: Id
+
+
+class _Said(Row, frozen=True):
+    """What a receipt says; a state that cannot be read is None."""
+
+    place: Text
+    recipient: BigInt | None
+    sender: Text | None
+    reference: Int | None
+    state: Text | None
+    error: Text | None
+    at_ms: BigInt
+
+
+class _Message(Row, frozen=True):
+    message_id: Id
+
+
+class _Times(Row, frozen=True):
+    sent_at_ms: BigInt | None
+    decided_at_ms: BigInt
+
+
+class _Within(Row, frozen=True):
+    """A message, and from when to when a carrier's id of it may have been stored."""
+
+    message_id: Id
+    since_ms: BigInt
+    until_ms: BigInt
+
+
+class _Holder(Row, frozen=True):
+    """A carrier that has segments of a message; no name: it was removed."""
+
+    carrier_id: SmallInt
+    name: Text | None
+    parts: SmallInt
+
+
+_SAID: Final = "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error AS error"
+_REF: Final = f"""
+    SELECT ref AS place, {_SAID}, created_at_ms AS at_ms FROM carrier_refs
+    WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL"""  # noqa: S608  names of ours
+_PARKED_REF: Final = Statement(_AtPlace, _Said, postgresql=f"{_REF} FOR UPDATE", sqlite=_REF)
+_ROW: Final = f"""
+    SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts WHERE carrier_id = :carrier_id AND id = :place"""  # noqa: S608  likewise
+_PARKED_ROW: Final = Statement(_InRow, _Said, postgresql=_ROW, sqlite=_ROW)  # a row in the order of others: last
+_SENT_TIMES: Final = """
+    SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions WHERE message_id = m.id), 0) AS decided_at_ms
+    FROM messages m WHERE m.id = :message_id"""
+_SENT_BY: Final = Statement(_Message, _Times, postgresql=_SENT_TIMES, sqlite=_SENT_TIMES)
+_HELD_BY: Final = """
     SELECT held.carrier_id, c.name, held.parts FROM (
-        SELECT carrier_id, parts FROM carrier_refs WHERE message_id = $1 AND created_at_ms >= $2 AND created_at_ms <= $3
+        SELECT carrier_id, parts FROM carrier_refs WHERE message_id = :message_id AND created_at_ms >= :since_ms AND created_at_ms <= :until_ms
         UNION ALL SELECT carrier_id, parts FROM operator_decisions
-        WHERE message_id = $1 AND decision IN ('sent', 'delivered', 'undeliverable', 'receipt')
+        WHERE message_id = :message_id AND decision IN ('sent', 'delivered', 'undeliverable', 'receipt')
     ) held LEFT JOIN carriers c ON c.id = held.carrier_id"""
+_HOLDERS: Final = Statement(_Within, _Holder, postgresql=_HELD_BY, sqlite=_HELD_BY)
 
 
 class Unmatched(NamedTuple):
@@ -62,7 +121,8 @@ class Unmatched(NamedTuple):
     @property
     def parked(self) -> Parked:
         printed = None if self.has_row else self.printed or self.place
-        return Parked(self.place, self.recipient, self.sender, self.reference, self.state or "", self.error, self.at_ms, printed)
+        return Parked(self.place, self.recipient, self.sender, reference=self.reference, state=self.state or "",
+                      error=self.error, at_ms=self.at_ms, printed=printed)
 
 
 def text_id(receipt: Unmatched, carrier_name: str) -> str:
@@ -86,8 +146,9 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Unmatc
 
 def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]:
     """Of each receipt: the messages in doubt with its carrier (raw ids) that it may be, as `doubts.py` judges it."""
-    columns = [{"account_id": messages.c.account_id, "recipient": messages.c.recipient, "segments": messages.c.segments,
-                "parts_resent": messages.c.parts_resent, "sender": sends.c.sender}.get(name, inflight.c.get(name)) for name in OnTheWire._fields]
+    elsewhere = {"account_id": messages.c.account_id, "recipient": messages.c.recipient, "segments": messages.c.segments,
+                 "parts_resent": messages.c.parts_resent, "sender": sends.c.sender}
+    columns = [elsewhere.get(name, inflight.c.get(name)) for name in OnTheWire.__struct_fields__]
     query = sa.select(inflight.c.carrier_id, *columns).join_from(inflight, messages, messages.c.id == inflight.c.message_id).join(
         sends, sends.c.id == messages.c.send_id).where(inflight.c.state == "in_doubt", messages.c.recipient.is_not(None))
     by_digits: dict[tuple[int, int], list[OnTheWire]] = defaultdict(list)
@@ -135,11 +196,9 @@ async def match_to(db: Database, carrier: CarrierFacts, receipt_id: str, message
     """A receipt, by its id in the operator's form, is this message's (raw id): it settles what is in doubt of it, or ends it if it is sent.
     `as_one`: this carrier takes a message's segments as one. Raises NotFound, InvalidRequest when the receipt cannot be the message's."""
     async with db.hot() as tx:
-        of_message = f"{doubts_sql.ON_THE_WIRE} AND i.message_id = $2 AND i.state = 'in_doubt' ORDER BY i.part"
-        rows = await tx.fetch(of_message + " FOR UPDATE OF i" * tx.postgresql, carrier.id, message_id)
-        doubts = [OnTheWire(*row) for row in rows]
+        doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
         receipt = await _locked(tx, carrier.id, receipt_id)
-        locked = await turn_sql.lock_messages(tx, {message_id})
+        locked = await lock_messages(tx, {message_id})
         if not locked:
             raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
         row = row_of(locked[0])
@@ -163,12 +222,13 @@ async def match_to(db: Database, carrier: CarrierFacts, receipt_id: str, message
 async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> Parked:
     """The receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
-    sql = _PARKED_ROW if name is None else _PARKED_REF + " FOR UPDATE" * tx.postgresql  # a row in the order of others: last
-    rows = await tx.fetch(sql, carrier_id, place)
-    if not rows:
+    found = (await _PARKED_ROW.rows(tx, _InRow(carrier_id, place)) if name is None
+             else await _PARKED_REF.rows(tx, _AtPlace(carrier_id, place)))
+    if not found:
         raise none_such(receipt_id)
-    found, recipient, sender, reference, state, error, at_ms = rows[0]
-    return Parked(found, recipient, sender, reference, state or "", error, at_ms, None if name is None else found)
+    said = found[0]
+    return Parked(said.place, said.recipient, said.sender, reference=said.reference, state=said.state or "", error=said.error, at_ms=said.at_ms,
+                  printed=None if name is None else said.place)
 
 
 def _check(receipt: Parked, receipt_id: str, row: MessageRow, doubts: Sequence[OnTheWire], carrier: CarrierFacts) -> None:
@@ -189,16 +249,17 @@ def _check(receipt: Parked, receipt_id: str, row: MessageRow, doubts: Sequence[O
 async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
     """Bits of a sent message's segments that only other carriers have, and their names. That is told by their ids of it, which are looked for by
     their age, for there is no index of their messages; and by what was decided about it. What nobody is known to have may be anybody's."""
-    [(sent_ms, decided_ms)] = await tx.fetch(_SENT_BY, row.id)
-    span = (ids.made_at_ms(int(row.id, 16)) - CLOCK_SLACK_MS, max(sent_ms, decided_ms) + CLOCK_SLACK_MS)
+    [times] = await _SENT_BY.rows(tx, _Message(row.id))
+    since_ms, until_ms = ids.made_at_ms(int(row.id, 16)), max(times.sent_at_ms or 0, times.decided_at_ms)
+    holders = await _HOLDERS.rows(tx, _Within(row.id, since_ms - CLOCK_SLACK_MS, until_ms + CLOCK_SLACK_MS))
     own = others = 0
     names = set()
-    for carrier_id, name, parts in await tx.fetch(_HOLDERS, row.id, *span):
-        if carrier_id == carrier.id:
-            own |= parts
+    for holder in holders:
+        if holder.carrier_id == carrier.id:
+            own |= holder.parts
         else:
-            others |= parts
-            names.add(name or "a carrier that was removed")
+            others |= holder.parts
+            names.add(holder.name or "a carrier that was removed")
     return others & ~own, " and ".join(sorted(names))
 
 
@@ -217,9 +278,9 @@ def _undelivered(receipt: Parked, row: MessageRow, left: int) -> int:
 async def _end_sent(tx: HotTx, carrier: CarrierFacts, receipt: Parked, row: MessageRow, parts: int, now_ms: int) -> None:
     """As `adopt`, of a segment that a carrier has accepted."""
     if not receipt.has_id:
-        await turn_sql.FORGET_RECEIPT.rows(tx, [(receipt.place,)])
+        await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.place)])
     else:
-        await turn_sql.REF_OF_ANSWER.rows(tx, [(carrier.id, receipt.place, row.id, parts, now_ms)])
+        await REF_OF_ANSWER.rows(tx, [AnsweredRef(carrier.id, receipt.place, row.id, parts, now_ms)])
     changes = Changes(now_ms, {row.id: row})
     settle_receipt(row, parts, ReceiptState(receipt.state), receipt.error, now_ms)
     await store_changes(tx, carrier.id, changes)

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from heliograph.accounts import MEASURES, NO_BOUND, Stored, octets_of, quota_told
 from heliograph.base.clock import DAY_MS
-from heliograph.base.hot import HotTx, Statement
+from heliograph.base.hot import HotTx
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Row
 from heliograph.messages.answer import Send
 from heliograph.messages.request import SendRequest
 
@@ -19,13 +20,31 @@ _COUNTED: Final = f"""ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
         octets = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.octets ELSE 0 END + excluded.octets,
         day_ms = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.day_ms ELSE excluded.day_ms END
     RETURNING account_id, sandbox, octets, (
-        SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q WHERE q.account_id = storage_used.account_id AND q.kind = storage_used.kind)"""  # noqa: S608  a number of ours
-_COUNT: Final = Statement(
-    f"""INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)
-        SELECT u.account_id, u.sandbox, '{Stored.SENDS.value}', u.day_ms, u.octets
-        FROM unnest($1::uuid[], $2::bool[], $3::bigint[], $4::bigint[]) AS u (account_id, sandbox, day_ms, octets)
-        ORDER BY u.account_id, u.sandbox {_COUNTED}""",  # noqa: S608  a name of ours
-    f"INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets) VALUES (?1, ?2, '{Stored.SENDS.value}', ?3, ?4) {_COUNTED}")  # noqa: S608
+        SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
+        WHERE q.account_id = storage_used.account_id AND q.kind = storage_used.kind) AS quota"""  # noqa: S608  a number of ours
+
+
+class _Counted(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    day_ms: BigInt
+    octets: BigInt
+
+
+class _Used(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    octets: BigInt
+    quota: BigInt
+
+
+_INSERT: Final = "INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)"
+_COUNT: Final = BatchStatement(
+    _Counted, _Used,
+    postgresql=f"""
+        {_INSERT} SELECT g.account_id, g.sandbox, '{Stored.SENDS.value}', g.day_ms, g.octets FROM :given AS g
+        ORDER BY g.account_id, g.sandbox {_COUNTED}""",  # noqa: S608  names of ours
+    sqlite=f"{_INSERT} VALUES (:account_id, :sandbox, '{Stored.SENDS.value}', :day_ms, :octets) {_COUNTED}")
 
 
 class Place(NamedTuple):
@@ -52,11 +71,10 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
 async def count_unpaid(tx: HotTx, octets: Mapping[Place, int], now_ms: int) -> dict[Place, Room]:
     """Adds octets, which may be below zero, to what each place has had stored today; the rooms that there were before."""
     day_ms = now_ms - now_ms % DAY_MS
-    rows = await _COUNT.rows(tx, [(*place, day_ms, count) for place, count in sorted(octets.items())])
     rooms = {}
-    for account_id, sandbox, used, quota in rows:
-        place = Place(account_id, bool(sandbox))
-        rooms[place] = Room(quota_told(quota, Stored.SENDS), used - octets[place])
+    for used in await _COUNT.rows(tx, [_Counted(*place, day_ms, count) for place, count in sorted(octets.items())]):
+        place = Place(used.account_id, used.sandbox)
+        rooms[place] = Room(quota_told(used.quota, Stored.SENDS), used.octets - octets[place])
     return rooms
 
 

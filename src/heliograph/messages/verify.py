@@ -108,8 +108,8 @@ def _totals(tx: Connection, first: str) -> Iterator[_Total]:
         count = credits = refunded = 0
         for row in rows:
             count += 1
-            credits += row[3]
-            refunded += row[4]
+            credits += row.credits
+            refunded += row.refunded
         yield _Total(send_id, account_id, sandbox, count, credits, refunded)
 
 

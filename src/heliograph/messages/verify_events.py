@@ -159,7 +159,8 @@ def _told(tx: Connection) -> Iterator[_Told]:
     query = sa.select(about.label("about"), raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.kind, columns.created_at_ms,
                       *shown)
     for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
-        yield _Told(row[0] or "nothing", *row[1:])
+        about, *told = row
+        yield _Told(about or "nothing", *told)
 
 
 # --- events and who was to hear of them
@@ -190,7 +191,7 @@ def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
     waits, over = webhook_queue.c, webhook_deliveries.c
     both = sa.union_all(sa.select(waits.event_id, waits.endpoint_id), sa.select(over.event_id, over.endpoint_id)).subquery().c
     query: Any = sa.select(raw_id(both.event_id), raw_id(both.endpoint_id)).order_by(both.event_id)
-    return ((row[0], row[1]) for row in streamed(tx, query))
+    return ((event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
 
 
 def _event(event_id: str) -> str:

@@ -40,7 +40,7 @@ def _difference(campaign_id: str, counted: Tally, kept: Tally) -> str | None:
 def _kept(tx: Connection) -> dict[int, Tally]:
     columns = [sa.func.sum(tallies.c[name]) for name in Tally._fields]
     query = sa.select(tallies.c.group_id, *columns).group_by(tallies.c.group_id)
-    return {row[0]: Tally(*map(int, row[1:])) for row in tx.execute(query)}
+    return {group_id: Tally(*map(int, figures)) for group_id, *figures in tx.execute(query)}
 
 
 def _counted(tx: Connection, first: str) -> dict[int, Tally]:

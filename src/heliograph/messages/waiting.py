@@ -20,4 +20,4 @@ def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
     end_us = sa.func.max(columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US)
     query = sa.select(sends.c.account_id, columns.carrier_id, end_us).join(sends, sends.c.id == columns.send_id)
     query = query.where(columns.rank_us >= BULK_FROM_US, columns.rank_us < HELD_FROM_US).group_by(sends.c.account_id, columns.carrier_id)
-    return [(row[0], row[1], int(row[2])) for row in tx.execute(query)]
+    return [(account_id, carrier_id, int(ends_us)) for account_id, carrier_id, ends_us in tx.execute(query)]

@@ -61,7 +61,8 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, secret_key: Ke
             codes, sealer = sealing(secret_key if there is None else canary.in_use(there, secret_key))
         except SettingError as error:  # another key came into use, which this process was not started with
             raise Unavailable("This process has not the secret key that is in use.") from error
-        outcome = await accept_or_tell(acceptor, db, call, _request(call, account_id, wish, own, codes, sealer, service_sender))
+        outcome = await accept_or_tell(acceptor, db, call, _request(
+            call, account_id, wish, own=own, codes=codes, sealer=sealer, service_sender=service_sender))
         body: dict[str, Any] = {"data": _record(outcome, wish)}
         return Answer({**body, "warnings": wish.warnings} if wish.warnings else body, replayed=outcome.replayed)
 
@@ -93,7 +94,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def tried(call: Call, account_id: str, phone: int, given: Given) -> Answer:
         who = call.principal
-        one = Try(ids.new_number(), account_id, who.account_id, who.sandbox, phone, given.code, given.warnings)
+        one = Try(ids.new_number(), account_id, who.account_id, sandbox=who.sandbox, phone=phone, code=given.code, warnings=given.warnings)
         one.idempotency_key, one.body_sha256 = _key(call)
         verified = await verifier.verify(one)
         return Answer({}, replayed=verified.replayed, raw=verified.raw)
@@ -121,9 +122,10 @@ def _request(call: Call, account_id: str, wish: Wish, own: Own, codes: Codes, se
     encoding, segments = count_segments(text.replace(PLACE, ANY_CODE))
     key, body_sha256 = _key(call)
     return OtpRequest(
-        number, account_id, call.principal.account_id, sandbox, wish.sender or own.sender or service_sender, sealer.seal(text.replace(PLACE, code)),
-        encoding, segments, [wish.phone.digits], [wish.phone], None, VALID_MS // 1_000, False, wish.warnings, type="otp", idempotency_key=key,
-        body_sha256=body_sha256, path=SEND_PATH, sender_is_ours=wish.sender is None and own.sender is None,
+        number, account_id, call.principal.account_id, sandbox=sandbox, sender=wish.sender or own.sender or service_sender,
+        text=sealer.seal(text.replace(PLACE, code)), encoding=encoding, segments=segments, recipients=[wish.phone.digits],
+        phones=[wish.phone], reference=None, validity_s=VALID_MS // 1_000, dry_run=False, warnings=wish.warnings, type="otp",
+        idempotency_key=key, body_sha256=body_sha256, path=SEND_PATH, sender_is_ours=wish.sender is None and own.sender is None,
         code_hmac=codes.keyed(ids.raw_of_number(number), account_id, int(wish.phone.digits), code, sandbox=sandbox))
 
 
@@ -143,8 +145,8 @@ def _record(outcome: Outcome, wish: Wish) -> dict[str, Any]:
 
 
 def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Own]:
-    ids_of = {key[0] for key in keys}
-    names = {row[0]: row[1] for row in tx.execute(sa.select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids_of)))}
+    ids_of = {account_id for account_id, _ in keys}
+    names = {row.id: row.name for row in tx.execute(sa.select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids_of)))}
     senders = default_senders(tx, ids_of)
     return {key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names}
 

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.db import Database
-from heliograph.base.hot import Statement
 from heliograph.base.paging import first_id_of
 from heliograph.base.sealed import Sealed
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
+from heliograph.base.statements import BatchStatement, Id, Int, Nothing, Row, Statement
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
@@ -22,10 +22,26 @@ PAUSE_S: Final = 0.1  # after each: at most a tenth of a writer's time
 SEALED: Final = (Sealed("otp_texts", sends.c.text, text_sealer, lambda now_ms: sends.c.text.startswith(SEALED_PREFIX) & sends.c.id.in_(
     sa.select(otps.c.id).where(otps.c.id >= first_id_of(now_ms - ERASED_AFTER_MS)))),)
 
-_NEXT: Final = "SELECT id FROM otps WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3"
-_ERASE: Final = Statement(
-    "UPDATE sends SET text = NULL FROM unnest($1::uuid[]) AS e (id) WHERE sends.id = e.id AND sends.text IS NOT NULL",
-    "UPDATE sends SET text = NULL WHERE id = ?1 AND text IS NOT NULL")
+
+
+class _Between(Row, frozen=True):
+    """Ids from `start` up to, not with, `until`."""
+
+    start: Id
+    until: Id
+    most: Int
+
+
+class _OtpId(Row, frozen=True):
+    id: Id
+
+
+_IDS: Final = "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most"
+_NEXT: Final = Statement(_Between, _OtpId, postgresql=_IDS, sqlite=_IDS)
+_ERASE: Final = BatchStatement(
+    _OtpId, Nothing,
+    postgresql="UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id AND sends.text IS NOT NULL",
+    sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL")
 
 
 class Eraser:
@@ -41,10 +57,10 @@ class Eraser:
         start, until = max(self._from, first_id_of(now_ms - KEPT_MS)), first_id_of(now_ms - ERASED_AFTER_MS)
         while True:
             async with self._db.hot() as tx:
-                found = [row[0] for row in await tx.fetch(_NEXT, start, until, ROWS_AT_ONCE)]
-                await _ERASE.over(tx, found)
+                found = await _NEXT.rows(tx, _Between(start, until, ROWS_AT_ONCE))
+                await _ERASE.rows(tx, found)
             if len(found) < ROWS_AT_ONCE:
                 break
-            start = found[-1]
+            start = found[-1].id
             await asyncio.sleep(PAUSE_S)
         self._from = until

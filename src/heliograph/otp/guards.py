@@ -83,7 +83,7 @@ def blocked(tx: Connection, now_ms: int, *, limit: int, account_id: str | None =
     query = query.where(columns.blocked_at_ms > now_ms - BLOCKED_MS).order_by(columns.blocked_at_ms.desc(), columns.account_id, columns.digits)
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
-    return [Blocked(row[0], row[1], len(read(row[2])), row[3]) for row in tx.execute(query.limit(limit))]
+    return [Blocked(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms) for row in tx.execute(query.limit(limit))]
 
 
 def count_blocked(tx: Connection, now_ms: int) -> int:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -13,8 +13,8 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.messages import SendRequest
-from heliograph.otp import issue_sql
 from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
+from heliograph.otp.issue_sql import RANGES, RECENT, STORE_OTPS, STORE_RANGES, ChangedRange, NewOtp, PhoneSince, RangeKey
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
 from heliograph.otp.tallies import Place, store_tallies, tallies_at
@@ -56,13 +56,13 @@ class Issuing:
         """Sandbox has no limits: nothing is read for it."""
         live = [request for request in requests if isinstance(request, OtpRequest) and not request.sandbox]
         phones = sorted({(request.account_id, request.phone) for request in live})
-        ranges = sorted({(request.account_id, digits_of(request.phone)) for request in live})
+        ranges = sorted({RangeKey(request.account_id, digits_of(request.phone)) for request in live})
         since = first_id_of(clock.now_ms() - KEPT_MS)
         sent: dict[tuple[str, int], list[Otp]] = defaultdict(list)
-        for row in await issue_sql.RECENT.rows(tx, [(account_id, phone, since) for account_id, phone in phones]):
-            otp = Otp(*row)
+        for otp in await RECENT.rows(tx, [PhoneSince(account_id, phone, since) for account_id, phone in phones]):
             sent[otp.account_id, otp.phone].append(otp)
-        known = {(row[0], row[1]): Range(row[0], row[1], read(row[2]), row[3]) for row in await issue_sql.RANGES.rows(tx, ranges)}
+        known = {(stored.account_id, stored.digits): Range(stored.account_id, stored.digits, read(stored.sent_at_ms), stored.blocked_at_ms)
+                 for stored in await RANGES.rows(tx, ranges)}
         return Batch(sent, known, await tallies_at(tx, [place for request in live for place in request.tallied_at]))
 
 
@@ -100,7 +100,8 @@ class Batch:
         self._now_ms = now_ms
         before = self._sent.get((request.account_id, request.phone), [])
         otp = Otp(ids.raw_of_number(request.number), request.account_id, request.sandbox, request.phone, request.code_hmac,
-                  failures_kept(before[0] if before else None, now_ms), None, None, None, now_ms)
+                  failures=failures_kept(before[0] if before else None, now_ms), locked_until_ms=None, verified_at_ms=None, verified_by=None,
+                  created_at_ms=now_ms)
         self._new.append(otp)
         if request.sandbox:
             return
@@ -117,11 +118,12 @@ class Batch:
                 tally.capped_at_ms = now_ms
 
     async def store(self, tx: HotTx) -> None:
-        await issue_sql.STORE_OTPS.rows(tx, [
-            (otp.id, otp.account_id, otp.sandbox, otp.phone, otp.code_hmac, otp.failures, otp.created_at_ms) for otp in self._new])
-        rows: list[tuple[Any, ...]] = [(*place, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms)
-                                       for place, known in sorted(self._changed.items())]
-        await issue_sql.STORE_RANGES.rows(tx, rows)
+        await STORE_OTPS.rows(tx, [
+            NewOtp(otp.id, otp.account_id, otp.sandbox, otp.phone, otp.code_hmac, failures=otp.failures, created_at_ms=otp.created_at_ms)
+            for otp in self._new])
+        await STORE_RANGES.rows(tx, [
+            ChangedRange(account_id, digits, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms)
+            for (account_id, digits), known in sorted(self._changed.items())])
         for known in self._blocked():
             await accounts.notify(tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms)
         await store_tallies(tx, self._counted.values(), self._now_ms)

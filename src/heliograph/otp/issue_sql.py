@@ -1,49 +1,133 @@
-"""The hot statements of sending one-time passwords, in their two texts side by side. Ids are raw, times milliseconds."""
+"""The hot statements of sending one-time passwords, in both dialects. Ids are raw, times milliseconds."""
 
 from typing import Final
 
-from heliograph.base.hot import Statement
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Nothing, Row, SmallInt, Text, columns_of, values_of
+from heliograph.otp.limits import Otp
 
-COLUMNS: Final = """o.id, o.account_id, o.sandbox, o.phone, o.code_hmac, o.failures, o.locked_until_ms, o.verified_at_ms, o.verified_by,
-    o.created_at_ms"""
+
+class PhoneSince(Row, frozen=True):
+    """A phone of an account's live mode. `since`: the lowest id of an OTP that counts."""
+
+    account_id: Id
+    phone: BigInt
+    since: Id
+
+
+_OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
 
 # Of each phone what it was sent in a day, the latest first: 450 at most, as three in ten minutes are. The limit also keeps a plan that was made while
 # the table was empty from reading all of it later.
-RECENT: Final = Statement(
-    f"""SELECT {COLUMNS} FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS asked (account_id, phone, since)
-        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = asked.account_id AND otps.sandbox = false AND otps.phone = asked.phone
-                            AND otps.id >= asked.since ORDER BY otps.id DESC LIMIT 500) o""",
-    f"SELECT {COLUMNS} FROM otps o WHERE o.account_id = ? AND o.sandbox = false AND o.phone = ? AND o.id >= ? ORDER BY o.id DESC LIMIT 500")
+RECENT: Final = BatchStatement(
+    PhoneSince, Otp,
+    postgresql=f"""
+        SELECT {_OTP} FROM :given AS g
+        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id AND otps.sandbox = false AND otps.phone = g.phone
+                            AND otps.id >= g.since ORDER BY otps.id DESC LIMIT 500) o""",
+    sqlite=f"""
+        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = false AND o.phone = :phone AND o.id >= :since
+        ORDER BY o.id DESC LIMIT 500""")
 
-RANGES: Final = Statement(
-    """SELECT r.account_id, r.digits, r.sent_at_ms, r.blocked_at_ms
-       FROM unnest($1::uuid[], $2::text[]) AS asked (account_id, digits) JOIN otp_ranges r USING (account_id, digits)""",
-    "SELECT account_id, digits, sent_at_ms, blocked_at_ms FROM otp_ranges WHERE account_id = ? AND digits = ?")
 
-STORE_OTPS: Final = Statement(
-    """INSERT INTO otps (id, account_id, sandbox, phone, code_hmac, failures, created_at_ms)
-       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::bigint[], $5::bytea[], $6::smallint[], $7::bigint[])""",
-    "INSERT INTO otps (id, account_id, sandbox, phone, code_hmac, failures, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)")
+class RangeKey(Row, frozen=True):
+    """A range of numbers, to an account."""
+
+    account_id: Id
+    digits: Text
+
+
+class StoredRange(Row, frozen=True):
+    """What was sent to a range; the times are comma-separated."""
+
+    account_id: Id
+    digits: Text
+    sent_at_ms: Text
+    blocked_at_ms: BigInt | None
+
+
+RANGES: Final = BatchStatement(
+    RangeKey, StoredRange,
+    postgresql="SELECT r.account_id, r.digits, r.sent_at_ms, r.blocked_at_ms FROM :given AS g JOIN otp_ranges r USING (account_id, digits)",
+    sqlite="SELECT account_id, digits, sent_at_ms, blocked_at_ms FROM otp_ranges WHERE account_id = :account_id AND digits = :digits")
+
+
+class NewOtp(Row, frozen=True):
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    code_hmac: Bytes
+    failures: SmallInt
+    created_at_ms: BigInt
+
+
+STORE_OTPS: Final = BatchStatement(
+    NewOtp, Nothing,
+    postgresql=f"INSERT INTO otps ({columns_of(NewOtp)}) SELECT * FROM :given AS g",
+    sqlite=f"INSERT INTO otps ({columns_of(NewOtp)}) VALUES ({values_of(NewOtp)})")
+
+
+class ChangedRange(Row, frozen=True):
+    account_id: Id
+    digits: Text
+    sent_at_ms: Text
+    blocked_at_ms: BigInt | None
+    changed_at_ms: BigInt
+
 
 _CHANGED: Final = """ON CONFLICT (account_id, digits) DO UPDATE SET
     sent_at_ms = excluded.sent_at_ms, blocked_at_ms = excluded.blocked_at_ms, changed_at_ms = excluded.changed_at_ms"""
-STORE_RANGES: Final = Statement(
-    f"""INSERT INTO otp_ranges (account_id, digits, sent_at_ms, blocked_at_ms, changed_at_ms)
-        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) {_CHANGED}""",
-    f"INSERT INTO otp_ranges (account_id, digits, sent_at_ms, blocked_at_ms, changed_at_ms) VALUES (?, ?, ?, ?, ?) {_CHANGED}")
+STORE_RANGES: Final = BatchStatement(
+    ChangedRange, Nothing,
+    postgresql=f"INSERT INTO otp_ranges ({columns_of(ChangedRange)}) SELECT * FROM :given AS g {_CHANGED}",
+    sqlite=f"INSERT INTO otp_ranges ({columns_of(ChangedRange)}) VALUES ({values_of(ChangedRange)}) {_CHANGED}")
 
-# Of each country (and of all, `*`) of an account: what the operator allows, and the tally, whose columns are null where there is none yet.
-TALLIES: Final = Statement(
-    """SELECT a.id, asked.country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
-       FROM unnest($1::uuid[], $2::text[]) AS asked (account_id, country_code) JOIN accounts a ON a.id = asked.account_id
-       LEFT JOIN otp_tallies t ON t.account_id = asked.account_id AND t.country_code = asked.country_code""",
-    """SELECT a.id, ?2, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
-       FROM accounts a LEFT JOIN otp_tallies t ON t.account_id = a.id AND t.country_code = ?2 WHERE a.id = ?1""")
+
+class TallyKey(Row, frozen=True):
+    """A country (or all, `*`) of an account."""
+
+    account_id: Id
+    country_code: Text
+
+
+class StoredTally(Row, frozen=True):
+    """What the operator allows, `otp_unverified`; and the tally, whose columns are null where there is none yet."""
+
+    account_id: Id
+    country_code: Text
+    otp_unverified: BigInt | None
+    hour: BigInt | None
+    sent: Text | None
+    verified: Text | None
+    best: Text | None
+    capped_at_ms: BigInt | None
+
+
+TALLIES: Final = BatchStatement(
+    TallyKey, StoredTally,
+    postgresql="""
+        SELECT a.id AS account_id, g.country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
+        FROM :given AS g JOIN accounts a ON a.id = g.account_id
+        LEFT JOIN otp_tallies t ON t.account_id = g.account_id AND t.country_code = g.country_code""",
+    sqlite="""
+        SELECT a.id AS account_id, :country_code AS country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
+        FROM accounts a LEFT JOIN otp_tallies t ON t.account_id = a.id AND t.country_code = :country_code WHERE a.id = :account_id""")
+
+
+class CountedTally(Row, frozen=True):
+    account_id: Id
+    country_code: Text
+    hour: BigInt
+    sent: Text
+    verified: Text
+    best: Text
+    capped_at_ms: BigInt | None
+    changed_at_ms: BigInt
+
 
 _COUNTED: Final = """ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour, sent = excluded.sent, verified = excluded.verified,
     best = excluded.best, capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
-STORE_TALLIES: Final = Statement(
-    f"""INSERT INTO otp_tallies (account_id, country_code, hour, sent, verified, best, capped_at_ms, changed_at_ms)
-        SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) {_COUNTED}""",
-    f"""INSERT INTO otp_tallies (account_id, country_code, hour, sent, verified, best, capped_at_ms, changed_at_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) {_COUNTED}""")
+STORE_TALLIES: Final = BatchStatement(
+    CountedTally, Nothing,
+    postgresql=f"INSERT INTO otp_tallies ({columns_of(CountedTally)}) SELECT * FROM :given AS g {_COUNTED}",
+    sqlite=f"INSERT INTO otp_tallies ({columns_of(CountedTally)}) VALUES ({values_of(CountedTally)}) {_COUNTED}")

@@ -1,11 +1,13 @@
 """What may be sent to a phone, and what becomes of a code that somebody gives back (contract section 6, OTP). Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited, ServiceError
+from heliograph.base.statements import BigInt, Bool, Bytes, Id, Row, SmallInt
 
 VALID_MS: Final = 300_000
 TRIES_MAX: Final = 5  # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in 200,000
@@ -60,20 +62,26 @@ class NoneOutstanding(InvalidRequest):
     reason, beside = "otp_not_found", REFUSED
 
 
-@dataclass(slots=True)
-class Otp:
-    """One that was sent. Ids are raw. The latest of a phone holds the phone's failures and lock."""
+class Otp(Row, frozen=True):
+    """One that was sent, a row of `otps`. The latest of a phone holds the phone's failures and lock."""
 
-    id: str
-    account_id: str
-    sandbox: bool
-    phone: int
-    code_hmac: bytes
-    failures: int
-    locked_until_ms: int | None
-    verified_at_ms: int | None
-    verified_by: str | None
-    created_at_ms: int
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    code_hmac: Bytes
+    failures: SmallInt
+    locked_until_ms: BigInt | None
+    verified_at_ms: BigInt | None
+    verified_by: Id | None
+    created_at_ms: BigInt
+
+
+class Judged(NamedTuple):
+    """What a try has come to. `otp`: as the try leaves it. `refusal` None: the code was right."""
+
+    otp: Otp | None
+    refusal: ServiceError | None
 
 
 def is_locked(latest: Otp, now_ms: int) -> bool:
@@ -102,21 +110,19 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
     return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
 
 
-def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> ServiceError | None:
-    """None: the code was right, and is used now by the verification `tried_by` (raw id); else why not. Changes `latest`."""
+def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> Judged:
+    """A code was given back for the phone whose last OTP is `latest`, by the verification `tried_by` (raw id)."""
     if latest is not None and is_locked(latest, now_ms):
-        return LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms))
+        return Judged(latest, LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms)))
     if latest is None or latest.verified_at_ms is not None or not _is_remembered(latest, now_ms):
-        return NoneOutstanding()
+        return Judged(latest, NoneOutstanding())
     if latest.created_at_ms <= now_ms - VALID_MS:
-        return Expired()
-    if not is_right:
-        latest.failures += 1
-        if latest.failures == TRIES_MAX:
-            latest.locked_until_ms = now_ms + LOCK_MS
-        return Incorrect(attempts_remaining=TRIES_MAX - latest.failures)
-    latest.failures, latest.verified_at_ms, latest.verified_by = 0, now_ms, tried_by
-    return None
+        return Judged(latest, Expired())
+    if is_right:
+        return Judged(replace(latest, failures=0, verified_at_ms=now_ms, verified_by=tried_by), None)
+    failures = latest.failures + 1
+    tried = replace(latest, failures=failures, locked_until_ms=now_ms + LOCK_MS if failures == TRIES_MAX else latest.locked_until_ms)
+    return Judged(tried, Incorrect(attempts_remaining=TRIES_MAX - failures))
 
 
 def _is_remembered(otp: Otp, now_ms: int) -> bool:

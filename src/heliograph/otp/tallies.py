@@ -1,6 +1,6 @@
 """Tallies of one-time passwords in the database: read and written under the lock of their account's wallet; listed and forgiven by the operator."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.hot import HotTx
-from heliograph.otp import issue_sql
+from heliograph.otp.issue_sql import STORE_TALLIES, TALLIES, CountedTally, StoredTally, TallyKey
 from heliograph.otp.tables import otp_tallies
 from heliograph.otp.unverified import Tally, floor_of, read, written
 from heliograph.wallet.tables import wallets
@@ -35,14 +35,16 @@ class Capped(NamedTuple):
 
 async def tallies_at(tx: HotTx, places: Iterable[Place]) -> dict[Place, Tally]:
     """The tally of each place, new where there is none; nobody else counts there while the wallets are locked."""
-    return {Place(row[0], row[1]): _of_row(row) for row in await issue_sql.TALLIES.rows(tx, sorted(set(places)))}
+    found = await TALLIES.rows(tx, [TallyKey(*place) for place in sorted(set(places))])
+    return {Place(row.account_id, row.country_code): _of_row(row) for row in found}
 
 
 async def store_tallies(tx: HotTx, tallies: Iterable[Tally], now_ms: int) -> None:
     """Writes what was counted."""
-    await issue_sql.STORE_TALLIES.rows(tx, [
-        (tally.account_id, tally.country_code, tally.hour, written(tally.sent), written(tally.verified), written(tally.best), tally.capped_at_ms,
-         now_ms) for tally in sorted(tallies, key=lambda tally: (tally.account_id, tally.country_code))])
+    await STORE_TALLIES.rows(tx, [
+        CountedTally(tally.account_id, tally.country_code, tally.hour, sent=written(tally.sent), verified=written(tally.verified),
+                     best=written(tally.best), capped_at_ms=tally.capped_at_ms, changed_at_ms=now_ms)
+        for tally in sorted(tallies, key=lambda tally: (tally.account_id, tally.country_code))])
 
 
 def capped(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None) -> list[Capped]:
@@ -51,7 +53,7 @@ def capped(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = 
     query = _tallies().where(table.capped_at_ms > now_ms - DAY_MS).order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
     if account_id is not None:
         query = query.where(table.account_id == account_id)
-    found = [_of_row(row) for row in tx.execute(query.limit(limit))]
+    found = [_of_row(StoredTally(*row)) for row in tx.execute(query.limit(limit))]
     return [Capped(Place(tally.account_id, tally.country_code), tally.unverified, tally.capped_at_ms or 0, tally.free_at_ms(now_ms))
             for tally in found if tally.refusal(now_ms) is not None]
 
@@ -65,7 +67,7 @@ def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> 
     table = otp_tallies.c
     here = (table.account_id == account_id) & (table.country_code == country_code)
     row = tx.execute(_tallies().where(here)).one_or_none()
-    tally = _of_row(row) if row is not None else None
+    tally = _of_row(StoredTally(*row)) if row is not None else None
     if tally is None or tally.refusal(now_ms) is None:
         raise NotFound(f"One-time passwords of this account to {shown(country_code)} are not held back.")
     tally.forgive(now_ms)
@@ -80,9 +82,9 @@ def _tallies() -> sa.Select[Any]:
                      table.capped_at_ms).join_from(otp_tallies, accounts, accounts.c.id == table.account_id)
 
 
-def _of_row(row: Sequence[Any]) -> Tally:
-    account_id, country_code, set_by_operator, hour, sent, verified, best, capped_at_ms = row
-    tally = Tally(account_id, country_code, floor_of(set_by_operator, country_code))
-    if hour is not None:
-        tally.hour, tally.sent, tally.verified, tally.best, tally.capped_at_ms = hour, read(sent), read(verified), read(best), capped_at_ms
-    return tally
+def _of_row(row: StoredTally) -> Tally:
+    floor = floor_of(row.otp_unverified, row.country_code)
+    if row.hour is None or row.sent is None or row.verified is None or row.best is None:
+        return Tally(row.account_id, row.country_code, floor)
+    return Tally(row.account_id, row.country_code, floor, row.hour, sent=read(row.sent), verified=read(row.verified), best=read(row.best),
+                 capped_at_ms=row.capped_at_ms)

@@ -116,7 +116,7 @@ class Tally:
 
     def free_at_ms(self, now_ms: int) -> int:
         """When the next one may be sent at the latest, if none is verified until then."""
-        later = Tally(self.account_id, self.country_code, self.floor, self.hour, self.sent, self.verified, self.best)
+        later = Tally(self.account_id, self.country_code, self.floor, hour=self.hour, sent=self.sent, verified=self.verified, best=self.best)
         for _ in range(HOURS + 1):
             if not later._is_full():
                 break

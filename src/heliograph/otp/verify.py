@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from heliograph.accounts import KeyCount, key_octets, quota_told
 from heliograph.base import clock, ids, metrics
 from heliograph.base.batching import Batcher
@@ -12,13 +14,29 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
-from heliograph.otp import verify_sql
 from heliograph.otp.code import SANDBOX_CODE, Codes, equal
 from heliograph.otp.guards import digits_of
 from heliograph.otp.issue import places_of
-from heliograph.otp.limits import TRIES_MAX, Incorrect, Otp, judge_try
+from heliograph.otp.issue_sql import RangeKey
+from heliograph.otp.limits import TRIES_MAX, Incorrect, Judged, Otp, judge_try
 from heliograph.otp.tallies import store_tallies, tallies_at
-from heliograph.requests import KEPT_MS
+from heliograph.otp.verify_sql import (
+    COUNT_KEYS,
+    FORGET_RANGES,
+    KEYS,
+    LATEST,
+    LOCK_ACCOUNTS,
+    STORE,
+    STORE_KEYS,
+    AccountKey,
+    AnsweredKey,
+    CountedKeys,
+    JudgedOtp,
+    LockedAccount,
+    NewKey,
+    PhoneKey,
+)
+from heliograph.requests import KEPT_MS, AskedKey
 
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
@@ -68,20 +86,22 @@ class Verifier:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
             account_ids = {given.account_id for given in tries} | {given.key_account_id for given in tries if given.idempotency_key is not None}
-            locked = await verify_sql.lock_accounts(tx, sorted(account_ids))
-            self._cache.confirm(locked[0][1], started_s)
+            locked = await LOCK_ACCOUNTS.rows(tx, [AccountKey(account_id) for account_id in sorted(account_ids)])
+            self._cache.confirm(locked[0].config_epoch, started_s)
             since_ms = clock.now_ms() - KEPT_MS
-            keys = await verify_sql.KEYS.rows(tx, [
-                (given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, since_ms) for given in tries if given.idempotency_key])
-            latest = await verify_sql.LATEST.rows(tx, sorted({(given.account_id, given.sandbox, given.phone) for given in tries}))
+            keys = await KEYS.rows(tx, [
+                AskedKey(given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, since_ms)
+                for given in tries if given.idempotency_key])
+            latest = await LATEST.rows(tx, sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}))
             batch = Batch(self._codes, locked, keys, latest)
             outcomes = [batch.decide(given, again=again) for given in tries]
-            await verify_sql.STORE.rows(tx, [
-                (otp.id, otp.failures, otp.locked_until_ms, otp.verified_at_ms, otp.verified_by) for _, otp in sorted(batch.changed.items())])
-            await verify_sql.FORGET_RANGES.rows(tx, sorted(batch.proven))
+            await STORE.rows(tx, [
+                JudgedOtp(otp.id, otp.failures, otp.locked_until_ms, otp.verified_at_ms, otp.verified_by)
+                for _, otp in sorted(batch.changed.items())])
+            await FORGET_RANGES.rows(tx, sorted(batch.proven))
             await _count(tx, batch)
-            await verify_sql.COUNT_KEYS.rows(tx, batch.key_counts())
-            await verify_sql.STORE_KEYS.rows(tx, batch.answered)
+            await COUNT_KEYS.rows(tx, batch.key_counts())
+            await STORE_KEYS.rows(tx, batch.answered)
         metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes
 
@@ -99,18 +119,18 @@ async def _count(tx: HotTx, batch: "Batch") -> None:
 class Batch:
     """One transaction's tries: each is judged by what those before it have changed."""
 
-    def __init__(self, codes: Codes, locked: Sequence[Any], keys: Sequence[Any], latest: Sequence[Any]) -> None:
+    def __init__(self, codes: Codes, locked: Sequence[LockedAccount], keys: Sequence[AnsweredKey], latest: Sequence[Otp]) -> None:
         self._codes = codes
         self.now_ms = clock.now_ms()
-        self._key_counts = {row[0]: KeyCount(*row[2:5]) for row in locked}
-        self._quotas = {row[0]: quota_told(row[5]) for row in locked}
-        self.partners: dict[str, str | None] = {row[0]: row[6] for row in locked}
-        self._known = {(row[0], bool(row[1]), row[2]): (bytes(row[3]), str(row[4]).encode()) for row in keys}
-        self._latest = {(row[1], bool(row[2]), row[3]): Otp(*row) for row in latest}
+        self._key_counts = {account.account_id: KeyCount(account.keys.day, account.keys.live, account.keys.sandbox) for account in locked}
+        self._quotas = {account.account_id: quota_told(account.keys_quota) for account in locked}
+        self.partners = {account.account_id: account.partner_id for account in locked}
+        self._known = {(used.account_id, used.sandbox, used.key): (used.body_sha256, used.answer.encode()) for used in keys}
+        self._latest = {(otp.account_id, otp.sandbox, otp.phone): otp for otp in latest}
         self.changed: dict[str, Otp] = {}
-        self.proven: set[tuple[str, str]] = set()  # ranges of numbers in which a code was verified
+        self.proven: set[RangeKey] = set()
         self.verified: list[Otp] = []  # live ones that were verified now
-        self.answered: list[tuple[Any, ...]] = []  # rows of Idempotency-Keys
+        self.answered: list[NewKey] = []
 
     def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
         """`again`: this transaction may have been committed before, and only the reply to that lost."""
@@ -122,8 +142,11 @@ class Batch:
         full = self._key_refusal(given)
         if full is not None:
             return full
-        latest = self._latest.get((given.account_id, given.sandbox, given.phone))
-        refusal = self._judge_in_sandbox(given, latest) if given.sandbox else self._judge(given, latest, again=again)
+        phone = (given.account_id, given.sandbox, given.phone)
+        before = self._latest.get(phone)
+        latest, refusal = self._judge_in_sandbox(given, before) if given.sandbox else self._judge(given, before, again=again)
+        if latest is not None and latest != before:
+            self._latest[phone] = self.changed[latest.id] = latest
         if refusal is not None:
             return refusal
         otp_id = latest.id if latest is not None else ids.raw_of_number(given.number)
@@ -132,13 +155,14 @@ class Batch:
         if given.idempotency_key is not None:
             self._known[key] = (given.body_sha256, raw)
             self._key_counts[given.key_account_id].add(_key_octets(given, raw), self.now_ms, sandbox=given.sandbox)
-            self.answered.append((given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, given.body_sha256, raw.decode(),
-                                  self.now_ms))
+            self.answered.append(NewKey(given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, given.body_sha256,
+                                        answer=raw.decode(), created_at_ms=self.now_ms))
         return Verified(raw)
 
-    def key_counts(self) -> list[tuple[Any, ...]]:
-        """Rows of COUNT_KEYS."""
-        return [(account_id, count.day, count.live, count.sandbox) for account_id, count in sorted(self._key_counts.items()) if count.changed]
+    def key_counts(self) -> list[CountedKeys]:
+        """Those that have changed."""
+        return [CountedKeys(account_id, count.day, count.live, count.sandbox)
+                for account_id, count in sorted(self._key_counts.items()) if count.changed]
 
     def _key_refusal(self, given: Try) -> ServiceError | None:
         """Judged before the code, so that no try is spent. The answer is as long as any."""
@@ -147,28 +171,24 @@ class Batch:
         octets = _key_octets(given, _answer(given, ids.raw_of_number(given.number), self.now_ms))
         return self._key_counts[given.key_account_id].refusal(octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox)
 
-    def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> ServiceError | None:
+    def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> Judged:
         tried_by = ids.raw_of_number(given.number)
         if again and latest is not None and latest.verified_by == tried_by:
-            return None
-        before = (latest.failures, latest.verified_at_ms) if latest is not None else None
-        refusal = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms)
-        if latest is not None and before != (latest.failures, latest.verified_at_ms):
-            self.changed[latest.id] = latest
-        if refusal is None:
-            assert latest is not None  # there is none to be right otherwise
-            self.proven.add((given.account_id, digits_of(given.phone)))
-            self.verified.append(latest)
-        return refusal
+            return Judged(latest, None)
+        judged = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms)
+        if judged.refusal is None:
+            assert judged.otp is not None  # there is none to be right otherwise
+            self.proven.add(RangeKey(given.account_id, digits_of(given.phone)))
+            self.verified.append(judged.otp)
+        return judged
 
-    def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> ServiceError | None:
+    def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> Judged:
         """One code is right for every phone, whenever and however often it is given, and nothing is counted (contract section 4)."""
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
-            return Incorrect(attempts_remaining=TRIES_MAX - 1)
+            return Judged(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))
         if latest is not None and latest.verified_at_ms is None:
-            latest.verified_at_ms, latest.verified_by = self.now_ms, ids.raw_of_number(given.number)
-            self.changed[latest.id] = latest
-        return None
+            latest = replace(latest, verified_at_ms=self.now_ms, verified_by=ids.raw_of_number(given.number))
+        return Judged(latest, None)
 
     def _is_right(self, given: Try, latest: Otp) -> bool:
         return self._codes.is_right(latest.code_hmac, latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox)

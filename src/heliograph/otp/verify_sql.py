@@ -1,62 +1,144 @@
-"""The hot statements of verifying, in their two texts side by side. Order of locks: wallets, then the rest. Ids are raw, times milliseconds."""
+"""The hot statements of verifying, in both dialects. Order of locks: wallets, then the rest. Ids are raw, times milliseconds."""
 
-from typing import Any, Final
+from typing import Final
 
 from heliograph.accounts import NO_BOUND, Stored
-from heliograph.base.hot import HotTx, Statement
-from heliograph.otp.issue_sql import COLUMNS
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Nothing, Row, SmallInt, Text, columns_of, values_of
+from heliograph.otp.issue_sql import RangeKey
+from heliograph.otp.limits import Otp
+from heliograph.requests import AskedKey
+
+
+class AccountKey(Row, frozen=True):
+    account_id: Id
+
+
+class KeysOfDay(Row, frozen=True):
+    """Octets of Idempotency-Keys that an account has stored on one day, in each mode."""
+
+    day: Int
+    live: BigInt
+    sandbox: BigInt
+
+
+class LockedAccount(Row, frozen=True):
+    """An account whose wallet is locked. `config_epoch`: the configuration's. `keys_quota`: as `quota_told` reads it."""
+
+    account_id: Id
+    config_epoch: BigInt
+    keys: KeysOfDay
+    keys_quota: BigInt | None
+    partner_id: Id | None
+
 
 # As sends lock them: what is sent to a phone and what is given back wait for each other, in whatever process. On SQLite there is one writer.
 _LOCKED: Final = f"""
-    SELECT account_id, (SELECT epoch FROM config), keys_day, keys_octets, sandbox_keys_octets,
-           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}'),
-           (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id)
+    SELECT account_id, (SELECT epoch FROM config) AS config_epoch, keys_day AS day, keys_octets AS live, sandbox_keys_octets AS sandbox,
+           (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
+            WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}') AS keys_quota,
+           (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id) AS partner_id
     FROM wallets WHERE account_id """
-# A customer's partner as well, whose tallies count what is verified. Who is whose customer never changes.
-_LOCK: Final = f"""{_LOCKED} IN (
-        SELECT unnest($1::uuid[]) UNION SELECT c.parent_id FROM accounts c WHERE c.id = ANY($1::uuid[]) AND c.parent_id IS NOT NULL)
-    ORDER BY account_id FOR NO KEY UPDATE OF wallets"""
-_LOCK_SQLITE: Final = f"{_LOCKED} = ?"
+# With a customer's partner, whose tallies count what is verified; on SQLite, where nothing has to be locked, without. Who is whose customer never
+# changes.
+LOCK_ACCOUNTS: Final = BatchStatement(
+    AccountKey, LockedAccount,
+    postgresql=f"""{_LOCKED} IN (
+            SELECT unnest(:account_id) UNION SELECT c.parent_id FROM accounts c WHERE c.id = ANY(:account_id) AND c.parent_id IS NOT NULL)
+        ORDER BY account_id FOR NO KEY UPDATE OF wallets""",
+    sqlite=f"{_LOCKED} = :account_id")
 
-LATEST: Final = Statement(
-    f"""SELECT {COLUMNS} FROM unnest($1::uuid[], $2::bool[], $3::bigint[]) AS asked (account_id, sandbox, phone)
-        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = asked.account_id AND otps.sandbox = asked.sandbox AND otps.phone = asked.phone
+
+class PhoneKey(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+_OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
+LATEST: Final = BatchStatement(
+    PhoneKey, Otp,
+    postgresql=f"""
+        SELECT {_OTP} FROM :given AS g
+        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id AND otps.sandbox = g.sandbox AND otps.phone = g.phone
                             ORDER BY otps.id DESC LIMIT 1) o""",
-    f"SELECT {COLUMNS} FROM otps o WHERE o.account_id = ? AND o.sandbox = ? AND o.phone = ? ORDER BY o.id DESC LIMIT 1")
+    sqlite=f"""
+        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = :sandbox AND o.phone = :phone ORDER BY o.id DESC LIMIT 1""")
 
-KEYS: Final = Statement(
-    """SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer
-       FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[], $5::bigint[]) AS asked (account_id, sandbox, path, key, since_ms)
-       JOIN idempotency_keys k USING (account_id, sandbox, path, key) WHERE k.created_at_ms > asked.since_ms""",
-    """SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer FROM idempotency_keys k
-       WHERE k.account_id = ? AND k.sandbox = ? AND k.path = ? AND k.key = ? AND k.created_at_ms > ?""")
 
-STORE: Final = Statement(
-    """UPDATE otps SET failures = t.failures, locked_until_ms = t.locked_until_ms, verified_at_ms = t.verified_at_ms, verified_by = t.verified_by
-       FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::bigint[], $5::uuid[])
-            AS t (id, failures, locked_until_ms, verified_at_ms, verified_by) WHERE otps.id = t.id""",
-    "UPDATE otps SET failures = ?2, locked_until_ms = ?3, verified_at_ms = ?4, verified_by = ?5 WHERE id = ?1")
+class AnsweredKey(Row, frozen=True):
+    """A key that was used, with the body of its request and the answer, in JSON."""
 
-FORGET_RANGES: Final = Statement(
-    """DELETE FROM otp_ranges r USING unnest($1::uuid[], $2::text[]) AS v (account_id, digits)
-       WHERE r.account_id = v.account_id AND r.digits = v.digits""",
-    "DELETE FROM otp_ranges WHERE account_id = ? AND digits = ?")
+    account_id: Id
+    sandbox: Bool
+    key: Text
+    body_sha256: Bytes
+    answer: Text
 
-COUNT_KEYS: Final = Statement(
-    """UPDATE wallets SET keys_day = k.day, keys_octets = k.live, sandbox_keys_octets = k.sandbox
-       FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::bigint[]) AS k (account_id, day, live, sandbox)
-       WHERE wallets.account_id = k.account_id""",
-    "UPDATE wallets SET keys_day = ?2, keys_octets = ?3, sandbox_keys_octets = ?4 WHERE account_id = ?1")
+
+KEYS: Final = BatchStatement(
+    AskedKey, AnsweredKey,
+    postgresql="""
+        SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer
+        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key) WHERE k.created_at_ms > g.since_ms""",
+    sqlite="""
+        SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer FROM idempotency_keys k
+        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path AND k.key = :key AND k.created_at_ms > :since_ms""")
+
+
+class JudgedOtp(Row, frozen=True):
+    """What a try has changed of an OTP."""
+
+    id: Id
+    failures: SmallInt
+    locked_until_ms: BigInt | None
+    verified_at_ms: BigInt | None
+    verified_by: Id | None
+
+
+STORE: Final = BatchStatement(
+    JudgedOtp, Nothing,
+    postgresql="""
+        UPDATE otps SET failures = g.failures, locked_until_ms = g.locked_until_ms, verified_at_ms = g.verified_at_ms, verified_by = g.verified_by
+        FROM :given AS g WHERE otps.id = g.id""",
+    sqlite="""
+        UPDATE otps SET failures = :failures, locked_until_ms = :locked_until_ms, verified_at_ms = :verified_at_ms, verified_by = :verified_by
+        WHERE id = :id""")
+
+
+FORGET_RANGES: Final = BatchStatement(
+    RangeKey, Nothing,
+    postgresql="DELETE FROM otp_ranges r USING :given AS g WHERE r.account_id = g.account_id AND r.digits = g.digits",
+    sqlite="DELETE FROM otp_ranges WHERE account_id = :account_id AND digits = :digits")
+
+
+class CountedKeys(Row, frozen=True):
+    account_id: Id
+    day: Int
+    live: BigInt
+    sandbox: BigInt
+
+
+COUNT_KEYS: Final = BatchStatement(
+    CountedKeys, Nothing,
+    postgresql="""
+        UPDATE wallets SET keys_day = g.day, keys_octets = g.live, sandbox_keys_octets = g.sandbox
+        FROM :given AS g WHERE wallets.account_id = g.account_id""",
+    sqlite="UPDATE wallets SET keys_day = :day, keys_octets = :live, sandbox_keys_octets = :sandbox WHERE account_id = :account_id")
+
+
+class NewKey(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    path: Text
+    key: Text
+    body_sha256: Bytes
+    answer: Text
+    created_at_ms: BigInt
+
 
 _ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
     body_sha256 = excluded.body_sha256, answer = excluded.answer, created_at_ms = excluded.created_at_ms"""
-STORE_KEYS: Final = Statement(
-    f"""INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, answer, created_at_ms)
-        SELECT * FROM unnest($1::uuid[], $2::bool[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::bigint[]) {_ANSWERED}""",
-    f"INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, answer, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?) {_ANSWERED}")
-
-
-async def lock_accounts(tx: HotTx, account_ids: list[str]) -> list[Any]:
-    """Locks the wallets of these accounts (raw ids, in order) and of their partners; of each its id, the configuration's epoch, its KeyCount, the
-    quota of it, as `quota_told` reads it, and its partner (on SQLite, where no partner's wallet has to be locked, of these accounts alone)."""
-    return await tx.over(_LOCK if tx.postgresql else _LOCK_SQLITE, account_ids)
+STORE_KEYS: Final = BatchStatement(
+    NewKey, Nothing,
+    postgresql=f"INSERT INTO idempotency_keys ({columns_of(NewKey)}) SELECT * FROM :given AS g {_ANSWERED}",
+    sqlite=f"INSERT INTO idempotency_keys ({columns_of(NewKey)}) VALUES ({values_of(NewKey)}) {_ANSWERED}")

@@ -102,7 +102,8 @@ def _known(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said
     if not refs:
         return {}
     here = site_logs.c.site_id.in_([site.id for site in sites.values()]) & site_logs.c.external_ref.in_(refs)
-    return {(row[0], row[1]): row[2] for row in tx.execute(sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here))}
+    known = tx.execute(sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here))
+    return {(row.site_id, row.external_ref): row.id for row in known}
 
 
 def store_event(tx: Connection, site: Site, event: str, payload: str, meta: str | None = None, *, now_ms: int) -> str:

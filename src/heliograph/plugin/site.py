@@ -60,7 +60,8 @@ def connect(tx: Connection, account_id: str, site_url: str, about: About, *, san
     count = tx.execute(sa.select(sa.func.count()).where(sites.c.account_id == account_id, sites.c.sandbox.is_(sandbox))).scalar_one()
     if count >= SITES_PER_ACCOUNT_MAX:
         raise refused("site_url", f"would be one too many: an account links at most {SITES_PER_ACCOUNT_MAX} sites")
-    site = Site(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, site_url, *about, now_ms, now_ms)
+    site = Site(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, site_url, **about._asdict(), connected_at_ms=now_ms,
+                updated_at_ms=now_ms)
     tx.execute(sites.insert().values(site._asdict()))
     return site
 

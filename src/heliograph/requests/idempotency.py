@@ -92,7 +92,7 @@ def _at(place: dict[str, Any]) -> sa.ColumnElement[bool]:
 
 def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:
     row = tx.execute(sa.select(_keys.body_sha256, _keys.answer).where(here)).one_or_none()
-    return None if row is None else _Stored(bytes(row[0]), row[1])
+    return None if row is None else _Stored(bytes(row.body_sha256), row.answer)
 
 
 def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any]) -> _Stored | None:

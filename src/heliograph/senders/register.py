@@ -48,7 +48,7 @@ def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, cou
     if by is None and not sandbox and (record is None or record.status == "rejected"):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
-        record = _insert(tx, account_id, spelling, sandbox, country_code, purpose, by, now_ms)
+        record = _insert(tx, account_id, spelling, sandbox=sandbox, country_code=country_code, purpose=purpose, by=by, now_ms=now_ms)
     elif record.status == "rejected":
         record = move(tx, record.id, "submitted", by=by, now_ms=now_ms, sender=spelling, country_code=country_code or record.country_code,
                       purpose=purpose or record.purpose, decided_at_ms=None) or record
@@ -63,8 +63,10 @@ def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, count
     if count >= SENDERS_PER_ACCOUNT_MAX:
         raise refused("sender", f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs")
     status, decided_at_ms = ("approved", now_ms) if sandbox else ("submitted", None)
-    record = Sender(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, spelling, country_code, purpose, status, None, False, now_ms,
-                    decided_at_ms)
+    record = Sender(
+        ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, sender=spelling, country_code=country_code,
+        purpose=purpose, status=status, rejection_reason=None, is_default=False, created_at_ms=now_ms,
+        decided_at_ms=decided_at_ms)
     config.bump(tx)
     tx.execute(senders.insert().values(record._asdict() | {"folded": folded(spelling), "skeleton": skeleton(spelling)}))
     note(tx, record.id, Step(status, None, by, now_ms))

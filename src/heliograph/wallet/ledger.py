@@ -105,8 +105,11 @@ def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, 
     if reference is not None and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None:
         return repeated(earlier, amount_minor, credits)
     after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
-    entry = Entry(ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, entry_type, wallet.currency, amount_minor, credits,
-                  after.balance_minor, after.sms_credits, None, None, said, reference, now_ms)
+    entry = Entry(
+        ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, type=entry_type, currency=wallet.currency,
+        amount_minor=amount_minor, credits=credits, balance_after_minor=after.balance_minor, credits_after=after.sms_credits,
+        counterpart_balance_after_minor=None, counterpart_credits_after=None, description=said, reference=reference,
+        created_at_ms=now_ms)
     tx.execute(ledger_entries.insert().values(entry._asdict()))
     return Posted(entry, applied=True, alarms=hold(tx, wallet, after, now_ms))
 
@@ -117,7 +120,9 @@ def hold(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[s
     tx.execute(sa.update(wallets).where(wallets.c.account_id == wallet.account_id).values(
         balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
     if fired and (heard_by := listeners_now(tx, wallet.account_id)):
-        emit_now(tx, heard_by, [low_balance(heard_by, wallet.account_id, figure, after, wallet.currency, wallet.thresholds, now_ms)
+        emit_now(tx, heard_by, [low_balance(
+            heard_by, wallet.account_id, figure, after=after, currency=wallet.currency, thresholds=wallet.thresholds,
+            now_ms=now_ms)
                                 for figure in fired])
     return fired
 

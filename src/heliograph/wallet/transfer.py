@@ -27,8 +27,11 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
     taken = figures_after(taker.figures, taker.currency, amount_minor, credits)
     number = ids.new_number()
     now_ms = ids.made_at_ms(number)
-    entry = Entry(ids.raw_of_number(number), giver_id, taker_id, "transfer_out", giver.currency, -amount_minor, -credits,
-                  given.balance_minor, given.sms_credits, taken.balance_minor, taken.sms_credits, said, reference, now_ms)
+    entry = Entry(
+        ids.raw_of_number(number), giver_id, taker_id, type="transfer_out", currency=giver.currency, amount_minor=-amount_minor,
+        credits=-credits, balance_after_minor=given.balance_minor, credits_after=given.sms_credits,
+        counterpart_balance_after_minor=taken.balance_minor, counterpart_credits_after=taken.sms_credits, description=said,
+        reference=reference, created_at_ms=now_ms)
     tx.execute(ledger_entries.insert().values(entry._asdict()))
     hold(tx, giver, given, now_ms)
     hold(tx, taker, taken, now_ms)

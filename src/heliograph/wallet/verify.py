@@ -108,7 +108,7 @@ def _wallets(tx: Connection) -> Iterator[_Side]:
     columns = wallets.c
     query = sa.select(raw_id(columns.account_id), columns.currency, columns.balance_minor, columns.sms_credits).order_by(columns.account_id)
     for account_id, currency, balance_minor, credits in streamed(tx, query):
-        yield _Side(account_id, "", currency, 0, 0, balance_minor, credits)
+        yield _Side(account_id, "", currency, amount_minor=0, credits=0, balance_after_minor=balance_minor, credits_after=credits)
 
 
 def _own_sides(tx: Connection) -> Iterator[_Side]:

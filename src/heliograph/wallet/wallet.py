@@ -92,7 +92,10 @@ def open_wallet(tx: Connection, account_id: str, currency_code: str, *, sandbox:
     """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it shows. Raises InvalidRequest for what is no
     currency."""
     balance_minor, credits = sandbox or (None, None)
-    wallet = Wallet(account_id, currency(currency_code), 0, 0, LOW_BALANCE_CREDITS, None, True, True, balance_minor, credits, False)
+    wallet = Wallet(
+        account_id, currency(currency_code), 0, sms_credits=0, low_balance_credits=LOW_BALANCE_CREDITS,
+        low_balance_amount_minor=None, credits_alarm_armed=True, balance_alarm_armed=True, sandbox_balance_minor=balance_minor,
+        sandbox_credits=credits, closed=False)
     tx.execute(wallets.insert().values(wallet._asdict() | {"spent_day": 0, "spent_credits": 0}))
     return wallet
 
@@ -104,7 +107,7 @@ def wallet_of(tx: Connection, account_id: str) -> Wallet:
 
 def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
     """The wallets of several accounts (a page of them), by account."""
-    return {row[0]: Wallet(*row) for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))}
+    return {row.account_id: Wallet(*row) for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))}
 
 
 def locked(tx: Connection, account_id: str) -> Wallet:

@@ -20,12 +20,13 @@ from heliograph.base.leases import Lease
 from heliograph.base.secrets import Keys
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.allowance import Allowance
+from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, Holder, Outcome, Target
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.places import Places
 from heliograph.webhooks.read import Reads
-from heliograph.webhooks.receiver import Receiver, Target, targets_of
+from heliograph.webhooks.receiver import Receiver
 from heliograph.webhooks.record import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.tables import MISSED
 
@@ -87,7 +88,7 @@ class Deliveries:
         await cancelling.end(recording)
         with ended_anyway("webhooks_not_let_go"):
             async with self._db.hot() as tx:
-                await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in self._receivers))
+                await LET_GO.rows(tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(self._receivers)])
         if self._poster is not None:
             await self._poster.close()
 
@@ -111,7 +112,7 @@ class Deliveries:
         if not self._lease.may_write():
             return
         async with self._db.hot() as tx:
-            due = targets_of(await deliver_sql.due(tx, clock.now_ms(), self._lease.epoch, self._only))
+            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.epoch, self._only)
         fresh: list[Target] = []
         for target in due:
             receiver = self._receivers.get(target.id)
@@ -136,12 +137,14 @@ class Deliveries:
             return
         poster = self._poster = self._poster or await self._make_poster()
         async with self._db.hot() as tx:
-            ours = {row[0] for row in await deliver_sql.HOLD.rows(tx, sorted((target.id, self._lease.epoch) for target in targets))}
+            held = await HOLD.rows(tx, [Holder(target_id, self._lease.epoch) for target_id in sorted(target.id for target in targets)])
+        ours = {endpoint.endpoint_id for endpoint in held}
         for target in targets:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
-                receiver = Receiver(target, self._secret_key, poster, self._recorder, self._lease.may_write, self._reads, self._allowance,
-                                    self._places, self._on_attempt)
+                receiver = Receiver(
+                    target, self._secret_key, poster, recorder=self._recorder, may_post=self._lease.may_write, reads=self._reads,
+                    allowance=self._allowance, places=self._places, on_attempt=self._on_attempt)
                 self._receivers[target.id] = receiver
                 receiver.due()
 
@@ -162,8 +165,11 @@ class Deliveries:
                 return
             await self._let_go([endpoint_id])
         async with self._db.hot() as tx:
-            rows = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
-            await deliver_sql.OUTCOMES.rows(tx, sorted((endpoint_id, row[0], MISSED, row[1], None, None, None, clock.now_ms()) for row in rows))
+            missed = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
+            now_ms = clock.now_ms()
+            await OUTCOMES.rows(tx, [
+                Outcome(endpoint_id, event.event_id, MISSED, event.tries, status=None, took_ms=None, answer=None, at_ms=now_ms)
+                for event in sorted(missed)])
 
     async def _let_go_idle(self, wanted: int, due: set[str]) -> None:
         """Those that have long had nothing to do; and where others want their places, whoever has been without the longest."""
@@ -180,7 +186,7 @@ class Deliveries:
             del self._receivers[endpoint_id]
             self._recorder.failing_since.pop(endpoint_id, None)
         async with self._db.hot() as tx:
-            await deliver_sql.LET_GO.rows(tx, sorted((endpoint_id, self._lease.epoch) for endpoint_id in endpoint_ids))
+            await LET_GO.rows(tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)])
 
     def _recorded(self, batch: Sequence[Tried]) -> None:
         for tried in batch:

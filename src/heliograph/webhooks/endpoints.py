@@ -58,7 +58,9 @@ _ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)  # neither of 
 
 
 def _of_row(row: Sequence[Any]) -> Endpoint:
-    return Endpoint(*row)._replace(kinds=tuple(row[4].split(",")))
+    endpoint = Endpoint(*row)
+    stored: Any = endpoint.kinds  # a text, until here
+    return endpoint._replace(kinds=tuple(stored.split(",")))
 
 
 def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
@@ -83,8 +85,10 @@ def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sand
     if listens_until_ms is None and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX:
         raise refused("url", f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each mode; remove one first")
     secret = new_secret()
-    endpoint = Endpoint(ids.raw_of_number(ids.new_number(now_ms)), account.id, sandbox, url, wanted, include_customers, None, None, None, None,
-                        now_ms)
+    endpoint = Endpoint(
+        ids.raw_of_number(ids.new_number(now_ms)), account.id, sandbox, url=url, kinds=wanted,
+        include_customers=include_customers, former_until_ms=None, disabled_at_ms=None, disabled_reason=None,
+        failing_since_ms=None, created_at_ms=now_ms)
     tx.execute(webhook_endpoints.insert().values(endpoint._asdict() | {
         "kinds": ",".join(wanted), "secret": encrypt(secret_key, PURPOSE, secret), "listens_until_ms": listens_until_ms}))
     return endpoint, secret

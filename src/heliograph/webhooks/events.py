@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import text_of_id
@@ -17,6 +18,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
 from heliograph.webhooks import events_sql
+from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
 from heliograph.webhooks.tables import MISSED, webhook_deliveries, webhook_endpoints, webhook_events, webhook_queue
 
 EVENT_PREFIX: Final = "evt"
@@ -45,12 +47,13 @@ class Listener(NamedTuple):
 class Listeners:
     """The endpoints that hear of some accounts."""
 
-    def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
+    def __init__(self, hearing: Iterable[Hearing]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
         self._shown: dict[str, str] = {}
-        for account_id, is_customer, endpoint_id, sandbox, kinds, enabled in rows:
-            self._shown[account_id] = text_of_id(account_id, is_customer=bool(is_customer))
-            self._by_account.setdefault((account_id, bool(sandbox)), []).append(Listener(endpoint_id, frozenset(kinds.split(",")), bool(enabled)))
+        for one in hearing:
+            self._shown[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
+            self._by_account.setdefault((one.account_id, one.sandbox), []).append(
+                Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled))
 
     def __bool__(self) -> bool:
         return bool(self._by_account)
@@ -69,29 +72,29 @@ class Listeners:
 class Rows(NamedTuple):
     """What is stored of some events, sorted as it is locked."""
 
-    events: list[tuple[Any, ...]]
-    waiting: list[tuple[str, int, str]]
-    missed: list[tuple[str, int, str]]
+    events: list[StoredEvent]
+    waiting: list[ForEndpoint]
+    missed: list[ForEndpoint]
 
 
 @lru_cache(4_096)
-def _endpoints(ears: str) -> tuple[tuple[Any, ...], ...]:
-    """Of the text that `events_sql.EARS` makes: for each endpoint all of a row of LISTENERS but the account."""
+def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
+    """Who hears of an account (raw id), by the text that `events_sql.EARS` makes of it."""
     found = []
     for ear in ears.split(";"):
         endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
-        found.append((is_customer == "1", endpoint_id.replace("-", ""), sandbox == "1", kinds, enabled == "1"))
+        found.append(Hearing(account_id, is_customer == "1", endpoint_id.replace("-", ""), sandbox == "1", kinds, enabled == "1"))
     return tuple(found)
 
 
 def listeners_of(ears: Mapping[str, str]) -> Listeners:
     """Who hears of these accounts, by what `events_sql.EARS` said of each."""
-    return Listeners((account_id, *endpoint) for account_id, text in ears.items() for endpoint in _endpoints(text))
+    return Listeners(one for account_id, text in ears.items() for one in _endpoints(account_id, text))
 
 
 async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
     """Who hears of these accounts (raw ids)."""
-    return Listeners(await events_sql.LISTENERS.over(tx, sorted(set(account_ids))))
+    return Listeners(await events_sql.LISTENERS.rows(tx, [HeardAccount(account_id) for account_id in sorted(set(account_ids))]))
 
 
 async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
@@ -110,20 +113,21 @@ def listeners_now(tx: Connection, account_id: str) -> Listeners:
     """Who hears of one account, in an ordinary transaction."""
     endpoint = webhook_endpoints.c
     hears = (endpoint.account_id == accounts.c.id) | (endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id))
-    return Listeners(tx.execute(
+    found = tx.execute(
         sa.select(accounts.c.id, accounts.c.parent_id.is_not(None), endpoint.id, endpoint.sandbox, endpoint.kinds, endpoint.disabled_at_ms.is_(None))
-        .join_from(accounts, webhook_endpoints, hears).where(accounts.c.id == account_id)))
+        .join_from(accounts, webhook_endpoints, hears).where(accounts.c.id == account_id))
+    return Listeners(Hearing(*row) for row in found)
 
 
 def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> None:
     """`emit`, in an ordinary transaction."""
     rows = rows_of(heard_by, events)
-    for id_, account_id, sandbox, kind, body, at_ms in rows.events:
-        tx.execute(webhook_events.insert().values(id=id_, account_id=account_id, sandbox=sandbox, kind=kind, body=body, created_at_ms=at_ms))
-    for endpoint_id, at_ms, event_id in rows.waiting:
-        tx.execute(webhook_queue.insert().values(endpoint_id=endpoint_id, due_at_ms=at_ms, event_id=event_id, tries=0))
-    for endpoint_id, at_ms, event_id in rows.missed:
-        tx.execute(webhook_deliveries.insert().values(endpoint_id=endpoint_id, event_id=event_id, outcome=MISSED, tries=0, at_ms=at_ms))
+    for event in rows.events:
+        tx.execute(webhook_events.insert().values(asdict(event)))
+    for to in rows.waiting:
+        tx.execute(webhook_queue.insert().values(endpoint_id=to.endpoint_id, due_at_ms=to.at_ms, event_id=to.event_id, tries=0))
+    for to in rows.missed:
+        tx.execute(webhook_deliveries.insert().values(asdict(to) | {"outcome": MISSED, "tries": 0}))
 
 
 def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
@@ -139,10 +143,10 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
             number = next_of[event.at_ms] if event.at_ms in next_of else ids.new_number(event.at_ms)
             next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
-        rows.events.append((raw, event.account_id, event.sandbox, event.kind, body_of(ids.text_of_number(EVENT_PREFIX, number), event,
-                                                                                      heard_by.shown(event.account_id)), event.at_ms))
+        body = body_of(ids.text_of_number(EVENT_PREFIX, number), event, heard_by.shown(event.account_id))
+        rows.events.append(StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms))
         for listener in told:
-            (rows.waiting if listener.enabled else rows.missed).append((listener.endpoint_id, event.at_ms, raw))
+            (rows.waiting if listener.enabled else rows.missed).append(ForEndpoint(listener.endpoint_id, event.at_ms, raw))
     return rows
 
 

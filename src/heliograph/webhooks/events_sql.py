@@ -1,32 +1,95 @@
-"""The hot statements of events, in their two texts side by side."""
+"""The hot statements of events, in both dialects."""
 
-from typing import Any, Final
+from typing import Final
 
-from heliograph.base.hot import HotTx, Statement
+from heliograph.base.hot import HotTx
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    LongText,
+    Nothing,
+    Row,
+    TablesStatement,
+    Text,
+    columns_of,
+    values_of,
+)
 
+
+class HeardAccount(Row, frozen=True):
+    account_id: Id
+
+
+class Hearing(Row, frozen=True):
+    """An endpoint that hears of an account: its own, or its partner's. `kinds`: comma-separated."""
+
+    account_id: Id
+    is_customer: Bool
+    endpoint_id: Id
+    sandbox: Bool
+    kinds: Text
+    enabled: Bool
+
+
+_ENDPOINT: Final = "e.id AS endpoint_id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL AS enabled"
 # A partner's endpoint may want to hear of its customers too.
-_LISTENERS: Final = """
-    SELECT a.id, a.parent_id IS NOT NULL, e.id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL
-    FROM unnest($1::uuid[]) AS w (id) JOIN accounts a ON a.id = w.id JOIN webhook_endpoints e ON e.account_id = a.id
-    UNION ALL
-    SELECT a.id, true, e.id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL
-    FROM unnest($1::uuid[]) AS w (id) JOIN accounts a ON a.id = w.id JOIN webhook_endpoints e ON e.account_id = a.parent_id
-    WHERE e.include_customers"""
-_LISTENERS_SQLITE: Final = """
-    SELECT a.id, a.parent_id IS NOT NULL, e.id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL
-    FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id OR (e.account_id = a.parent_id AND e.include_customers) WHERE a.id = ?"""
+LISTENERS: Final = BatchStatement(
+    HeardAccount, Hearing,
+    postgresql=f"""
+        SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
+        FROM :given AS g JOIN accounts a ON a.id = g.account_id JOIN webhook_endpoints e ON e.account_id = a.id
+        UNION ALL
+        SELECT a.id AS account_id, true AS is_customer, {_ENDPOINT}
+        FROM :given AS g JOIN accounts a ON a.id = g.account_id JOIN webhook_endpoints e ON e.account_id = a.parent_id
+        WHERE e.include_customers""",
+    sqlite=f"""
+        SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
+        FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id OR (e.account_id = a.parent_id AND e.include_customers)
+        WHERE a.id = :account_id""")
 
-# One statement, for a carrier's turn waits for each. The bodies are the driver's own array: quoted in a literal, with a quote at every third
-# character, they cost more.
-_TOLD: Final = """
-    WITH told AS (INSERT INTO webhook_events (id, account_id, sandbox, kind, body, created_at_ms)
-        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bool[], $4::text[], CAST($5 AS text[]), $6::bigint[])),
-    missed AS (INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries)
-        SELECT *, 'missed', 0 FROM unnest($10::uuid[], $11::bigint[], $12::uuid[]))
-    INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT *, 0 FROM unnest($7::uuid[], $8::bigint[], $9::uuid[])"""
-_EVENTS_SQLITE: Final = "INSERT INTO webhook_events (id, account_id, sandbox, kind, body, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
-_WAITING_SQLITE: Final = "INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) VALUES (?, ?, ?, 0)"
-_MISSED_SQLITE: Final = "INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) VALUES (?, ?, ?, 'missed', 0)"
+
+class StoredEvent(Row, frozen=True):
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    kind: Text
+    body: LongText
+    created_at_ms: BigInt
+
+
+class ForEndpoint(Row, frozen=True):
+    """For whom an event is stored: it waits in the queue, or was missed."""
+
+    endpoint_id: Id
+    at_ms: BigInt
+    event_id: Id
+
+
+class _Told(Row, frozen=True):
+    events: list[StoredEvent]
+    waiting: list[ForEndpoint]
+    missed: list[ForEndpoint]
+
+
+# One statement, for a carrier's turn waits for each.
+_TELL: Final = TablesStatement(
+    _Told, Nothing,
+    postgresql=f"""
+        WITH told AS (INSERT INTO webhook_events ({columns_of(StoredEvent)}) SELECT * FROM :events AS e),
+        missed AS (
+            INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) SELECT m.*, 'missed', 0 FROM :missed AS m)
+        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0 FROM :waiting AS w""")
+_EVENTS: Final = BatchStatement(
+    StoredEvent, Nothing, sqlite=f"INSERT INTO webhook_events ({columns_of(StoredEvent)}) VALUES ({values_of(StoredEvent)})")
+_WAITING: Final = BatchStatement(
+    ForEndpoint, Nothing,
+    sqlite="INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) VALUES (:endpoint_id, :at_ms, :event_id, 0)")
+_MISSED: Final = BatchStatement(
+    ForEndpoint, Nothing,
+    sqlite="""
+        INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) VALUES (:endpoint_id, :at_ms, :event_id, 'missed', 0)""")
 
 # The same of the account `a`, as one text, which `Heard` reads: for statements that read an account's rows anyway.
 ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
@@ -37,22 +100,14 @@ EARS: Final = f"string_agg({_EAR_POSTGRESQL}, ';')"
 EARS_SQLITE: Final = f"group_concat({_EAR_SQLITE}, ';')"
 HEARS: Final = "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
 
-LISTENERS: Final = Statement(_LISTENERS, _LISTENERS_SQLITE)  # account_id → (account_id, is a customer, endpoint_id, sandbox, kinds, is enabled)
 
-
-async def store(tx: HotTx, events: list[tuple[Any, ...]], waiting: list[tuple[str, int, str]], missed: list[tuple[str, int, str]]) -> None:
-    """Of events (id, account_id, sandbox, kind, body, created_at_ms); of those that wait, and of those missed, (endpoint_id, at_ms, event_id)."""
+async def store(tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]) -> None:
+    """Stores events, and for whom."""
     if not events:
         return
-    ids, accounts, modes, kinds, bodies, times = zip(*events, strict=True)
-    columns = [list(ids), list(accounts), list(modes), list(kinds), bodies, list(times)]
     if tx.postgresql:
-        await tx.over(_TOLD, *columns, *_columns(waiting), *_columns(missed))
+        await _TELL.rows(tx, _Told(events, waiting, missed))
         return
-    await tx.over(_EVENTS_SQLITE, *columns)
-    await tx.over(_WAITING_SQLITE, *_columns(waiting))
-    await tx.over(_MISSED_SQLITE, *_columns(missed))
-
-
-def _columns(rows: list[tuple[str, int, str]]) -> list[list[Any]]:
-    return list(map(list, zip(*rows, strict=True))) if rows else [[], [], []]
+    await _EVENTS.rows(tx, events)
+    await _WAITING.rows(tx, waiting)
+    await _MISSED.rows(tx, missed)

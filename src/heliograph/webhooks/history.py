@@ -1,6 +1,6 @@
 """What became of events, as the operator sees it: an endpoint's events, and every attempt to deliver one."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -19,7 +19,8 @@ WAITING: Final = "waiting"
 def events(tx: Connection, endpoint: Endpoint, *, limit: int, before: str | None = None, failed: bool = False) -> list[dict[str, Any]]:
     """An endpoint's events, newest first; `failed`: only those that are not delivered. Raises NotFound for `before`."""
     waiting, delivery, event = webhook_queue.c, webhook_deliveries.c, webhook_events.c
-    queued = sa.select(waiting.event_id, sa.literal(WAITING), waiting.tries, sa.null(), sa.null(), waiting.due_at_ms).where(
+    queued = sa.select(waiting.event_id, sa.literal(WAITING).label("outcome"), waiting.tries, sa.null().label("status"), sa.null().label("took_ms"),
+                       waiting.due_at_ms.label("at_ms")).where(
         waiting.endpoint_id == endpoint.id, *([waiting.tries > 0] if failed else []))
     done = sa.select(delivery.event_id, delivery.outcome, delivery.tries, delivery.status, delivery.took_ms, delivery.at_ms).where(
         delivery.endpoint_id == endpoint.id, *([delivery.outcome != DELIVERED] if failed else []))
@@ -27,19 +28,18 @@ def events(tx: Connection, endpoint: Endpoint, *, limit: int, before: str | None
     for query, column in ((queued, waiting.event_id), (done, delivery.event_id)):
         older = query if before is None else query.where(column < raw_event(before))
         found += tx.execute(older.order_by(column.desc()).limit(limit))
-    newest = sorted(found, key=lambda row: str(row[0]), reverse=True)[:limit]
-    told = {row[0]: row for row in tx.execute(
-        sa.select(event.id, event.kind, event.created_at_ms).where(event.id.in_([row[0] for row in newest])))}
-    return [_event(row, told.get(row[0])) for row in newest]
+    newest = sorted(found, key=lambda row: str(row.event_id), reverse=True)[:limit]
+    told = {row.id: row for row in tx.execute(
+        sa.select(event.id, event.kind, event.created_at_ms).where(event.id.in_([row.event_id for row in newest])))}
+    return [_event(row, told.get(row.event_id)) for row in newest]
 
 
 def _event(row: Any, told: Any) -> dict[str, Any]:
-    event_id, outcome, tries, status, took_ms, at_ms = row
-    at = rfc3339(at_ms)
+    at = rfc3339(row.at_ms)
     return {
-        "id": ids.text_of_raw(EVENT_PREFIX, event_id), "event": told[1] if told is not None else None,
-        "created_at": rfc3339(told[2]) if told is not None else None, "outcome": outcome, "tries": tries, "status": status, "took_ms": took_ms,
-        "at": None if outcome == WAITING else at, "next_try_at": at if outcome == WAITING else None,
+        "id": ids.text_of_raw(EVENT_PREFIX, row.event_id), "event": told.kind if told is not None else None,
+        "created_at": rfc3339(told.created_at_ms) if told is not None else None, "outcome": row.outcome, "tries": row.tries, "status": row.status,
+        "took_ms": row.took_ms, "at": None if row.outcome == WAITING else at, "next_try_at": at if row.outcome == WAITING else None,
     }  # fmt: skip
 
 
@@ -55,16 +55,27 @@ def attempts(tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | 
     if event_id is not None:
         raw = raw_event(event_id)
         failures, successes = failures.where(tried.event_id == raw), successes.where(delivery.event_id == raw)
-    rows = [(ids.made_at_ms(int(row[0], 16)), *row[1:]) for row in tx.execute(failures)] + [tuple(row) for row in tx.execute(successes)]
-    return [_attempt(row) for row in sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)[:limit]]
+    found = [_Attempt(ids.made_at_ms(int(raw_id, 16)), *rest) for raw_id, *rest in tx.execute(failures)]
+    found += [_Attempt(*row) for row in tx.execute(successes)]
+    return [_attempt(each) for each in sorted(found, key=lambda each: (each.event_id, each.at_ms), reverse=True)[:limit]]
 
 
-def _attempt(row: tuple[Any, ...]) -> dict[str, Any]:
-    at_ms, event_id, number, status, reason, took_ms, answer, retry_after = row
+class _Attempt(NamedTuple):
+    at_ms: int
+    event_id: str
+    number: int
+    status: int | None
+    reason: str | None
+    took_ms: int | None
+    answer: str | None
+    retry_after: str | None
+
+
+def _attempt(each: _Attempt) -> dict[str, Any]:
     return {
-        "event_id": ids.text_of_raw(EVENT_PREFIX, event_id), "try": number, "at": rfc3339(at_ms), "status": status,
-        "reason": None if reason == DELIVERED else reason,  # of a success that was replayed since
-        "took_ms": took_ms, "answer": answer, "retry_after": retry_after,
+        "event_id": ids.text_of_raw(EVENT_PREFIX, each.event_id), "try": each.number, "at": rfc3339(each.at_ms), "status": each.status,
+        "reason": None if each.reason == DELIVERED else each.reason,  # of a success that was replayed since
+        "took_ms": each.took_ms, "answer": each.answer, "retry_after": each.retry_after,
     }  # fmt: skip
 
 

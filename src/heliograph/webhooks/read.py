@@ -11,8 +11,7 @@ import structlog
 from heliograph.base import cancelling, clock
 from heliograph.base.db import Database
 from heliograph.base.faults import told
-from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.record import Waiting
+from heliograph.webhooks.deliver_sql import DONE, NEXT, Waiting, Wanted
 from heliograph.webhooks.turns import Turns
 
 QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
@@ -92,11 +91,10 @@ class Reads:
         """Returns what is due by endpoint. Removes what waited until its event was pruned."""
         now_ms = clock.now_ms()
         async with self._db.hot() as tx:
-            rows = await deliver_sql.NEXT.rows(tx, [(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch])
-            await deliver_sql.DONE.rows(tx, sorted((endpoint_id, due_at_ms, event_id) for endpoint_id, due_at_ms, event_id, _, _, body in rows
-                                                   if body is None))
+            events = await NEXT.rows(tx, [Wanted(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch])
+            await DONE.rows(tx, sorted(event.waiting.key for event in events if event.body is None))
         found: dict[str, list[Due]] = {}
-        for endpoint_id, due_at_ms, event_id, tries, kind, body in rows:
-            if body is not None:
-                found.setdefault(endpoint_id, []).append(Due(Waiting(endpoint_id, due_at_ms, event_id, tries), kind, body))
+        for event in events:
+            if event.kind is not None and event.body is not None:
+                found.setdefault(event.waiting.endpoint_id, []).append(Due(event.waiting, event.kind, event.body))
         return found

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -13,12 +13,13 @@ from heliograph.base.faults import told
 from heliograph.base.secrets import Keys, decrypt
 from heliograph.webhooks.allowance import Allowance
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
+from heliograph.webhooks.deliver_sql import Target, Waiting
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.places import OWN, Places
 from heliograph.webhooks.read import Due, Reads
-from heliograph.webhooks.record import Recorder, Tried, Waiting
+from heliograph.webhooks.record import Recorder, Tried
 from heliograph.webhooks.sign import headers
 
 if TYPE_CHECKING:
@@ -33,19 +34,6 @@ _DECRYPTED: Final = 10_000
 
 log = structlog.get_logger(__name__)
 _decrypted = lru_cache(_DECRYPTED)(decrypt)
-
-
-class Target(NamedTuple):
-    """An endpoint as it is configured now."""
-
-    id: str
-    account_id: str
-    url: str
-    secret: str  # these two encrypted
-    former_secret: str | None
-    former_until_ms: int | None
-    disabled_at_ms: int | None
-    failing_since_ms: int | None
 
 
 class Receiver:
@@ -191,9 +179,7 @@ def tried_of(waiting: Waiting, outcome: Answered | Failed, at_ms: int) -> Tried:
     """An attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):
-        return Tried(waiting, at_ms, took_ms, None, outcome.reason, outcome.detail, None)
-    return Tried(waiting, at_ms, took_ms, outcome.status, None if outcome.ok else "status", outcome.text, outcome.retry_after)
-
-
-def targets_of(rows: Sequence[Sequence[Any]]) -> list[Target]:
-    return [Target(*row) for row in rows]
+        return Tried(waiting, at_ms, took_ms, status=None, reason=outcome.reason, answer=outcome.detail, retry_after=None)
+    return Tried(
+        waiting, at_ms, took_ms, status=outcome.status, reason=None if outcome.ok else "status", answer=outcome.text,
+        retry_after=outcome.retry_after)

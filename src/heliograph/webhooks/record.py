@@ -15,7 +15,9 @@ from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, FAILING, GONE
+from heliograph.webhooks.deliver_sql import AGAIN, ATTEMPTS, DONE, FAILING, OUTCOMES, Attempt, FailingSince, Outcome, Waiting
+from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, GONE
+from heliograph.webhooks.tables import FAILING as FAILS
 
 RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)  # after each failure (specification section 6); then it is exhausted
 TRIES_MAX: Final = len(RETRY_DELAYS_MS) + 1
@@ -27,15 +29,6 @@ EVERY_S: Final = 0.05  # one transaction in so long while outcomes keep coming, 
 AGAIN_S: Final = 0.25
 
 log = structlog.get_logger(__name__)
-
-
-class Waiting(NamedTuple):
-    """An event that waits for an endpoint: a row of the queue."""
-
-    endpoint_id: str
-    due_at_ms: int
-    event_id: str
-    tries: int
 
 
 class Tried(NamedTuple):
@@ -102,22 +95,19 @@ class Recorder:
 
     async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:
         """Those whose row is gone were recorded by another process, or the endpoint was disabled meanwhile."""
-        here = {(row[0], row[1]) for row in await deliver_sql.DONE.rows(tx, sorted(tried.waiting[:3] for tried in batch))}
+        done = await DONE.rows(tx, sorted(tried.waiting.key for tried in batch))
+        here = {(event.endpoint_id, event.event_id) for event in done}
         batch = [tried for tried in batch if (tried.waiting.endpoint_id, tried.waiting.event_id) in here]
         failed = [tried for tried in batch if tried.reason is not None]
         over = [tried for tried in batch if tried.reason is None or tried.waiting.tries + 1 >= TRIES_MAX]
-        await deliver_sql.AGAIN.rows(tx, sorted(
-            (t.waiting.endpoint_id, t.at_ms + RETRY_DELAYS_MS[t.waiting.tries], t.waiting.event_id, t.waiting.tries + 1)
-            for t in failed if t.waiting.tries + 1 < TRIES_MAX))
-        await deliver_sql.OUTCOMES.rows(tx, sorted(
-            (t.waiting.endpoint_id, t.waiting.event_id, DELIVERED if t.reason is None else EXHAUSTED, t.waiting.tries + 1, t.status, t.took_ms,
-             t.answer, t.at_ms) for t in over))
+        await AGAIN.rows(tx, sorted(
+            (Waiting(t.waiting.endpoint_id, t.at_ms + RETRY_DELAYS_MS[t.waiting.tries], t.waiting.event_id, t.waiting.tries + 1)
+             for t in failed if t.waiting.tries + 1 < TRIES_MAX), key=_by_endpoint))
+        await OUTCOMES.rows(tx, sorted((_outcome_of(tried) for tried in over), key=_by_endpoint))
         first = ids.new_number()
-        await deliver_sql.ATTEMPTS.rows(tx, [
-            (ids.raw_of_number(first + place), t.waiting.endpoint_id, t.waiting.event_id, t.waiting.tries + 1, t.status, t.reason, t.took_ms,
-             t.answer, t.retry_after) for place, t in enumerate(failed)])
+        await ATTEMPTS.rows(tx, [_attempt_of(tried, ids.raw_of_number(first + place)) for place, tried in enumerate(failed)])
         changed = self._now_failing(batch)
-        await deliver_sql.FAILING.rows(tx, sorted(changed.items()))
+        await FAILING.rows(tx, [FailingSince(endpoint_id, since_ms) for endpoint_id, since_ms in sorted(changed.items())])
         for endpoint_id, reason in sorted(_to_disable(batch, self.failing_since | changed)):
             await _disable(tx, endpoint_id, reason)
         return changed
@@ -135,6 +125,23 @@ class Recorder:
         return {endpoint_id: since_ms for endpoint_id, since_ms in now.items() if since_ms != self.failing_since.get(endpoint_id)}
 
 
+def _by_endpoint(row: Waiting | Outcome) -> tuple[str, str]:
+    """The order in which rows are locked."""
+    return row.endpoint_id, row.event_id
+
+
+def _outcome_of(tried: Tried) -> Outcome:
+    return Outcome(tried.waiting.endpoint_id, tried.waiting.event_id, DELIVERED if tried.reason is None else EXHAUSTED, tried.waiting.tries + 1,
+                   status=tried.status, took_ms=tried.took_ms, answer=tried.answer, at_ms=tried.at_ms)
+
+
+def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
+    """Of one that has failed."""
+    assert tried.reason is not None
+    return Attempt(attempt_id, tried.waiting.endpoint_id, tried.waiting.event_id, tried.waiting.tries + 1, tried.status, reason=tried.reason,
+                   took_ms=tried.took_ms, answer=tried.answer, retry_after=tried.retry_after)
+
+
 def _to_disable(batch: Iterable[Tried], failing_since: dict[str, int | None]) -> set[tuple[str, str]]:
     """(endpoint, reason)."""
     found: dict[str, str] = {}
@@ -143,13 +150,14 @@ def _to_disable(batch: Iterable[Tried], failing_since: dict[str, int | None]) ->
         if tried.status == STATUS_GONE:
             found[endpoint_id] = GONE
         elif since_ms is not None and tried.reason is not None and tried.at_ms - since_ms >= FAILING_MAX_MS:
-            found.setdefault(endpoint_id, FAILING)
+            found.setdefault(endpoint_id, FAILS)
     return set(found.items())
 
 
 async def _disable(tx: HotTx, endpoint_id: str, reason: str) -> None:
-    for account_id, url in await deliver_sql.disable(tx, endpoint_id, clock.now_ms(), reason):
+    for endpoint in await deliver_sql.disable(tx, endpoint_id, clock.now_ms(), reason):
         why = "answered 410 Gone" if reason == GONE else "has met nothing but failures for 5 days"
-        await notify(tx, account_id, "webhook_disabled", f"The webhook endpoint {ids.text_of_raw('whe', endpoint_id)} ({url}) {why}: it is disabled."
+        await notify(tx, endpoint.account_id, "webhook_disabled",
+                     f"The webhook endpoint {ids.text_of_raw('whe', endpoint_id)} ({endpoint.url}) {why}: it is disabled."
                      " Its events are kept for 30 days; enable it, then replay them.", clock.now_ms())
         log.warning("webhook_endpoint_disabled", endpoint=ids.text_of_raw("whe", endpoint_id), reason=reason)

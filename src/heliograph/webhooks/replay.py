@@ -33,7 +33,7 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
     row = tx.execute(webhook_queue.delete().where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw).returning(waiting.tries)).first()
     if was is None and row is None:
         raise _unknown(event_id)
-    tx.execute(webhook_queue.insert().values(endpoint_id=endpoint.id, due_at_ms=now_ms, event_id=raw, tries=row[0] if row is not None else 0))
+    tx.execute(webhook_queue.insert().values(endpoint_id=endpoint.id, due_at_ms=now_ms, event_id=raw, tries=row.tries if row is not None else 0))
 
 
 def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: int) -> int:

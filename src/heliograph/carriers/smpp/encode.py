@@ -52,15 +52,17 @@ class Encoder:
                 addresses,
                 recipient,
                 esm_class,
-                message.priority,
-                validity,
-                wants_receipt,
-                coded.data_coding,
-                short_message,
-                tlvs,
+                priority_flag=message.priority,
+                validity_period=validity,
+                registered_delivery=wants_receipt,
+                data_coding=coded.data_coding,
+                short_message=short_message,
+                tlvs=tlvs,
             )
             parts = (1 << coded.segments) - 1 if total == 1 else 1 << (part - 1)
-            submissions.append(Submission(message.message_id, part, parts, message.attempt, message.sender, message.recipient, body, wants_receipt))
+            submissions.append(Submission(
+                message.message_id, part, parts, attempt=message.attempt, sender=message.sender, recipient=message.recipient,
+                data=body, wants_receipt=wants_receipt))
         return submissions
 
     def _wants_receipt(self, part: int, total: int) -> bool:

@@ -84,8 +84,12 @@ class Pace:
 
     def _forget(self, now_s: float) -> None:
         sent = self._sent
-        while sent and now_s - sent[0][0] >= 1.0:
-            self._sent_sum -= sent.popleft()[1]
+        while sent:
+            at_s, count = sent[0]
+            if now_s - at_s < 1.0:
+                break
+            sent.popleft()
+            self._sent_sum -= count
 
     def _step(self, now_s: float) -> None:
         """Judges the second that is over. Everything counted belongs to it, for each count begins with this."""

@@ -214,21 +214,21 @@ def decode_sm(body: bytes) -> ShortMessage:
         body[service_end + 3 : source_end].decode("latin-1"),
         body[source_end + 3 : destination_end].decode("latin-1"),
         body[start:end],
-        body[destination_end + 1],
-        coding,
-        registered,
-        body[destination_end + 3],
-        body[schedule_end + 1 : validity_end].decode("latin-1"),
-        body[service_end + 1],
-        body[service_end + 2],
-        body[source_end + 1],
-        body[source_end + 2],
-        body[:service_end].decode("latin-1"),
-        body[destination_end + 2],
-        body[destination_end + 4 : schedule_end].decode("latin-1"),
-        replace,
-        default_id,
-        decode_tlvs(body, end),
+        esm_class=body[destination_end + 1],
+        data_coding=coding,
+        registered_delivery=registered,
+        priority_flag=body[destination_end + 3],
+        validity_period=body[schedule_end + 1 : validity_end].decode("latin-1"),
+        source_ton=body[service_end + 1],
+        source_npi=body[service_end + 2],
+        dest_ton=body[source_end + 1],
+        dest_npi=body[source_end + 2],
+        service_type=body[:service_end].decode("latin-1"),
+        protocol_id=body[destination_end + 2],
+        schedule_delivery_time=body[destination_end + 4 : schedule_end].decode("latin-1"),
+        replace_if_present=replace,
+        sm_default_msg_id=default_id,
+        tlvs=decode_tlvs(body, end),
     )
 
 
@@ -282,12 +282,14 @@ def encode_bind(bind: BindRequest) -> bytes:
 
 def decode_bind(body: bytes) -> BindRequest:
     """The fields of a bind request. Raises PduError when one is missing."""
-    strings = body.split(b"\0", 3)
-    if len(strings) < 4 or len(strings[3]) < 4 or b"\0" not in strings[3][3:]:
+    *strings, rest = body.split(b"\0", 3)
+    if len(strings) < 3 or len(rest) < 4 or b"\0" not in rest[3:]:
         raise PduError(ESME_RINVCMDLEN, "the bind ends inside a mandatory field")
-    system_id, password, system_type = (s.decode("latin-1") for s in strings[:3])
-    version, ton, npi = strings[3][:3]
-    return BindRequest(system_id, password, system_type, version, ton, npi, decode_string(strings[3][3:]))
+    system_id, password, system_type = (s.decode("latin-1") for s in strings)
+    version, ton, npi = rest[:3]
+    return BindRequest(
+        system_id, password, system_type, interface_version=version, addr_ton=ton, addr_npi=npi,
+        address_range=decode_string(rest[3:]))
 
 
 def decode_string(octets: bytes) -> str:

@@ -86,11 +86,11 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
         ref[:REF_CHARACTERS_MAX] if ref else None,
         state,
         _NOT_SHOWN.sub("?", error[:ERROR_CHARACTERS_MAX]) if error else None,
-        _digits(message.source_addr),
-        message.destination_addr or None,
-        int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None,
-        _kept(text, plain),
-        token,
+        recipient=_digits(message.source_addr),
+        sender=message.destination_addr or None,
+        user_message_reference=int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None,
+        raw=_kept(text, plain),
+        token=token,
     )
 
 

@@ -50,4 +50,6 @@ class Window:
 
 
 def _answer(submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0, late: bool = False) -> Answer:
-    return Answer(submission.message_id, submission.part, submission.parts, submission.attempt, outcome, ref, command_status, late)
+    return Answer(
+        submission.message_id, submission.part, submission.parts, attempt=submission.attempt, outcome=outcome, ref=ref,
+        command_status=command_status, late=late)

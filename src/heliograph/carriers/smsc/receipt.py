@@ -48,7 +48,9 @@ def receipt_body(owed: Owed, now_s: int) -> bytes:
             tlvs += pdu.encode_tlv(pdu.USER_MESSAGE_REFERENCE, owed.reference)
     if "tlvs-only" not in dialect:
         text = _text(owed, message_id, now_s)
-    return pdu.encode_body(owed.addresses, owed.destination, pdu.ESM_RECEIPT, 0, b"", 0, 0, text, tlvs)
+    return pdu.encode_body(
+        owed.addresses, owed.destination, pdu.ESM_RECEIPT, priority_flag=0, validity_period=b"", registered_delivery=0,
+        data_coding=0, short_message=text, tlvs=tlvs)
 
 
 def _text(owed: Owed, message_id: str, now_s: int) -> bytes:

@@ -144,8 +144,9 @@ class Taken:
         addresses = pdu.encode_addresses(
             "", (message.dest_ton, message.dest_npi, message.destination_addr), (message.source_ton, message.source_npi)
         )
-        owed = Owed(number, message_id, addresses, message.source_addr.encode("latin-1"), state, error, self._center.now_s(), plan.dialect,
-                    message.tlvs.get(pdu.USER_MESSAGE_REFERENCE))
+        owed = Owed(
+            number, message_id, addresses, destination=message.source_addr.encode("latin-1"), state=state, error=error,
+            submitted_at_s=self._center.now_s(), dialect=plan.dialect, reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE))
         outbox, settings, client = self._center.outbox, self._center.settings, self._client
         delay_s = settings.receipt_delay_s + settings.late_receipt_s * is_late + plan.late_s
         copies = plan.copies

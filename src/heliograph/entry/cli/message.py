@@ -121,7 +121,7 @@ def settle(session: Session, message_ids: tuple[str, ...], carrier: str | None, 
     """Say what became of messages in doubt. Works beside a running server: whoever settles a message first, this or an answer, has settled it.
 
     In steps of at most 500 segments. Who decided, and why, stays with the message: `heliograph message show`."""
-    _decide(session, message_ids, carrier, account, older_than, as_, by, reason)
+    _decide(session, message_ids, carrier, account=account, older_than=older_than, decision=as_, by=by, reason=reason)
 
 
 @command.command("resend", epilog=examples("message resend msg_01k5… --reason 'they never got it'",
@@ -133,7 +133,7 @@ def resend(session: Session, message_ids: tuple[str, ...], carrier: str | None, 
     """Send messages in doubt once more, now: whatever the carrier's --in-doubt says, and also those that were sent again before.
 
     If the carrier has them after all, they come twice. One-time passwords are refused. In steps of at most 500 segments."""
-    _decide(session, message_ids, carrier, account, older_than, "resent", by, reason)
+    _decide(session, message_ids, carrier, account=account, older_than=older_than, decision="resent", by=by, reason=reason)
 
 
 @command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))

@@ -29,7 +29,7 @@ def _smsc(session: Session, host: str, port: int, system_id: str | None, passwor
                             receipt_delay_s=receipt_delay_ms / 1_000, id_format=id_format)
     chances = _read(read_chances, ",".join(chaos), "--chaos")
     seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
-    told = smsc.Run(host, port, settings, Chaos(chances, _rules(script), seed), seed, log, stats)
+    told = smsc.Run(host, port, settings, chaos=Chaos(chances, _rules(script), seed), seed=seed, log=log, stats_s=stats)
     try:
         smsc.run(told, lambda said: click.echo(smsc.as_line(said, as_json=session.as_json)))
     except smsc.NotRun as error:

@@ -77,9 +77,9 @@ class _Spelling(NamedTuple):
     quote: str
 
 
-_PYTHON: Final = _Spelling("True", "False", "None", "{}", '"{}"', ": ", '"')
-_NODE: Final = _Spelling("true", "false", "null", "{}", "{}", ": ", "'")
-_PHP: Final = _Spelling("true", "false", "null", "[]", "'{}'", " => ", "'")
+_PYTHON: Final = _Spelling(true="True", false="False", null="None", object="{}", key='"{}"', of=": ", quote='"')
+_NODE: Final = _Spelling(true="true", false="false", null="null", object="{}", key="{}", of=": ", quote="'")
+_PHP: Final = _Spelling(true="true", false="false", null="null", object="[]", key="'{}'", of=" => ", quote="'")
 
 
 def _literal(value: Any, indent: int, spelling: _Spelling) -> str:

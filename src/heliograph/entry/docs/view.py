@@ -94,12 +94,13 @@ class _Reader:
         success = operation["responses"]["200"]["content"]["application/json"]
         failures = [self._failure(status, answer) for status, answer in operation["responses"].items() if status != "200"]
         return Operation(
-            operation["operationId"], method.upper(), path, operation["summary"], operation["description"].split("\n\nRequires the permission")[0],
-            operation["x-permission"], [self.parameter(parameter) for parameter in operation["parameters"]],
-            list(self._fields(body.get("schema", {}))), list(self._fields(success["schema"])),
-            samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")),
-            [parameter["example"].partition("_")[0] + "_…" for parameter in operation["parameters"] if parameter["in"] == "path"],
-            success["example"], failures)
+            operation["operationId"], method.upper(), path, summary=operation["summary"],
+            description=operation["description"].split("\n\nRequires the permission")[0], permission=operation["x-permission"],
+            parameters=[self.parameter(parameter) for parameter in operation["parameters"]],
+            body=list(self._fields(body.get("schema", {}))), answer=list(self._fields(success["schema"])),
+            samples=samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")),
+            stand_ins=[parameter["example"].partition("_")[0] + "_…" for parameter in operation["parameters"] if parameter["in"] == "path"],
+            example=success["example"], failures=failures)
 
     def webhook(self, kind: str, sent: Json) -> Webhook:
         body = sent["requestBody"]["content"]["application/json"]

@@ -74,7 +74,7 @@ def guide(endpoints: Iterable[Endpoint], base_url: str) -> str:
     sections = "\n\n".join(f"## {title}\n\n{text.strip()}" for title, text in _SECTIONS.items())
     opened = [(f"`{permission}`", ", ".join(f"`{endpoint.method} {endpoint.path}`" for endpoint in endpoints if endpoint.permission == permission))
               for permission in ALL_PERMISSIONS]
-    permissions = _table(("Permission", "Endpoints"), [row for row in opened if row[1]])
+    permissions = _table(("Permission", "Endpoints"), [(permission, paths) for permission, paths in opened if paths])
     return "\n\n".join((sections.replace("BASE_URL", base_url).replace("PERMISSIONS", permissions), *_errors()))
 
 

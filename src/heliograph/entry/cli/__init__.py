@@ -47,7 +47,8 @@ COMMANDS: Final = {
     "ledger": "The ledger: verify.",
 }
 
-_REFUSED: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_REFUSED: Final = frozenset({*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR})  # of a file, which is named
 
 
 class Commands(click.Group):
@@ -58,7 +59,7 @@ class Commands(click.Group):
         try:
             return super().main(*args, **more)
         except OSError as error:
-            if error.errno not in _REFUSED:
+            if error.errno not in (_REFUSED if error.filename else _FULL):
                 raise
             where = f"{error.filename}: " if error.filename else ""
             if not where:

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import notices
 from heliograph.base import ids
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Id, Nothing, Row, Statement, Text, columns_of, values_of
+from heliograph.base.statements import BigInt, Id, Nothing, Row, Text, columns_of, same, values_of
 
 NOTICES_SHOWN_MAX: Final = 100
 
@@ -21,8 +21,7 @@ class Notice(Row, frozen=True):
     created_at_ms: BigInt
 
 
-_INSERT: Final = f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})"  # noqa: S608  names of ours
-_NOTICE: Final = Statement(Notice, Nothing, postgresql=_INSERT, sqlite=_INSERT)
+_NOTICE: Final = same(Notice, Nothing, f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})")  # noqa: S608  names of ours
 
 
 async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) -> None:

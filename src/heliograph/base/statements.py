@@ -262,3 +262,15 @@ def columns_of(row: type[Row]) -> str:
 def values_of(row: type[Row]) -> str:
     """Returns its fields as parameters, as an INSERT of one row lists values."""
     return ", ".join(f":{name}" for name in row.__struct_fields__)
+
+
+def same(given: type[GivenT], row: type[RowT], text: str, *, lock: str = "") -> Statement[GivenT, RowT]:
+    """Returns a statement whose text both databases read. `lock` ends it on PostgreSQL: SQLite has one writer, and locks nothing."""
+    return Statement(given, row, postgresql=f"{text} {lock}" if lock else text, sqlite=text)
+
+
+def insert(table: str, row: type[GivenT], more: str = "") -> BatchStatement[GivenT, Nothing]:
+    """Returns a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
+    into = f"INSERT INTO {table} ({columns_of(row)})"
+    return BatchStatement(
+        row, Nothing, postgresql=f"{into} SELECT * FROM :given AS g {more}", sqlite=f"{into} VALUES ({values_of(row)}) {more}")  # noqa: S608  names of ours

@@ -6,7 +6,7 @@ So whatever kills the process, each recipient has become a message once, or not 
 from typing import Final, NamedTuple
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
 from heliograph.campaigns.states import ACCOUNT_SUSPENDED, PAUSED, SENDING
 from heliograph.campaigns.text import parse
 from heliograph.messages import Chunk, Chunker, Places, Recipient, Wanted
@@ -30,12 +30,11 @@ class _Sending(Row, frozen=True):
     is_active: Bool
 
 
-_LOCKED: Final = """
+_LOCK: Final = same(_CampaignId, _Sending, """
     SELECT c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
            a.status = 'active' AND (p.status IS NULL OR p.status = 'active') AS is_active
     FROM campaigns c JOIN accounts a ON a.id = c.account_id LEFT JOIN accounts p ON p.id = a.parent_id
-    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded"""
-_LOCK: Final = Statement(_CampaignId, _Sending, postgresql=f"{_LOCKED} FOR UPDATE OF c", sqlite=_LOCKED)
+    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded""", lock="FOR UPDATE OF c")
 
 
 class _After(Row, frozen=True):
@@ -60,12 +59,11 @@ class _Next(Row, frozen=True):
 
 
 # Who has opted out since the audience was frozen is told by an index of those alone.
-_NEXT_SOME: Final = """
+_NEXT: Final = same(_After, _Next, """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
            EXISTS (SELECT 1 FROM contacts o
                    WHERE o.account_id = :account_id AND o.sandbox = :sandbox AND o.phone = r.recipient AND o.opted_out) AS opted_out
-    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor AND NOT r.opted_out ORDER BY r.recipient LIMIT :most"""
-_NEXT: Final = Statement(_After, _Next, postgresql=_NEXT_SOME, sqlite=_NEXT_SOME)
+    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor AND NOT r.opted_out ORDER BY r.recipient LIMIT :most""")
 
 
 class _Moved(Row, frozen=True):
@@ -81,11 +79,10 @@ class _Moved(Row, frozen=True):
     waits_for: BigInt | None
 
 
-_MOVED: Final = """
+_MOVE_ON: Final = same(_Moved, Nothing, """
     UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out, refused = refused + :refused,
         status = :status, status_reason = :status_reason, waits_for = :waits_for
-    WHERE id = :id"""
-_MOVE_ON: Final = Statement(_Moved, Nothing, postgresql=_MOVED, sqlite=_MOVED)
+    WHERE id = :id""")
 
 
 class Expanded(NamedTuple):

@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE
-from heliograph.base.statements import BigInt, Gone, Id, Int, Nothing, Row, Statement, Text
+from heliograph.base.statements import BigInt, Gone, Id, Int, Nothing, Row, Statement, Text, same
 from heliograph.campaigns.campaign import audience_of
 from heliograph.campaigns.hold import SILENT_MS
 from heliograph.campaigns.states import CANCELED, RECIPIENTS_ERASED
@@ -54,35 +54,28 @@ class _SomeOf(Row, frozen=True):
 
 
 _HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
-_ENDED_ONE: Final = f"""
+_ENDED: Final = same(_EndedBefore, _Group, f"""
     SELECT c.group_id FROM campaigns c
     WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
-    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_ENDED: Final = Statement(_EndedBefore, _Group, postgresql=_ENDED_ONE, sqlite=_ENDED_ONE)
-_DRAFT: Final = f"""
+    ORDER BY c.group_id LIMIT 1""")  # noqa: S608  texts of ours
+_OLD_DRAFT: Final = same(_DraftBefore, _Draft, f"""
     SELECT c.group_id, c.audience FROM campaigns c
     WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms AND (c.freezing IS NULL OR c.freezing < :freezing)
         AND {_HAS_SOME}
-    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_OLD_DRAFT: Final = Statement(_DraftBefore, _Draft, postgresql=f"{_DRAFT} FOR UPDATE OF c SKIP LOCKED", sqlite=_DRAFT)
-_PAUSE: Final = f"""
+    ORDER BY c.group_id LIMIT 1""", lock="FOR UPDATE OF c SKIP LOCKED")  # noqa: S608  texts of ours
+_OLD_PAUSE: Final = same(_PausedBefore, _Group, f"""
     SELECT c.group_id FROM campaigns c
     WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms AND {_HAS_SOME}
         AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= :until)
-    ORDER BY c.group_id LIMIT 1"""  # noqa: S608  texts of ours
-_OLD_PAUSE: Final = Statement(_PausedBefore, _Group, postgresql=f"{_PAUSE} FOR UPDATE OF c SKIP LOCKED", sqlite=_PAUSE)
-_CANCELED: Final = f"""
-    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = :group_id"""  # noqa: S608  texts of ours
-_CANCEL_PAUSED: Final = Statement(_Group, Nothing, postgresql=_CANCELED, sqlite=_CANCELED)
+    ORDER BY c.group_id LIMIT 1""", lock="FOR UPDATE OF c SKIP LOCKED")  # noqa: S608  texts of ours
+_CANCEL_PAUSED: Final = same(_Group, Nothing, f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = :group_id""")  # noqa: S608  texts of ours
 # `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
-_GROUP_CANCELED: Final = "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
-_CANCEL_GROUP: Final = Statement(_CanceledAt, Nothing, postgresql=_GROUP_CANCELED, sqlite=_GROUP_CANCELED)
-_DRAFT_CANCELED: Final = f"""
+_CANCEL_GROUP: Final = same(_CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id")
+_CANCEL_DRAFT: Final = same(_CanceledAt, Nothing, f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = :now_ms
-    WHERE group_id = :group_id"""  # noqa: S608  texts of ours
-_CANCEL_DRAFT: Final = Statement(_CanceledAt, Nothing, postgresql=_DRAFT_CANCELED, sqlite=_DRAFT_CANCELED)
-_NO_CURSOR: Final = "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id"  # it was the last recipient's number
-_NOBODY: Final = Statement(_Group, Nothing, postgresql=_NO_CURSOR, sqlite=_NO_CURSOR)
+    WHERE group_id = :group_id""")  # noqa: S608  texts of ours
+_NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")  # it was the last recipient's number
 _FORGET: Final = Statement(
     _SomeOf, Gone,
     postgresql="""

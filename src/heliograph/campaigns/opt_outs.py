@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, Statement
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, Statement, same
 from heliograph.campaigns.hold import SILENT_MS
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Person, fail_blocked
@@ -71,11 +71,12 @@ class _Again(Row, frozen=True):
     due_ms: BigInt
 
 
-_DUE_NOTES: Final = """
-    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms ORDER BY due_ms, account_id, sandbox, phone LIMIT :most"""
-_DUE: Final = Statement(_DueNow, Person, postgresql=f"{_DUE_NOTES} FOR UPDATE SKIP LOCKED", sqlite=_DUE_NOTES)
-_FREEZE: Final = "SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL AND freezing >= :freezing"
-_FREEZING: Final = Statement(_FrozenSince, _World, postgresql=_FREEZE, sqlite=_FREEZE)
+_DUE: Final = same(_DueNow, Person, """
+    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms ORDER BY due_ms, account_id, sandbox, phone LIMIT :most""",
+    lock="FOR UPDATE SKIP LOCKED")
+_FREEZING: Final = same(
+    _FrozenSince, _World,
+    "SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL AND freezing >= :freezing")
 
 _IN_LISTS: Final = BatchStatement(
     Person, _ToCome,
@@ -105,11 +106,10 @@ _LEAVE_OUT: Final = BatchStatement(
 _NEXT: Final = """
     (SELECT min(r.recipient) FROM campaign_recipients r
      WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor AND NOT r.opted_out)"""
-_COUNTED: Final = f"""
+_COUNT: Final = same(_Left, Nothing, f"""
     UPDATE campaigns SET opted_out = opted_out + :count, expanded = {_NEXT} IS NULL,
         waits_for = CASE WHEN :lowest < {_NEXT} THEN NULL ELSE waits_for END
-    WHERE group_id = :group_id"""  # noqa: S608  a text of ours
-_COUNT: Final = Statement(_Left, Nothing, postgresql=_COUNTED, sqlite=_COUNTED)
+    WHERE group_id = :group_id""")  # noqa: S608  a text of ours
 
 _PERSON: Final = "account_id = :account_id AND sandbox = :sandbox AND phone = :phone"
 _END: Final = BatchStatement(

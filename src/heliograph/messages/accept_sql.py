@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Row, SmallInt, Statement, TablesStatement, Text
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Row, SmallInt, TablesStatement, Text, same
 from heliograph.messages.answer import Send
 from heliograph.messages.fair import HELD_FROM_US
 from heliograph.requests import AskedKey
@@ -88,11 +88,10 @@ _LOCK_AND_LOOK: Final = TablesStatement(
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""")
 
-_HEADS: Final = f"""
+_CARRIERS_HEADS: Final = same(_From, _Head, f"""
     SELECT c.id AS carrier_id, (
         SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= :bulk_from_us AND q.rank_us < {HELD_FROM_US}
-        ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c"""
-_CARRIERS_HEADS: Final = Statement(_From, _Head, postgresql=_HEADS, sqlite=_HEADS)
+        ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""")
 
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
 _FIND_KEYS: Final = BatchStatement(

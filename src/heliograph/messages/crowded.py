@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Gone, Int, Row, SmallInt, Statement
+from heliograph.base.statements import BigInt, Gone, Int, Row, SmallInt, Statement, same
 
 AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
 BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
@@ -24,11 +24,11 @@ class _Count(Row, frozen=True):
 
 
 # Of both tables, by indexes that hold nothing else. A count stops behind what is allowed and what one look can drop.
-_REFS: Final = """
-    SELECT count(*) AS count FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL LIMIT :most) counted"""
-_ROWS: Final = "SELECT count(*) AS count FROM (SELECT 1 FROM unmatched_receipts WHERE carrier_id = :carrier_id LIMIT :most) counted"
-_COUNT_REFS: Final = Statement(_OfCarrier, _Count, postgresql=_REFS, sqlite=_REFS)
-_COUNT_ROWS: Final = Statement(_OfCarrier, _Count, postgresql=_ROWS, sqlite=_ROWS)
+_COUNT_REFS: Final = same(_OfCarrier, _Count, """
+    SELECT count(*) AS count FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL LIMIT :most) counted""")
+_COUNT_ROWS: Final = same(
+    _OfCarrier, _Count,
+    "SELECT count(*) AS count FROM (SELECT 1 FROM unmatched_receipts WHERE carrier_id = :carrier_id LIMIT :most) counted")
 # What an answer is just taking up is locked, and stays.
 _DROP_REFS: Final = Statement(
     _OfCarrier, Gone,

@@ -16,7 +16,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.lines import one_line
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
-from heliograph.base.statements import BatchStatement, BigInt, Id, Nothing, Row, SmallInt, Text, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Id, Row, SmallInt, Text, columns_of, insert
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.fair import rank_ahead
 from heliograph.messages.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
@@ -73,10 +73,7 @@ class _Record(Row, frozen=True):
 
 
 _RECORD_COLUMNS: Final = columns_of(_Record)
-_RECORD: Final = BatchStatement(
-    _Record, Nothing,
-    postgresql=f"INSERT INTO operator_decisions ({_RECORD_COLUMNS}) SELECT * FROM :given AS g",  # noqa: S608  names of ours
-    sqlite=f"INSERT INTO operator_decisions ({_RECORD_COLUMNS}) VALUES ({values_of(_Record)})")  # noqa: S608  likewise
+_RECORD: Final = insert("operator_decisions", _Record)
 
 
 class Decision(Enum):

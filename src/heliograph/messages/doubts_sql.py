@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Row, SmallInt, Text, same
 from heliograph.messages.inflight_sql import InFlight, InFlightOf
 from heliograph.messages.refs_sql import OfCarrier, Since
 
@@ -73,28 +73,26 @@ class OfMessage(Row, frozen=True):
     message_id: Id
 
 
-_IN_DOUBT: Final = "SELECT message_id FROM inflight WHERE carrier_id = :carrier_id AND state = 'in_doubt' LIMIT 1"
-IN_DOUBT: Final = Statement(OfCarrier, InFlightOf, postgresql=_IN_DOUBT, sqlite=_IN_DOUBT)
+IN_DOUBT: Final = same(OfCarrier, InFlightOf, "SELECT message_id FROM inflight WHERE carrier_id = :carrier_id AND state = 'in_doubt' LIMIT 1")
 
 _ON_THE_WIRE: Final = """
     SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state, m.account_id, m.recipient, m.segments, m.parts_resent,
            s.sender
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE i.carrier_id = :carrier_id AND i.state <> 'claimed'"""
-ON_THE_WIRE: Final = Statement(OfCarrier, OnTheWire, postgresql=_ON_THE_WIRE, sqlite=_ON_THE_WIRE)
-_DOUBTS_OF: Final = f"{_ON_THE_WIRE} AND i.message_id = :message_id AND i.state = 'in_doubt' ORDER BY i.part"
-DOUBTS_OF: Final = Statement(OfMessage, OnTheWire, postgresql=f"{_DOUBTS_OF} FOR UPDATE OF i", sqlite=_DOUBTS_OF)
+ON_THE_WIRE: Final = same(OfCarrier, OnTheWire, _ON_THE_WIRE)
+DOUBTS_OF: Final = same(
+    OfMessage, OnTheWire,
+    f"{_ON_THE_WIRE} AND i.message_id = :message_id AND i.state = 'in_doubt' ORDER BY i.part", lock="FOR UPDATE OF i")
 
 _SAID: Final = "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error AS error"
-_WITH_AN_ID: Final = f"""
+WITH_AN_ID: Final = same(Since, Parked, f"""
     SELECT ref AS place, {_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed FROM carrier_refs
-    WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms ORDER BY created_at_ms DESC LIMIT :most"""
-_WITHOUT: Final = f"""
+    WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms ORDER BY created_at_ms DESC LIMIT :most""")
+WITHOUT: Final = same(Since, Parked, f"""
     SELECT id AS place, {_SAID}, received_at_ms AS at_ms, NULL AS printed FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NULL AND receipt_state IS NOT NULL AND received_at_ms >= :since_ms
-    ORDER BY received_at_ms DESC LIMIT :most"""
-WITH_AN_ID: Final = Statement(Since, Parked, postgresql=_WITH_AN_ID, sqlite=_WITH_AN_ID)
-WITHOUT: Final = Statement(Since, Parked, postgresql=_WITHOUT, sqlite=_WITHOUT)
+    ORDER BY received_at_ms DESC LIMIT :most""")
 
 UNTOLD_MAX: Final = 100  # messages to one handset that are looked at: among more, somebody's may be meant
 # Of each message in doubt: who has sent its handset another one since then whose receipt may still come. Always one of which the carrier was given

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, SmallInt, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Row, SmallInt, columns_of, insert
 from heliograph.messages.settle import MessageRow
 from heliograph.messages.tables import groups, tallies
 
@@ -46,10 +46,7 @@ class _Added(Row, frozen=True):
 _COLUMNS: Final = columns_of(_Added)
 _SUMS: Final = ", ".join(f"{name} = tallies.{name} + excluded.{name}" for name in Tally._fields)
 _UPSERT: Final = f"ON CONFLICT (group_id, slot) DO UPDATE SET {_SUMS}"
-_ADD: Final = BatchStatement(
-    _Added, Nothing,
-    postgresql=f"INSERT INTO tallies ({_COLUMNS}) SELECT * FROM :given AS g {_UPSERT}",  # noqa: S608  names of ours
-    sqlite=f"INSERT INTO tallies ({_COLUMNS}) VALUES ({values_of(_Added)}) {_UPSERT}")  # noqa: S608  likewise
+_ADD: Final = insert("tallies", _Added, _UPSERT)
 
 
 class _Group(Row, frozen=True):

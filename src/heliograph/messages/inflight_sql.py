@@ -5,7 +5,7 @@ Order of locks in a transaction: in flight, carriers' ids, messages, wallets, le
 
 from typing import Final
 
-from heliograph.base.statements import BatchStatement, BigInt, Id, Nothing, Row, SmallInt, Statement, Text, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Id, Nothing, Row, SmallInt, Text, columns_of, same, values_of
 
 NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, whoever submitted it
 
@@ -151,9 +151,8 @@ class Held(Row, frozen=True):
     attempt: SmallInt
 
 
-_HELD: Final = """
-    SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = :carrier_id AND worker = :worker AND state <> 'in_doubt'"""
-HELD: Final = Statement(OfWorker, Held, postgresql=_HELD, sqlite=_HELD)
+HELD: Final = same(OfWorker, Held, """
+    SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = :carrier_id AND worker = :worker AND state <> 'in_doubt'""")
 
 
 class Orphaned(Row, frozen=True):
@@ -177,10 +176,8 @@ class Orphan(Row, frozen=True):
 
 
 _ORPHANED: Final = "(NOT EXISTS (SELECT 1 FROM workers w WHERE w.epoch = inflight.worker) OR (worker = :worker AND carrier_id = :of_carrier))"
-_DOUBT_ORPHANS: Final = f"""
-    UPDATE inflight SET state = 'in_doubt', since_ms = :now_ms WHERE state = 'submitting' AND carrier_id <> :simulator AND {_ORPHANED}"""
-_ORPHANS: Final = f"""
+DOUBT_ORPHANS: Final = same(Orphaned, Nothing, f"""
+    UPDATE inflight SET state = 'in_doubt', since_ms = :now_ms WHERE state = 'submitting' AND carrier_id <> :simulator AND {_ORPHANED}""")
+ORPHANS: Final = same(Orphaned, Orphan, f"""
     SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id, worker FROM inflight
-    WHERE (state = 'claimed' OR (state = 'submitting' AND carrier_id = :simulator)) AND {_ORPHANED}"""
-DOUBT_ORPHANS: Final = Statement(Orphaned, Nothing, postgresql=_DOUBT_ORPHANS, sqlite=_DOUBT_ORPHANS)
-ORPHANS: Final = Statement(Orphaned, Orphan, postgresql=_ORPHANS, sqlite=_ORPHANS)
+    WHERE (state = 'claimed' OR (state = 'submitting' AND carrier_id = :simulator)) AND {_ORPHANED}""")

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.base.db import Database
-from heliograph.base.statements import BigInt, Int, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BigInt, Int, Row, SmallInt, Text, same
 from heliograph.messages.fair import HELD_FROM_US
 
 COUNTED_MAX: Final = 100_000  # segments in doubt: counting so many takes 0.1 s, and nobody needs to know how many more there are
@@ -32,14 +32,12 @@ class _InDoubt(Row, frozen=True):
 
 
 # What is held has its own rank, and waits for no carrier: paused campaigns, and what a restored copy had queued.
-_QUEUED: Final = """
+_WAITING: Final = same(_Held, _Queued, """
     SELECT carrier_id, CAST(sum(count) AS bigint) AS messages, min(CAST(first_id AS text)) AS oldest_id
-    FROM queue WHERE rank_us < :held_from_us GROUP BY carrier_id"""
-_WAITING: Final = Statement(_Held, _Queued, postgresql=_QUEUED, sqlite=_QUEUED)
-_DOUBTS: Final = """
+    FROM queue WHERE rank_us < :held_from_us GROUP BY carrier_id""")
+_IN_DOUBT: Final = same(_Most, _InDoubt, """
     SELECT carrier_id, count(DISTINCT message_id) AS messages
-    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT :most) doubts GROUP BY carrier_id"""
-_IN_DOUBT: Final = Statement(_Most, _InDoubt, postgresql=_DOUBTS, sqlite=_DOUBTS)
+    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT :most) doubts GROUP BY carrier_id""")
 
 
 class Waiting(NamedTuple):

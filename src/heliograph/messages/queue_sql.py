@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from heliograph.base import ids
-from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Statement, Text, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Text, same, values_of
 from heliograph.messages.fair import HELD_FROM_US
 
 
@@ -87,9 +87,8 @@ class NextRuns(Row, frozen=True):
 
 
 # Nothing for a process whose row is gone: it was stopped for so long that others do its work, and may not know yet.
-_NEXT_RUNS: Final = f"""
+NEXT_RUNS: Final = same(NextRuns, QueuedRun, f"""
     SELECT {queue_columns("q")} FROM queue q
     WHERE q.carrier_id = :carrier_id AND q.rank_us < {HELD_FROM_US} AND q.not_before_ms <= :now_ms AND q.expires_at_ms > :now_ms
         AND EXISTS (SELECT 1 FROM workers WHERE epoch = :worker)
-    ORDER BY q.rank_us, q.first_id LIMIT :most"""
-NEXT_RUNS: Final = Statement(NextRuns, QueuedRun, postgresql=f"{_NEXT_RUNS} FOR UPDATE SKIP LOCKED", sqlite=_NEXT_RUNS)
+    ORDER BY q.rank_us, q.first_id LIMIT :most""", lock="FOR UPDATE SKIP LOCKED")

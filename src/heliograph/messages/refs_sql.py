@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.base.statements import BatchStatement, BigInt, Bytes, Id, Int, Nothing, Row, SmallInt, Statement, Text, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Bytes, Id, Int, Nothing, Row, SmallInt, Text, same, values_of
 
 
 class RefKey(Row, frozen=True):
@@ -206,15 +206,13 @@ class Printed(Row, frozen=True):
     recipient: BigInt | None
 
 
-_PRINTED_REFS: Final = """
+PRINTED_REFS: Final = same(Since, Printed, """
     SELECT coalesce(printed, ref) AS printed, recipient FROM carrier_refs
-    WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms ORDER BY created_at_ms DESC LIMIT :most"""
-_PRINTED_RECEIPTS: Final = """
+    WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms ORDER BY created_at_ms DESC LIMIT :most""")
+PRINTED_RECEIPTS: Final = same(Since, Printed, """
     SELECT ref AS printed, recipient FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NOT NULL AND receipt_state IS NOT NULL AND received_at_ms >= :since_ms
-    ORDER BY received_at_ms DESC LIMIT :most"""
-PRINTED_REFS: Final = Statement(Since, Printed, postgresql=_PRINTED_REFS, sqlite=_PRINTED_REFS)
-PRINTED_RECEIPTS: Final = Statement(Since, Printed, postgresql=_PRINTED_RECEIPTS, sqlite=_PRINTED_RECEIPTS)
+    ORDER BY received_at_ms DESC LIMIT :most""")
 
 
 class OfCarrier(Row, frozen=True):
@@ -225,10 +223,9 @@ class Recipient(Row, frozen=True):
     recipient: BigInt
 
 
-_UNANSWERED: Final = """
+UNANSWERED: Final = same(OfCarrier, Recipient, """
     SELECT DISTINCT m.recipient FROM inflight i JOIN messages m ON m.id = i.message_id
-    WHERE i.carrier_id = :carrier_id AND i.state <> 'claimed' AND m.recipient IS NOT NULL"""
-UNANSWERED: Final = Statement(OfCarrier, Recipient, postgresql=_UNANSWERED, sqlite=_UNANSWERED)
+    WHERE i.carrier_id = :carrier_id AND i.state <> 'claimed' AND m.recipient IS NOT NULL""")
 
 
 class Oldest(Row, frozen=True):
@@ -240,8 +237,9 @@ class _Ref(Row, frozen=True):
     ref: Text
 
 
-_PARKED_REFS: Final = "SELECT ref FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL ORDER BY created_at_ms LIMIT :most"
-PARKED_REFS: Final = Statement(Oldest, _Ref, postgresql=_PARKED_REFS, sqlite=_PARKED_REFS)
+PARKED_REFS: Final = same(
+    Oldest, _Ref,
+    "SELECT ref FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL ORDER BY created_at_ms LIMIT :most")
 
 
 class After(Row, frozen=True):
@@ -265,8 +263,7 @@ class ParkedReceipt(Row, frozen=True):
     received_at_ms: BigInt
 
 
-_PARKED_RECEIPTS: Final = """
+PARKED_RECEIPTS: Final = same(After, ParkedReceipt, """
     SELECT id, ref, receipt_state AS state, receipt_error AS error, recipient, sender, user_message_reference, received_at_ms
     FROM unmatched_receipts
-    WHERE carrier_id = :carrier_id AND ref IS NOT NULL AND receipt_state IS NOT NULL AND id > :after ORDER BY id LIMIT :most"""
-PARKED_RECEIPTS: Final = Statement(After, ParkedReceipt, postgresql=_PARKED_RECEIPTS, sqlite=_PARKED_RECEIPTS)
+    WHERE carrier_id = :carrier_id AND ref IS NOT NULL AND receipt_state IS NOT NULL AND id > :after ORDER BY id LIMIT :most""")

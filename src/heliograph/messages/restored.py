@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Text, same
 from heliograph.messages import groups
 from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US, rank_ahead
 from heliograph.messages.hold import RUNS_AT_ONCE
@@ -43,10 +43,9 @@ class _HeldRun(Row, frozen=True):
     group_id: Int | None
 
 
-_HOLD: Final = f"""
+_TO_HOLD: Final = same(_Until, QueuedRun, f"""
     SELECT {queue_columns("q")} FROM queue q
-    WHERE q.rank_us < {RESTORED_FROM_US} AND q.first_id < :until LIMIT {RUNS_AT_ONCE}"""  # noqa: S608  names of ours
-_TO_HOLD: Final = Statement(_Until, QueuedRun, postgresql=_HOLD, sqlite=_HOLD)
+    WHERE q.rank_us < {RESTORED_FROM_US} AND q.first_id < :until LIMIT {RUNS_AT_ONCE}""")  # noqa: S608  names of ours
 
 
 class _Taken(Row, frozen=True):
@@ -61,11 +60,10 @@ class _Taken(Row, frozen=True):
     state: Text
 
 
-_TAKE: Final = f"""
+_ON_THE_WIRE: Final = same(_Until, _Taken, f"""
     DELETE FROM inflight WHERE (message_id, part) IN (
         SELECT message_id, part FROM inflight WHERE message_id < :until ORDER BY message_id, part LIMIT {BATCH_MAX})
-    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state"""  # noqa: S608  names of ours
-_ON_THE_WIRE: Final = Statement(_Until, _Taken, postgresql=_TAKE, sqlite=_TAKE)
+    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state""")  # noqa: S608  names of ours
 
 
 class Which(NamedTuple):
@@ -83,12 +81,11 @@ class _Some(Row, frozen=True):
     most: Int
 
 
-_HELD: Final = f"""
+_HELD_RUNS: Final = same(_Some, _HeldRun, f"""
     SELECT {queue_columns("q")}, s.group_id FROM queue q CROSS JOIN sends s
     WHERE s.id = q.send_id AND q.rank_us >= {RESTORED_FROM_US}
         AND (:account_id IS NULL OR s.account_id = :account_id) AND (:carrier_id IS NULL OR q.carrier_id = :carrier_id)
-    LIMIT :most"""  # noqa: S608  names of ours
-_HELD_RUNS: Final = Statement(_Some, _HeldRun, postgresql=f"{_HELD} FOR UPDATE OF q SKIP LOCKED", sqlite=_HELD)
+    LIMIT :most""", lock="FOR UPDATE OF q SKIP LOCKED")  # noqa: S608  names of ours
 
 
 class Kept(NamedTuple):

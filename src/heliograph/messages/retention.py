@@ -14,7 +14,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.base.pruning import ROWS_AT_ONCE, Kept, prune_ids
-from heliograph.base.statements import Gone, Id, Int, Nothing, Row, Statement, Text
+from heliograph.base.statements import Gone, Id, Int, Nothing, Row, Text, same
 from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
 
 TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
@@ -65,27 +65,22 @@ class _Between(Row, frozen=True):
     until: Id
 
 
-_KEPT_FROM: Final = "SELECT from_id FROM kept_from WHERE what = :what"
-_FROM: Final = Statement(_What, _Kept, postgresql=_KEPT_FROM, sqlite=_KEPT_FROM)
-_RAISED: Final = """
+_FROM: Final = same(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
+_KEEP_FROM: Final = same(_KeptFrom, Nothing, """
     INSERT INTO kept_from (what, from_id) VALUES (:what, :from_id) ON CONFLICT (what) DO UPDATE SET from_id = excluded.from_id
-    WHERE kept_from.from_id < excluded.from_id"""
-_KEEP_FROM: Final = Statement(_KeptFrom, Nothing, postgresql=_RAISED, sqlite=_RAISED)
-_OLDEST: Final = """
+    WHERE kept_from.from_id < excluded.from_id""")
+_UNDER_WAY: Final = same(_Before, _UnderWay, """
     SELECT (SELECT first_id FROM queue WHERE first_id < :until ORDER BY first_id LIMIT 1) AS queued_id,
-           (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id LIMIT 1) AS in_flight_id"""
-_UNDER_WAY: Final = Statement(_Before, _UnderWay, postgresql=_OLDEST, sqlite=_OLDEST)
-_END: Final = "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most"
-_END_OF_BATCH: Final = Statement(_Batch, _MessageId, postgresql=_END, sqlite=_END)
+           (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id LIMIT 1) AS in_flight_id""")
+_END_OF_BATCH: Final = same(_Batch, _MessageId, "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most")
 # A message that is queued, and stands in no queue, is for the audit to find.
-_NUMBERS: Final = """
-    UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1 AS one"""
-_TEXTS: Final = """
-    UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until AND (text IS NOT NULL OR exceptions IS NOT NULL)"""
-_REASONS: Final = "UPDATE operator_decisions SET reason = '' WHERE message_id >= :start AND message_id < :until AND reason <> ''"
-_ERASE_NUMBERS: Final = Statement(_Between, Gone, postgresql=_NUMBERS, sqlite=_NUMBERS)
-_ERASE_TEXTS: Final = Statement(_Between, Nothing, postgresql=_TEXTS, sqlite=_TEXTS)
-_ERASE_REASONS: Final = Statement(_Between, Nothing, postgresql=_REASONS, sqlite=_REASONS)
+_ERASE_NUMBERS: Final = same(_Between, Gone, """
+    UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1 AS one""")
+_ERASE_TEXTS: Final = same(_Between, Nothing, """
+    UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until AND (text IS NOT NULL OR exceptions IS NOT NULL)""")
+_ERASE_REASONS: Final = same(
+    _Between, Nothing,
+    "UPDATE operator_decisions SET reason = '' WHERE message_id >= :start AND message_id < :until AND reason <> ''")
 
 
 class KeptFor(NamedTuple):

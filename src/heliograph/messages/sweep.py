@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from heliograph.base import ids
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Bool, Id, Int, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, same
 from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.messages import accept_sql
 from heliograph.messages.fair import BULK_FROM_US, HELD_FROM_US, FairQueue, Places, rank_ahead
@@ -48,14 +48,14 @@ class _OfCarrier(Row, frozen=True):
     carrier_id: SmallInt
 
 
-_EXPIRED: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.expires_at_ms <= :now_ms LIMIT :most"  # noqa: S608  names of ours
-_EXPIRED_RUNS: Final = Statement(_Until, QueuedRun, postgresql=f"{_EXPIRED} FOR UPDATE SKIP LOCKED", sqlite=_EXPIRED)
-_PREFIX: Final = "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id"
-_PREFIXES: Final = Statement(_OfCarrier, _Prefix, postgresql=_PREFIX, sqlite=_PREFIX)
-_OF_ROUTE: Final = f"""
+_EXPIRED_RUNS: Final = same(_Until, QueuedRun, f"""
+    SELECT {queue_columns('q')} FROM queue q WHERE q.expires_at_ms <= :now_ms LIMIT :most""",  # noqa: S608  names of ours
+    lock="FOR UPDATE SKIP LOCKED")
+_PREFIXES: Final = same(_OfCarrier, _Prefix, "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id")
+_RUNS_OF: Final = same(_OfRoute, _RunOfAccount, f"""
     SELECT {queue_columns('q')}, s.account_id FROM queue q JOIN sends s ON s.id = q.send_id
-    WHERE q.carrier_id = :carrier_id AND q.prefix = :prefix AND q.rank_us < {HELD_FROM_US} ORDER BY q.rank_us, q.first_id LIMIT :most"""  # noqa: S608  names of ours
-_RUNS_OF: Final = Statement(_OfRoute, _RunOfAccount, postgresql=f"{_OF_ROUTE} FOR UPDATE OF q SKIP LOCKED", sqlite=_OF_ROUTE)
+    WHERE q.carrier_id = :carrier_id AND q.prefix = :prefix AND q.rank_us < {HELD_FROM_US} ORDER BY q.rank_us, q.first_id LIMIT :most""",  # noqa: S608  names of ours
+    lock="FOR UPDATE OF q SKIP LOCKED")
 
 
 class _LastingDoubts(Row, frozen=True):
@@ -79,15 +79,14 @@ class _Doubt(Row, frozen=True):
     opted_out: Bool
 
 
-_LASTING: Final = """
+_DOUBTS: Final = same(_LastingDoubts, _Doubt, """
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms, EXISTS (
         SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id AND o.sandbox = m.sandbox AND o.phone = m.recipient
         ) AS opted_out
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= :now_ms
         OR (i.carrier_id = :carrier_id AND (m.parts_resent & i.parts) = 0 AND i.since_ms <= :since_ms AND s.type <> 'otp'))
-    LIMIT :most"""
-_DOUBTS: Final = Statement(_LastingDoubts, _Doubt, postgresql=_LASTING, sqlite=_LASTING)
+    LIMIT :most""")
 
 
 class Unreceipted(Row, frozen=True):
@@ -103,12 +102,11 @@ class _Among(Row, frozen=True):
     among: Int
 
 
-_WITHOUT_RECEIPT: Final = """
+_UNRECEIPTED: Final = same(_Among, Unreceipted, """
     SELECT r.ref, s.sender, m.recipient
     FROM (SELECT ref, message_id, receipt_state FROM carrier_refs WHERE carrier_id = :carrier_id ORDER BY ref DESC LIMIT :among) r
     JOIN messages m ON m.id = r.message_id JOIN sends s ON s.id = m.send_id
-    WHERE r.receipt_state IS NULL AND m.recipient IS NOT NULL"""
-_UNRECEIPTED: Final = Statement(_Among, Unreceipted, postgresql=_WITHOUT_RECEIPT, sqlite=_WITHOUT_RECEIPT)
+    WHERE r.receipt_state IS NULL AND m.recipient IS NOT NULL""")
 
 
 async def fail_expired(db: Database, now_ms: int) -> int:

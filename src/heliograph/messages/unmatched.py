@@ -12,7 +12,7 @@ from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Statement, Text
+from heliograph.base.statements import BigInt, Id, Int, Row, SmallInt, Text, same
 from heliograph.carriers import ReceiptState, user_message_reference
 from heliograph.messages import decide
 from heliograph.messages.doubts import LAST_DIGITS, adopt, may_be
@@ -80,24 +80,20 @@ class _Holder(Row, frozen=True):
 
 
 _SAID: Final = "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error AS error"
-_REF: Final = f"""
+_PARKED_REF: Final = same(_AtPlace, _Said, f"""
     SELECT ref AS place, {_SAID}, created_at_ms AS at_ms FROM carrier_refs
-    WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL"""  # noqa: S608  names of ours
-_PARKED_REF: Final = Statement(_AtPlace, _Said, postgresql=f"{_REF} FOR UPDATE", sqlite=_REF)
-_ROW: Final = f"""
-    SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts WHERE carrier_id = :carrier_id AND id = :place"""  # noqa: S608  likewise
-_PARKED_ROW: Final = Statement(_InRow, _Said, postgresql=_ROW, sqlite=_ROW)  # a row in the order of others: last
-_SENT_TIMES: Final = """
+    WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""", lock="FOR UPDATE")  # noqa: S608  names of ours
+_PARKED_ROW: Final = same(_InRow, _Said, f"""
+    SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts WHERE carrier_id = :carrier_id AND id = :place""")  # noqa: S608  a row in the order of others: last
+_SENT_BY: Final = same(_Message, _Times, """
     SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions WHERE message_id = m.id), 0) AS decided_at_ms
-    FROM messages m WHERE m.id = :message_id"""
-_SENT_BY: Final = Statement(_Message, _Times, postgresql=_SENT_TIMES, sqlite=_SENT_TIMES)
-_HELD_BY: Final = """
+    FROM messages m WHERE m.id = :message_id""")
+_HOLDERS: Final = same(_Within, _Holder, """
     SELECT held.carrier_id, c.name, held.parts FROM (
         SELECT carrier_id, parts FROM carrier_refs WHERE message_id = :message_id AND created_at_ms >= :since_ms AND created_at_ms <= :until_ms
         UNION ALL SELECT carrier_id, parts FROM operator_decisions
         WHERE message_id = :message_id AND decision IN ('sent', 'delivered', 'undeliverable', 'receipt')
-    ) held LEFT JOIN carriers c ON c.id = held.carrier_id"""
-_HOLDERS: Final = Statement(_Within, _Holder, postgresql=_HELD_BY, sqlite=_HELD_BY)
+    ) held LEFT JOIN carriers c ON c.id = held.carrier_id""")
 
 
 class Unmatched(NamedTuple):

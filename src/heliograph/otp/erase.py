@@ -10,7 +10,7 @@ from heliograph.base.db import Database
 from heliograph.base.paging import first_id_of
 from heliograph.base.sealed import Sealed
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
-from heliograph.base.statements import BatchStatement, Id, Int, Nothing, Row, Statement
+from heliograph.base.statements import BatchStatement, Id, Int, Nothing, Row, same
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
@@ -36,8 +36,7 @@ class _OtpId(Row, frozen=True):
     id: Id
 
 
-_IDS: Final = "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most"
-_NEXT: Final = Statement(_Between, _OtpId, postgresql=_IDS, sqlite=_IDS)
+_NEXT: Final = same(_Between, _OtpId, "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most")
 _ERASE: Final = BatchStatement(
     _OtpId, Nothing,
     postgresql="UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id AND sends.text IS NOT NULL",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Nothing, Row, SmallInt, Text, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Row, SmallInt, Text, insert
 from heliograph.otp.limits import Otp
 
 
@@ -61,10 +61,7 @@ class NewOtp(Row, frozen=True):
     created_at_ms: BigInt
 
 
-STORE_OTPS: Final = BatchStatement(
-    NewOtp, Nothing,
-    postgresql=f"INSERT INTO otps ({columns_of(NewOtp)}) SELECT * FROM :given AS g",
-    sqlite=f"INSERT INTO otps ({columns_of(NewOtp)}) VALUES ({values_of(NewOtp)})")
+STORE_OTPS: Final = insert("otps", NewOtp)
 
 
 class ChangedRange(Row, frozen=True):
@@ -77,10 +74,7 @@ class ChangedRange(Row, frozen=True):
 
 _CHANGED: Final = """ON CONFLICT (account_id, digits) DO UPDATE SET
     sent_at_ms = excluded.sent_at_ms, blocked_at_ms = excluded.blocked_at_ms, changed_at_ms = excluded.changed_at_ms"""
-STORE_RANGES: Final = BatchStatement(
-    ChangedRange, Nothing,
-    postgresql=f"INSERT INTO otp_ranges ({columns_of(ChangedRange)}) SELECT * FROM :given AS g {_CHANGED}",
-    sqlite=f"INSERT INTO otp_ranges ({columns_of(ChangedRange)}) VALUES ({values_of(ChangedRange)}) {_CHANGED}")
+STORE_RANGES: Final = insert("otp_ranges", ChangedRange, _CHANGED)
 
 
 class TallyKey(Row, frozen=True):
@@ -127,7 +121,4 @@ class CountedTally(Row, frozen=True):
 
 _COUNTED: Final = """ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour, sent = excluded.sent, verified = excluded.verified,
     best = excluded.best, capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
-STORE_TALLIES: Final = BatchStatement(
-    CountedTally, Nothing,
-    postgresql=f"INSERT INTO otp_tallies ({columns_of(CountedTally)}) SELECT * FROM :given AS g {_COUNTED}",
-    sqlite=f"INSERT INTO otp_tallies ({columns_of(CountedTally)}) VALUES ({values_of(CountedTally)}) {_COUNTED}")
+STORE_TALLIES: Final = insert("otp_tallies", CountedTally, _COUNTED)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from heliograph.accounts import NO_BOUND, Stored
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Nothing, Row, SmallInt, Text, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Nothing, Row, SmallInt, Text, insert
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import Otp
 from heliograph.requests import AskedKey
@@ -138,7 +138,4 @@ class NewKey(Row, frozen=True):
 
 _ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
     body_sha256 = excluded.body_sha256, answer = excluded.answer, created_at_ms = excluded.created_at_ms"""
-STORE_KEYS: Final = BatchStatement(
-    NewKey, Nothing,
-    postgresql=f"INSERT INTO idempotency_keys ({columns_of(NewKey)}) SELECT * FROM :given AS g {_ANSWERED}",
-    sqlite=f"INSERT INTO idempotency_keys ({columns_of(NewKey)}) VALUES ({values_of(NewKey)}) {_ANSWERED}")
+STORE_KEYS: Final = insert("idempotency_keys", NewKey, _ANSWERED)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Statement, Text, columns_of, values_of
+from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Text, insert, same, values_of
 
 
 class Target(Row, frozen=True):
@@ -47,10 +47,8 @@ _DUE: Final = f"""
            OR (SELECT q.due_at_ms FROM webhook_queue q WHERE q.endpoint_id = e.id ORDER BY q.due_at_ms LIMIT 1) <= :now_ms)
         AND (h.worker IS NULL OR h.worker = :worker OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = h.worker))"""
 # Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is disabled: whoever posts to it has to hear of that.
-_ORDINARY: Final = f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)"
-_LISTENING: Final = f"{_DUE} AND e.id = :endpoint_id"
-_DUE_ORDINARY: Final = Statement(_Looking, Target, postgresql=_ORDINARY, sqlite=_ORDINARY)
-_DUE_LISTENING: Final = Statement(_LookingAtOne, Target, postgresql=_LISTENING, sqlite=_LISTENING)
+_DUE_ORDINARY: Final = same(_Looking, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)")
+_DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoint_id")
 
 
 class Holder(Row, frozen=True):
@@ -152,10 +150,7 @@ DONE: Final = BatchStatement(
     sqlite="""
         DELETE FROM webhook_queue WHERE endpoint_id = :endpoint_id AND due_at_ms = :due_at_ms AND event_id = :event_id
         RETURNING endpoint_id, event_id""")
-AGAIN: Final = BatchStatement(
-    Waiting, Nothing,
-    postgresql=f"INSERT INTO webhook_queue ({columns_of(Waiting)}) SELECT * FROM :given AS g ON CONFLICT DO NOTHING",
-    sqlite=f"INSERT INTO webhook_queue ({columns_of(Waiting)}) VALUES ({values_of(Waiting)}) ON CONFLICT DO NOTHING")
+AGAIN: Final = insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
 
 
 class Outcome(Row, frozen=True):
@@ -175,10 +170,7 @@ class Outcome(Row, frozen=True):
 _REPLACED: Final = """
     ON CONFLICT (endpoint_id, event_id) DO UPDATE SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
         status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer, at_ms = excluded.at_ms"""
-OUTCOMES: Final = BatchStatement(
-    Outcome, Nothing,
-    postgresql=f"INSERT INTO webhook_deliveries ({columns_of(Outcome)}) SELECT * FROM :given AS g {_REPLACED}",
-    sqlite=f"INSERT INTO webhook_deliveries ({columns_of(Outcome)}) VALUES ({values_of(Outcome)}) {_REPLACED}")
+OUTCOMES: Final = insert("webhook_deliveries", Outcome, _REPLACED)
 
 
 class Attempt(Row, frozen=True):
@@ -212,11 +204,10 @@ class MissedEvent(Row, frozen=True):
     tries: SmallInt
 
 
-_MISS_SOME: Final = """
+_MISS: Final = same(_ToMiss, MissedEvent, """
     DELETE FROM webhook_queue WHERE (endpoint_id, due_at_ms, event_id) IN (
         SELECT endpoint_id, due_at_ms, event_id FROM webhook_queue WHERE endpoint_id = :endpoint_id ORDER BY due_at_ms, event_id LIMIT :most)
-    RETURNING event_id, tries"""
-_MISS: Final = Statement(_ToMiss, MissedEvent, postgresql=_MISS_SOME, sqlite=_MISS_SOME)
+    RETURNING event_id, tries""")
 
 
 class FailingSince(Row, frozen=True):
@@ -243,10 +234,9 @@ class Disabled(Row, frozen=True):
     url: Text
 
 
-_DISABLE_ONE: Final = """
+_DISABLE: Final = same(_ToDisable, Disabled, """
     UPDATE webhook_endpoints SET disabled_at_ms = :now_ms, disabled_reason = :reason, failing_since_ms = NULL
-    WHERE id = :id AND disabled_at_ms IS NULL RETURNING account_id, url"""
-_DISABLE: Final = Statement(_ToDisable, Disabled, postgresql=_DISABLE_ONE, sqlite=_DISABLE_ONE)
+    WHERE id = :id AND disabled_at_ms IS NULL RETURNING account_id, url""")
 
 
 async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from heliograph.base.hot import HotTx
 from heliograph.base.pruning import ROWS_AT_ONCE
-from heliograph.base.statements import BigInt, Id, Int, Nothing, Row, Statement
+from heliograph.base.statements import BigInt, Id, Int, Nothing, Row, Statement, same
 
 GONE_MAX: Final = 1_000
 
@@ -29,7 +29,7 @@ class _Deleted(Row, frozen=True):
 
 # Removed endpoints, and those whose `heliograph listen` was killed, or has ended while somebody stored an event for it: that one's row of the
 # queue, found from endpoint to endpoint by its key, would stay for ever.
-_LEFT_BEHIND: Final = """
+_GONE: Final = same(_Until, _Endpoint, """
     WITH RECURSIVE waiting (id) AS (
         SELECT (SELECT endpoint_id FROM webhook_queue ORDER BY endpoint_id LIMIT 1)
         UNION ALL
@@ -39,8 +39,7 @@ _LEFT_BEHIND: Final = """
     SELECT id FROM webhook_endpoints WHERE listens_until_ms < :now_ms
     UNION SELECT w.id FROM waiting w WHERE w.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = w.id)
     UNION SELECT h.endpoint_id FROM webhook_holders h WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = h.endpoint_id)
-    LIMIT :most"""
-_GONE: Final = Statement(_Until, _Endpoint, postgresql=_LEFT_BEHIND, sqlite=_LEFT_BEHIND)
+    LIMIT :most""")
 _SOME: Final = """
     DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE endpoint_id = :endpoint_id LIMIT :most)) RETURNING endpoint_id"""
 _SOME_SQLITE: Final = """
@@ -56,8 +55,7 @@ _HOLDERS: Final = _some_of("webhook_holders")
 _QUEUE: Final = _some_of("webhook_queue")
 _DELIVERIES: Final = _some_of("webhook_deliveries")
 _ATTEMPTS: Final = _some_of("webhook_attempts")
-_ITSELF: Final = "DELETE FROM webhook_endpoints WHERE id = :id"
-_ENDPOINT: Final = Statement(_Endpoint, Nothing, postgresql=_ITSELF, sqlite=_ITSELF)
+_ENDPOINT: Final = same(_Endpoint, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
 
 
 async def gone(tx: HotTx, now_ms: int) -> list[str]:

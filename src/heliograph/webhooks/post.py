@@ -51,7 +51,7 @@ class Poster:
             limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=strangers_tls(allow.ca_file), resolver=Resolver(look_up),
             ttl_dns_cache=dns_ttl_s, socket_factory=partial(self._socket, allow=allow), timeout_ceil_threshold=_NEVER_ROUNDED)  # fmt: skip
         # There is no public way in; that it still leads there is tested by answers without end.
-        self._connector._factory = partial(PostConnection, self._connected, loop)  # type: ignore[assignment]
+        self._connector._factory = partial(PostConnection, self._connected, loop)  # type: ignore[assignment]  # aiohttp means its own class
 
     async def close(self) -> None:
         """Cuts all connections."""

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services lint test check crash faults bench fuzz hostile docs build lock clean
+.PHONY: help demo install services format lint test check crash faults bench fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -27,8 +27,12 @@ install: .venv/installed-dev ## Only install: uv in .tools, the locked dependenc
 services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, PHP, Java, Ruby, Chromium, curl, patroni, etcd, PgBouncer, promtool, systemd); as root, install what is missing
 	@$(BIN)/python -m tests.services
 
-lint: .venv/installed-dev ## ruff, mypy --strict, and the direction of imports
+format: .venv/installed-dev ## Format all Python files with ruff, at 100 columns
+	@$(BIN)/ruff format .
+
+lint: .venv/installed-dev ## ruff with its format, mypy --strict, and the direction of imports
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --quiet --check . || { echo "Some files are not formatted. make format formats them."; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 

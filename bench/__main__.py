@@ -1,4 +1,6 @@
-"""`python -m bench`: measures, prints tables, writes JSON. Exit status 1 when something failed or was not measured, whatever the aims."""
+"""`python -m bench`: measures, prints tables, writes JSON. Exit status 1 when something
+failed or was not measured, whatever the aims.
+"""
 
 import argparse
 import contextlib
@@ -18,7 +20,9 @@ from bench.figures import DATABASES
 from bench.processes import REPOSITORY
 from bench.reading import Conditions
 
-DESCRIPTION = "How fast Heliograph is, beside the raw limits of this machine and Kannel's disk queue."
+DESCRIPTION = (
+    "How fast Heliograph is, beside the raw limits of this machine and Kannel's disk queue."
+)
 ROUNDS = 3
 RESULTS = REPOSITORY / "bench" / "results"
 
@@ -26,12 +30,28 @@ RESULTS = REPOSITORY / "bench" / "results"
 def options_of(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=DESCRIPTION)
     groups = ", ".join(plan.GROUPS)
-    parser.add_argument("--only", default=",".join(plan.GROUPS), metavar="A,B", help=f"of {groups}, each with its limits; default: all")
+    parser.add_argument(
+        "--only",
+        default=",".join(plan.GROUPS),
+        metavar="A,B",
+        help=f"of {groups}, each with its limits; default: all",
+    )
     parser.add_argument("--database", choices=DATABASES, help="default: both")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each load run, after warming up; default: 5")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured; default: {ROUNDS}")
-    parser.add_argument("--quick", action="store_true", help="one round of 2 s: does it work, and roughly how fast")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="default: bench/results/TIME.json")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="of each load run, after warming up; default: 5"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=ROUNDS,
+        help=f"how often everything is measured; default: {ROUNDS}",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one round of 2 s: does it work, and roughly how fast"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="default: bench/results/TIME.json"
+    )
     options = parser.parse_args(arguments)
     if options.quick:
         options.rounds, options.seconds = 1, 2.0
@@ -45,7 +65,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
-    signal.signal(signal.SIGTERM, _leave)  # so that everything that was started is stopped, as it is by Ctrl-C
+    # so that everything that was started is stopped, as it is by Ctrl-C
+    signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGHUP, _leave)
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
@@ -58,10 +79,23 @@ def main(arguments: list[str]) -> int:
             versions["postgresql"] = postgres.version
         if options.database != "postgresql":
             databases.append(SqliteDatabases(folder))
-        conditions = Conditions(folder, options.seconds, warm_up_s=1.0, limit_s=min(2.0, options.seconds), fill_s=max(1.0, options.seconds / 2))
-        results = plan.take_all(plan.cases(conditions, databases, options.groups), options.rounds, _say)
+        conditions = Conditions(
+            folder,
+            options.seconds,
+            warm_up_s=1.0,
+            limit_s=min(2.0, options.seconds),
+            fill_s=max(1.0, options.seconds / 2),
+        )
+        results = plan.take_all(
+            plan.cases(conditions, databases, options.groups), options.rounds, _say
+        )
     print(report.tables(results))
-    chosen = {"only": options.groups, "database": options.database or "both", "seconds": options.seconds, "rounds": options.rounds}
+    chosen = {
+        "only": options.groups,
+        "database": options.database or "both",
+        "seconds": options.seconds,
+        "rounds": options.rounds,
+    }
     path = options.json or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report.document(results, versions, chosen), indent=1) + "\n")

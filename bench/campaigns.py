@@ -1,4 +1,6 @@
-"""Campaigns to all contacts of an account: launched by the command, turned into messages, and sent by a server."""
+"""Campaigns to all contacts of an account: launched by the command, turned into messages,
+and sent by a server.
+"""
 
 import asyncio
 import os
@@ -34,7 +36,9 @@ _TO_EXPAND = "SELECT count(*) FROM campaigns WHERE NOT expanded"
 
 
 def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Written down and priced by `campaign launch`, then made into messages as fast as that goes: nothing sends them, and no queue is too long."""
+    """Written down and priced by `campaign launch`, then made into messages as fast as that goes:
+    nothing sends them, and no queue is too long.
+    """
     people, readings = int(conditions.seconds * PEOPLE_PER_SECOND), []
     for kind, text in TEXTS.items():
         with set_up(conditions, databases) as place:
@@ -42,16 +46,28 @@ def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
             launched_s = _launch(place, text)
             per_s, grown_mib = asyncio.run(_expand(place, people))
             stored, different = one_row(place, _MESSAGES)
-            errors = {what: times for what, times in (("missing", people - different), ("twice", stored - different)) if times}
+            errors = {
+                what: times
+                for what, times in (("missing", people - different), ("twice", stored - different))
+                if times
+            }
             name = databases.kind
-            readings += [Reading(f"ours.campaign_frozen_{kind}.{name}", launched_s), Reading(f"ours.campaign_{kind}.{name}", per_s, errors),
-                         Reading(f"ours.campaign_memory.{name}", grown_mib)]
+            readings += [
+                Reading(f"ours.campaign_frozen_{kind}.{name}", launched_s),
+                Reading(f"ours.campaign_{kind}.{name}", per_s, errors),
+                Reading(f"ours.campaign_memory.{name}", grown_mib),
+            ]
     return readings
 
 
 def send(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """By `serve`: to the first submit_sm, from the beginning of the command and from when all are frozen; delivered a second."""
-    with set_up(conditions, databases) as place, helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+    """By `serve`: to the first submit_sm, from the beginning of the command and from when all are
+    frozen; delivered a second.
+    """
+    with (
+        set_up(conditions, databases) as place,
+        helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc,
+    ):
         people = int(conditions.seconds * PEOPLE_PER_SECOND * SENT_SHARE)
         _add_contacts(place, people)
         setup.point_carrier(place, smsc["port"], SECRET_KEY)
@@ -62,29 +78,60 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
             until_s = time.monotonic() + ALREADY_SENT_S
             while one_row(place, _MESSAGES)[0] < people:
                 if time.monotonic() > until_s:
-                    raise NotMeasured(f"not all of {people} became messages within {ALREADY_SENT_S:g} s")
+                    raise NotMeasured(
+                        f"not all of {people} became messages within {ALREADY_SENT_S:g} s"
+                    )
                 time.sleep(0.2)
             done = until_delivered(place, smsc["control_port"])
             first_s = ask(smsc["control_port"])["first_submit_at"]
-            return [Reading(f"ours.campaign_first_of_command.{databases.kind}", first_s - launched_at_s),
-                    Reading(f"ours.campaign_first.{databases.kind}", first_s - one_row(place, _STARTED)[0] / 1_000),
-                    Reading(f"ours.campaign_sent.{databases.kind}", done.per_s, together(done.errors_of(people)), asdict(done))]
+            return [
+                Reading(
+                    f"ours.campaign_first_of_command.{databases.kind}", first_s - launched_at_s
+                ),
+                Reading(
+                    f"ours.campaign_first.{databases.kind}",
+                    first_s - one_row(place, _STARTED)[0] / 1_000,
+                ),
+                Reading(
+                    f"ours.campaign_sent.{databases.kind}",
+                    done.per_s,
+                    together(done.errors_of(people)),
+                    asdict(done),
+                ),
+            ]
 
 
 def _add_contacts(place: Place, people: int) -> None:
     """Of the first account, in an order that is not that of their numbers."""
-    numbers = "generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) i" if place.kind == "postgresql" else "s"
-    series = "" if place.kind == "postgresql" else "WITH RECURSIVE s(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM s WHERE i < :last) "
+    numbers = (
+        "generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) i"
+        if place.kind == "postgresql"
+        else "s"
+    )
+    series = (
+        ""
+        if place.kind == "postgresql"
+        else "WITH RECURSIVE s(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM s WHERE i < :last) "
+    )
     new_id = "gen_random_uuid()" if place.kind == "postgresql" else "lower(hex(randomblob(16)))"
     statement = sa.text(
-        f"INSERT INTO contacts (id, account_id, sandbox, phone, country_code, name, tags, custom, opted_out, searched, created_at_ms, updated_at_ms) "
-        f"{series}SELECT {new_id}, (SELECT id FROM accounts WHERE name = :name), false, 233200000000 + (i * 7919) % 7900000, 'GH', 'Ama ' || i, "
-        f"'[]', '{{}}', false, '', 0, 0 FROM {numbers} WHERE true")
+        "INSERT INTO contacts (id, account_id, sandbox, phone, country_code, name, tags, custom,"
+        f" opted_out, searched, created_at_ms, updated_at_ms) {series}SELECT {new_id}, (SELECT id"
+        " FROM accounts WHERE name = :name), false, 233200000000 + (i * 7919) % 7900000, 'GH',"
+        f" 'Ama ' || i, '[]', '{{}}', false, '', 0, 0 FROM {numbers} WHERE true"
+    )
     database = Database(place.url)
     try:
         for first in range(0, people, PEOPLE_AT_ONCE):
             with database.write() as tx:
-                tx.execute(statement, {"first": first, "last": min(first + PEOPLE_AT_ONCE, people) - 1, "name": ACCOUNT})
+                tx.execute(
+                    statement,
+                    {
+                        "first": first,
+                        "last": min(first + PEOPLE_AT_ONCE, people) - 1,
+                        "name": ACCOUNT,
+                    },
+                )
     finally:
         database.close()
 
@@ -99,12 +146,30 @@ def _launch(place: Place, text: str) -> float:
 
 def _create(place: Place, text: str) -> str:
     """Its id."""
-    written = _run(place, "create", "bench", "--account", ACCOUNT, "--sender", SENDER, "--message", text, "--all", "--json")
-    return written[written.index("cmp_"):].split('"')[0]
+    written = _run(
+        place,
+        "create",
+        "bench",
+        "--account",
+        ACCOUNT,
+        "--sender",
+        SENDER,
+        "--message",
+        text,
+        "--all",
+        "--json",
+    )
+    return written[written.index("cmp_") :].split('"')[0]
 
 
 def _run(place: Place, *command: str) -> str:
-    done = subprocess.run([HELIOGRAPH, "campaign", *command], env=environment(place), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [HELIOGRAPH, "campaign", *command],
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise NotMeasured(f"campaign {command[0]}: {done.stderr.strip()[-300:]}")
     return done.stdout
@@ -117,7 +182,9 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         cache = ConfigCache(database)
         await cache.refresh()
         polling = asyncio.create_task(cache.poll())
-        jobs = Jobs(database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=2 * people)
+        jobs = Jobs(
+            database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=2 * people
+        )
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
         while one_row(place, _TO_EXPAND)[0]:  # a look expands for a second at most

@@ -1,4 +1,6 @@
-"""Contacts: a file of them imported by the command, and searched for among all that then are there."""
+"""Contacts: a file of them imported by the command, and searched for among all that then
+are there.
+"""
 
 import random
 import statistics
@@ -18,20 +20,63 @@ from heliograph.contacts.importing import Import
 from heliograph.contacts.sheet import Sheet, open_sheet
 
 CONTACTS = 100_000
-NEEDLES = ("a", "z", "#", "an", "qz", "kofi", "zzz", "gmail.com", "233", "4567", "456789", "2332024567", "kofi.mensah12@", "vip", "nobody at all")
-NAMES = ("Kofi", "Ama", "Kwame", "Akosua", "Yaw", "Abena", "Kojo", "Efua", "Amina", "Bilal", "Chidi", "Ngozi", "Emeka", "Fatima", "Mensah", "Owusu",
-         "Boateng", "Asante", "Okafor", "Bello")
+NEEDLES = (
+    "a",
+    "z",
+    "#",
+    "an",
+    "qz",
+    "kofi",
+    "zzz",
+    "gmail.com",
+    "233",
+    "4567",
+    "456789",
+    "2332024567",
+    "kofi.mensah12@",
+    "vip",
+    "nobody at all",
+)
+NAMES = (
+    "Kofi",
+    "Ama",
+    "Kwame",
+    "Akosua",
+    "Yaw",
+    "Abena",
+    "Kojo",
+    "Efua",
+    "Amina",
+    "Bilal",
+    "Chidi",
+    "Ngozi",
+    "Emeka",
+    "Fatima",
+    "Mensah",
+    "Owusu",
+    "Boateng",
+    "Asante",
+    "Okafor",
+    "Bello",
+)
 TAGS = ("vip", "newsletter", "accra", "kumasi", "wholesale")
 
 
 def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Contacts imported a second, and the slowest needle's median, in ms, for a first page and for one in the middle."""
+    """Contacts imported a second, and the slowest needle's median, in ms, for a first page
+    and for one in the middle.
+    """
     with set_up(conditions, databases) as place:
         file = _written(place.data_dir / "contacts.csv")
         db = Database(place.url)
         try:
             with db.read() as tx:
-                world = World(tx.execute(sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).limit(1)).scalar_one(), sandbox=False)
+                world = World(
+                    tx.execute(
+                        sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).limit(1)
+                    ).scalar_one(),
+                    sandbox=False,
+                )
             done = Import(db, world)
             began_s = time.monotonic()
             with open_sheet(str(file)) as text:
@@ -42,8 +87,10 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
         finally:
             db.close()
         lost = {"lost": CONTACTS - done.created} if done.created != CONTACTS else {}
-        return [Reading(f"ours.contacts_import.{databases.kind}", per_s, lost, {}),
-                Reading(f"ours.contacts_search.{databases.kind}", slowest_ms, {}, detail)]
+        return [
+            Reading(f"ours.contacts_import.{databases.kind}", per_s, lost, {}),
+            Reading(f"ours.contacts_search.{databases.kind}", slowest_ms, {}, detail),
+        ]
 
 
 def _searched(db: Database, world: World) -> tuple[float, dict[str, float]]:
@@ -71,5 +118,7 @@ def _written(path: Path) -> Path:
         for phone in drawn.sample(range(233_200_000_000, 233_210_000_000), CONTACTS):
             first, last = drawn.choice(NAMES), drawn.choice(NAMES)
             tags = "|".join(drawn.sample(TAGS, drawn.randrange(3)))
-            file.write(f"{phone},{first} {last},{first}.{last}{drawn.randrange(1_000)}@gmail.com,{tags}\n")
+            file.write(
+                f"{phone},{first} {last},{first}.{last}{drawn.randrange(1_000)}@gmail.com,{tags}\n"
+            )
     return path

@@ -10,7 +10,9 @@ REPLY_WITHIN_S = 5.0
 
 
 async def serve_control(counters: Callable[[], dict[str, Any]], reset: Callable[[], None]) -> int:
-    """Answers `GET /` with the counters as JSON and `GET /reset` after clearing them; returns the port it listens on."""
+    """Answers `GET /` with the counters as JSON and `GET /reset` after clearing them;
+    returns the port it listens on.
+    """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -18,7 +20,10 @@ async def serve_control(counters: Callable[[], dict[str, Any]], reset: Callable[
             if head.startswith(b"GET /reset "):
                 reset()
             body = json.dumps(counters()).encode()
-            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+            writer.write(
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
+                % (len(body), body)
+            )
             await writer.drain()
         finally:
             writer.close()

@@ -1,4 +1,6 @@
-"""Databases of the benchmark: set up once, then copied for each case, so that every case starts from the same state."""
+"""Databases of the benchmark: set up once, then copied for each case, so that every case
+starts from the same state.
+"""
 
 import os
 import secrets
@@ -20,7 +22,8 @@ DATABASE_FILE = "heliograph.db"
 
 _LEFT_BEHIND = """
     SELECT d.datname FROM pg_database d WHERE starts_with(d.datname, %s)
-    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name) AND starts_with(a.application_name, %s))"""
+    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name)
+        AND starts_with(a.application_name, %s))"""
 
 Fill = Callable[["Place"], None]
 
@@ -61,7 +64,9 @@ class SqliteDatabases:
 
 
 class PostgresDatabases:
-    """Databases on a server where they may be created. Their names begin with the session's, which its connection carries as long as it lives."""
+    """Databases on a server where they may be created. Their names begin with the
+    session's, which its connection carries as long as it lives.
+    """
 
     kind = "postgresql"
 
@@ -70,7 +75,8 @@ class PostgresDatabases:
         self._session = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
         self._admin = psycopg.connect(url, autocommit=True, application_name=self._session)
         self._template: Place | None = None
-        for (name,) in self._admin.execute(_LEFT_BEHIND, (PREFIX, PREFIX)).fetchall():  # by a run that was killed
+        # by a run that was killed
+        for (name,) in self._admin.execute(_LEFT_BEHIND, (PREFIX, PREFIX)).fetchall():
             self._drop(name)
 
     @property
@@ -92,7 +98,11 @@ class PostgresDatabases:
         """A place of its own: the template, filled once by `fill`, copied. Gone on leaving."""
         if self._template is None:
             name = self._create(template="template0")
-            self._template = Place(self.kind, Path(tempfile.mkdtemp(dir=self._folder, prefix="postgresql-template-")), self._url_of(name))
+            self._template = Place(
+                self.kind,
+                Path(tempfile.mkdtemp(dir=self._folder, prefix="postgresql-template-")),
+                self._url_of(name),
+            )
             fill(self._template)
         name = self._create(template=urlsplit(self._template.url).path[1:])
         data_dir = Path(tempfile.mkdtemp(dir=self._folder, prefix="postgresql-"))
@@ -111,11 +121,17 @@ class PostgresDatabases:
 
     def _create(self, template: str) -> str:
         name = f"{self._session}_{secrets.token_hex(3)}"
-        self._admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+        self._admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
         return name
 
     def _drop(self, name: str) -> None:
-        self._admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        self._admin.execute(
+            sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+        )
 
     def _url_of(self, name: str) -> str:
         return urlsplit(self._url)._replace(path=f"/{name}").geturl()
@@ -126,7 +142,9 @@ Databases = SqliteDatabases | PostgresDatabases
 
 @contextmanager
 def postgres_databases(folder: Path) -> Iterator[PostgresDatabases]:
-    """Databases on the server of HELIOGRAPH_TEST_DATABASE_URL, on the one at 127.0.0.1:5432, or on a private one. Raises ServiceMissing."""
+    """Databases on the server of HELIOGRAPH_TEST_DATABASE_URL, on the one at
+    127.0.0.1:5432, or on a private one. Raises ServiceMissing.
+    """
     with postgres_server() as url:
         databases = PostgresDatabases(folder, url)
         try:

@@ -1,6 +1,8 @@
-"""Our own HTTP load generator, for machines without wrk: keep-alive connections that each send as soon as they are answered.
+"""Our own HTTP load generator, for machines without wrk: keep-alive connections that each send as
+soon as they are answered.
 
-It fills in the same templates as wrk does with traffic.lua, prints the same line of JSON, and takes more CPU than wrk from what it measures.
+It fills in the same templates as wrk does with traffic.lua, prints the same line of JSON, and takes
+more CPU than wrk from what it measures.
 """
 
 import argparse
@@ -40,7 +42,9 @@ class Requests:
             traffic.NUMBER_MARK: f"{number:0{traffic.NUMBER_DIGITS}d}",
             traffic.RECIPIENT_MARK: traffic.recipient(number),
         }
-        return "".join([values.get(piece, piece) for piece in self.templates[number % len(self.templates)]]).encode()
+        return "".join(
+            [values.get(piece, piece) for piece in self.templates[number % len(self.templates)]]
+        ).encode()
 
 
 class Connection(asyncio.Protocol):
@@ -90,15 +94,24 @@ async def run(requests: Requests, port: int, connections: int, seconds: float) -
     """Loads for `seconds` and gives what traffic.lua gives."""
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
-    made = [(await loop.create_connection(lambda: Connection(requests), "127.0.0.1", port))[1] for _ in range(connections)]
-    _, open_ones = await asyncio.wait([connection.closed for connection in made], timeout=seconds, return_when=asyncio.ALL_COMPLETED)
+    made = [
+        (await loop.create_connection(lambda: Connection(requests), "127.0.0.1", port))[1]
+        for _ in range(connections)
+    ]
+    _, open_ones = await asyncio.wait(
+        [connection.closed for connection in made],
+        timeout=seconds,
+        return_when=asyncio.ALL_COMPLETED,
+    )
     took = time.perf_counter() - began
     requests.running = False
     for connection in made:
         connection.transport.abort()
     if open_ones:
         await asyncio.wait(open_ones)
-    percentiles = statistics.quantiles(requests.took_ms, n=100) if len(requests.took_ms) > 1 else [0.0] * 99
+    percentiles = (
+        statistics.quantiles(requests.took_ms, n=100) if len(requests.took_ms) > 1 else [0.0] * 99
+    )
     return {
         "answered": requests.answered,
         "unexpected": requests.unexpected,
@@ -110,7 +123,9 @@ async def run(requests: Requests, port: int, connections: int, seconds: float) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.http_load", description="HTTP load on a server on loopback.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.http_load", description="HTTP load on a server on loopback."
+    )
     parser.add_argument("templates", type=Path, nargs="+")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--connections", type=int, required=True)
@@ -120,7 +135,12 @@ def main() -> None:
     parser.add_argument("--status", type=int, default=200)
     options = parser.parse_args()
     keys = options.keys.read_text().split() if options.keys else []
-    requests = Requests([path.read_bytes().decode() for path in options.templates], keys, options.first, options.status)
+    requests = Requests(
+        [path.read_bytes().decode() for path in options.templates],
+        keys,
+        options.first,
+        options.status,
+    )
     print(json.dumps(uvloop.run(run(requests, options.port, options.connections, options.seconds))))
 
 

@@ -1,6 +1,8 @@
-"""Kannel's disk queue, from Debian's package, with a configuration of its own: what users would otherwise run.
+"""Kannel's disk queue, from Debian's package, with a configuration of its own: what users would
+otherwise run.
 
-bearerbox keeps its queue in the spool store, one file a message, never fsynced; its receipt table is in memory.
+bearerbox keeps its queue in the spool store, one file a message, never fsynced; its receipt table
+is in memory.
 """
 
 import contextlib
@@ -18,7 +20,8 @@ from bench.control import ask
 from bench.processes import NotMeasured, free_port, helper, started, wait_for_port
 from bench.reading import Conditions, Reading, together
 
-PROGRAMS = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"  # Debian's are where an ordinary user's PATH does not lead
+# Debian's are where an ordinary user's PATH does not lead
+PROGRAMS = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
 READY_WITHIN_S = 15.0
 QUIET_S = 3.0  # no callback for so long: the queue is empty, or stuck
 QUEUE_MAX = 1_000_000  # never refuse for a full queue: its disk is what is measured
@@ -88,7 +91,9 @@ def installed() -> bool:
 
 def version() -> str:
     """Such as `1.4.5`."""
-    said = subprocess.run([_program("bearerbox"), "--version"], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(
+        [_program("bearerbox"), "--version"], capture_output=True, text=True, check=False
+    ).stdout
     return said.partition("version `")[2].partition("'")[0] or "unknown"
 
 
@@ -98,13 +103,17 @@ def _program(name: str) -> str:
 
 @contextlib.contextmanager
 def running(conditions: Conditions, smsc_port: int) -> Iterator[Gateway]:
-    """Starts bearerbox and smsbox with an empty spool; both are gone, and the spool with them, on leaving."""
+    """Starts bearerbox and smsbox with an empty spool; both are gone, and the spool with them, on
+    leaving.
+    """
     with tempfile.TemporaryDirectory(dir=conditions.folder, prefix="kannel-") as name:
         folder = Path(name)
         (folder / "spool").mkdir()
         ports = {name: free_port() for name in ("admin_port", "smsbox_port", "http_port")}
         configuration = folder / "kannel.conf"
-        configuration.write_text(_CONFIGURATION.format(folder=folder, smsc_port=smsc_port, queue_max=QUEUE_MAX, **ports))
+        configuration.write_text(
+            _CONFIGURATION.format(folder=folder, smsc_port=smsc_port, queue_max=QUEUE_MAX, **ports)
+        )
         log = folder / "output.log"
         with started([_program("bearerbox"), "-v", "4", str(configuration)], log) as bearerbox:
             wait_for_port(bearerbox, ports["smsbox_port"], READY_WITHIN_S, log)
@@ -114,48 +123,86 @@ def running(conditions: Conditions, smsc_port: int) -> Iterator[Gateway]:
 
 
 def accept(conditions: Conditions) -> list[Reading]:
-    """One-recipient sends over 64 connections without receipts: with its SMSC away, so that all stay in the queue, and with it there."""
+    """One-recipient sends over 64 connections without receipts: with its SMSC away, so
+    that all stay in the queue, and with it there.
+    """
     readings = []
     with running(conditions, smsc_port=free_port()) as gateway:
         sends = traffic.kannel_sends(gateway.folder, gateway.http_port, callback_port=None)
         load.run(sends, conditions.connections, conditions.warm_up_s)
         seen = load.run(sends, conditions.connections, conditions.seconds)
-        readings.append(Reading("kannel.accept_queue", seen.per_s, seen.errors, {"p99_ms": seen.p99_ms}))
-    with helper("bench.smsc", log=conditions.folder / "smsc.log") as smsc, running(conditions, smsc["port"]) as gateway:
+        readings.append(
+            Reading("kannel.accept_queue", seen.per_s, seen.errors, {"p99_ms": seen.p99_ms})
+        )
+    with (
+        helper("bench.smsc", log=conditions.folder / "smsc.log") as smsc,
+        running(conditions, smsc["port"]) as gateway,
+    ):
         sends = traffic.kannel_sends(gateway.folder, gateway.http_port, callback_port=None)
         _wait_for_bind(smsc["control_port"])
         load.run(sends, conditions.connections, conditions.warm_up_s)
         seen = load.run(sends, conditions.connections, conditions.seconds)
-        readings.append(Reading("kannel.accept", seen.per_s, seen.errors, {"p99_ms": seen.p99_ms, "smsc": ask(smsc["control_port"])}))
+        readings.append(
+            Reading(
+                "kannel.accept",
+                seen.per_s,
+                seen.errors,
+                {"p99_ms": seen.p99_ms, "smsc": ask(smsc["control_port"])},
+            )
+        )
     return readings
 
 
 def receipts(conditions: Conditions) -> list[Reading]:
-    """Sends that ask for receipts, through a fast SMSC, until the last callback: callbacks a second from the first submit_sm to the last of them."""
+    """Sends that ask for receipts, through a fast SMSC, until the last callback: callbacks a second
+    from the first submit_sm to the last of them.
+    """
     log = conditions.folder / "smsc.log"
     options = ("--receipts", "--track")
-    with helper("bench.sink", log=log) as sink, helper("bench.smsc", *options, log=log) as smsc, running(conditions, smsc["port"]) as gateway:
+    with (
+        helper("bench.sink", log=log) as sink,
+        helper("bench.smsc", *options, log=log) as smsc,
+        running(conditions, smsc["port"]) as gateway,
+    ):
         sends = traffic.kannel_sends(gateway.folder, gateway.http_port, callback_port=sink["port"])
         _wait_for_bind(smsc["control_port"])
         seen = load.run(sends, conditions.connections, conditions.seconds)
         counted, submitted = _wait_until_quiet(sink["control_port"], smsc["control_port"])
         per_s = counted["requests"] / (counted["last_at"] - submitted["first_submit_at"])
         missing = {"no callback": max(0, seen.answered - counted["requests"])}
-        return [Reading("kannel.receipts", per_s, together(seen.errors, missing), {"accepted_per_s": seen.per_s, "sink": counted, "smsc": submitted})]
+        return [
+            Reading(
+                "kannel.receipts",
+                per_s,
+                together(seen.errors, missing),
+                {"accepted_per_s": seen.per_s, "sink": counted, "smsc": submitted},
+            )
+        ]
 
 
 def drain(conditions: Conditions) -> list[Reading]:
-    """A queue filled while the SMSC is away, then let go: callbacks a second from the first submit_sm to the last of them."""
+    """A queue filled while the SMSC is away, then let go: callbacks a second from the
+    first submit_sm to the last of them.
+    """
     log, smsc_port = conditions.folder / "smsc.log", free_port()
     with helper("bench.sink", log=log) as sink, running(conditions, smsc_port) as gateway:
         sends = traffic.kannel_sends(gateway.folder, gateway.http_port, callback_port=sink["port"])
         seen = load.run(sends, conditions.connections, conditions.fill_s)
-        with helper("bench.smsc", "--receipts", "--track", "--port", str(smsc_port), log=log) as smsc:
+        with helper(
+            "bench.smsc", "--receipts", "--track", "--port", str(smsc_port), log=log
+        ) as smsc:
             _wait_for_bind(smsc["control_port"])
             counted, submitted = _wait_until_quiet(sink["control_port"], smsc["control_port"])
         per_s = counted["requests"] / (counted["last_at"] - submitted["first_submit_at"])
         missing = {"no callback": max(0, seen.answered - counted["requests"])}
-        return [Reading("kannel.drain", per_s, together(seen.errors, missing), {"queued": seen.answered, "sink": counted, "smsc": submitted})]
+        return [
+            Reading(
+                "kannel.drain",
+                per_s,
+                together(seen.errors, missing),
+                {"queued": seen.answered, "sink": counted, "smsc": submitted},
+            )
+        ]
 
 
 def _wait_for_bind(control_port: int) -> None:
@@ -166,8 +213,12 @@ def _wait_for_bind(control_port: int) -> None:
         time.sleep(0.05)
 
 
-def _wait_until_quiet(sink_port: int, smsc_port: int, within_s: float = 90.0) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Waits until neither callbacks nor receipts go on; gives the counters of the sink and of the SMSC."""
+def _wait_until_quiet(
+    sink_port: int, smsc_port: int, within_s: float = 90.0
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Waits until neither callbacks nor receipts go on; gives the counters of the sink and of the
+    SMSC.
+    """
     deadline = time.monotonic() + within_s
     before, quiet_since = (-1, -1), time.monotonic()
     while time.monotonic() < deadline:

@@ -12,7 +12,8 @@ from bench.processes import NotMeasured, answers_of
 from bench.traffic import Traffic
 
 GRACE_S = 30.0  # a load run that is not over this long after its time has hung
-_first = itertools.count(0, 1_000_000)  # each run begins with another running number, so that no two of a case share recipients
+# each run begins with another running number, so that no two of a case share recipients
+_first = itertools.count(0, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,12 @@ def generator() -> str:
 
 
 def run(traffic: Traffic, connections: int, seconds: float, first: int | None = None) -> Load:
-    """Sends `traffic` over so many connections for so many seconds, beginning behind the running number `first`, or one that no run had.
-    Raises NotMeasured when nothing was answered."""
-    load = (_by_wrk if generator() == "wrk" else _by_python)(traffic, connections, seconds, next(_first) if first is None else first)
+    """Sends `traffic` over so many connections for so many seconds, beginning behind the running
+    number `first`, or one that no run had. Raises NotMeasured when nothing was answered.
+    """
+    load = (_by_wrk if generator() == "wrk" else _by_python)(
+        traffic, connections, seconds, next(_first) if first is None else first
+    )
     if not load.answered:
         raise NotMeasured(f"no request was answered {traffic.expected_status}: {load}")
     return load
@@ -60,15 +64,42 @@ def _by_wrk(traffic: Traffic, connections: int, seconds: float, first: int) -> L
         "BENCH_FIRST": str(first),
     }
     whole_s = max(1, round(seconds))  # wrk takes whole seconds
-    argv = ["wrk", "-t1", f"-c{connections}", f"-d{whole_s}s", "--timeout", "10s", "-s", str(script), f"http://127.0.0.1:{traffic.port}/"]
-    run = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=whole_s + GRACE_S, check=False)
+    argv = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{whole_s}s",
+        "--timeout",
+        "10s",
+        "-s",
+        str(script),
+        f"http://127.0.0.1:{traffic.port}/",
+    ]
+    run = subprocess.run(
+        argv, env=env, capture_output=True, text=True, timeout=whole_s + GRACE_S, check=False
+    )
     if run.returncode != 0:
         raise NotMeasured(f"wrk failed: {run.stdout[-300:]}{run.stderr[-300:]}")
     return Load(**json.loads(run.stdout.splitlines()[-1]))
 
 
 def _by_python(traffic: Traffic, connections: int, seconds: float, first: int) -> Load:
-    options = ["--port", traffic.port, "--connections", connections, "--seconds", seconds, "--first", first, "--status", traffic.expected_status]
+    options = [
+        "--port",
+        traffic.port,
+        "--connections",
+        connections,
+        "--seconds",
+        seconds,
+        "--first",
+        first,
+        "--status",
+        traffic.expected_status,
+    ]
     if traffic.keys:
         options += ["--keys", traffic.keys]
-    return Load(**answers_of("bench.http_load", *map(str, [*options, *traffic.templates]), within_s=seconds + GRACE_S))
+    return Load(
+        **answers_of(
+            "bench.http_load", *map(str, [*options, *traffic.templates]), within_s=seconds + GRACE_S
+        )
+    )

@@ -1,4 +1,6 @@
-"""One-time passwords: sent one by one to phones that had none, and right codes given back, over 64 connections."""
+"""One-time passwords: sent one by one to phones that had none, and right codes given back, over 64
+connections.
+"""
 
 import secrets
 
@@ -28,38 +30,78 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
         warm = load.run(sends, conditions.connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
         lost = {"lost": max(0, warm.answered + seen.answered - outcome(place).stored)}
-        return [Reading(f"ours.otp_send.{databases.kind}", seen.per_s, together(seen.errors, warm.errors, lost), detail)]
+        return [
+            Reading(
+                f"ours.otp_send.{databases.kind}",
+                seen.per_s,
+                together(seen.errors, warm.errors, lost),
+                detail,
+            )
+        ]
 
 
 def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
     """Codes that were put into the database beforehand, each given back once."""
     with set_up(conditions, databases) as place:
-        firsts = {first: int(seconds * PER_SECOND_MAX) for first, seconds in ((0, conditions.warm_up_s), (5_000_000, conditions.seconds))}
+        firsts = {
+            first: int(seconds * PER_SECOND_MAX)
+            for first, seconds in ((0, conditions.warm_up_s), (5_000_000, conditions.seconds))
+        }
         for first, count in firsts.items():
             _issue(place, first, count)
         with serving(place) as server:
             codes = traffic.otp_codes(place.data_dir, server.port, setup.keys_file(place), CODE)
             warm_first, first = firsts
             warm = load.run(codes, conditions.connections, conditions.warm_up_s, warm_first)
-            seen, detail = measured(server, codes, conditions.connections, conditions.seconds, first)
-            lost = {"lost": max(0, warm.answered + seen.answered - int(one_row(place, _VERIFIED)[0]))}
-            return [Reading(f"ours.otp_verify.{databases.kind}", seen.per_s, together(seen.errors, warm.errors, lost), detail)]
+            seen, detail = measured(
+                server, codes, conditions.connections, conditions.seconds, first
+            )
+            lost = {
+                "lost": max(0, warm.answered + seen.answered - int(one_row(place, _VERIFIED)[0]))
+            }
+            return [
+                Reading(
+                    f"ours.otp_verify.{databases.kind}",
+                    seen.per_s,
+                    together(seen.errors, warm.errors, lost),
+                    detail,
+                )
+            ]
 
 
 def _issue(place: Place, first: int, count: int) -> None:
-    """What the load's requests with the numbers after `first` give back: each the next account's, to the number's recipient."""
+    """What the load's requests with the numbers after `first` give back: each the next
+    account's, to the number's recipient.
+    """
     codes, database, now_ms = Codes(SECRET_KEY), Database(place.url), clock.now_ms()
     base = (now_ms << 80) | (0x7 << 76) | (0b10 << 62) | secrets.randbits(40) << 20
     try:
         with database.read() as tx:
-            in_order = sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).order_by(sa.func.length(accounts.c.name), accounts.c.name)
+            in_order = (
+                sa.select(accounts.c.id)
+                .where(accounts.c.name.like("bench %"))
+                .order_by(sa.func.length(accounts.c.name), accounts.c.name)
+            )
             account_ids = list(tx.execute(in_order).scalars())  # as the keys file has them
         for start in range(first + 1, first + count + 1, ROWS_AT_ONCE):
             rows = []
             for number in range(start, min(start + ROWS_AT_ONCE, first + count + 1)):
-                account_id, phone, otp_id = account_ids[number % len(account_ids)], int(traffic.recipient(number)), ids.raw_of_number(base + number)
-                rows.append({"id": otp_id, "account_id": account_id, "sandbox": False, "phone": phone, "failures": 0, "created_at_ms": now_ms,
-                             "code_hmac": codes.keyed(otp_id, account_id, phone, CODE, sandbox=False)})
+                account_id, phone, otp_id = (
+                    account_ids[number % len(account_ids)],
+                    int(traffic.recipient(number)),
+                    ids.raw_of_number(base + number),
+                )
+                rows.append(
+                    {
+                        "id": otp_id,
+                        "account_id": account_id,
+                        "sandbox": False,
+                        "phone": phone,
+                        "failures": 0,
+                        "created_at_ms": now_ms,
+                        "code_hmac": codes.keyed(otp_id, account_id, phone, CODE, sandbox=False),
+                    }
+                )
             with database.write() as tx:
                 tx.execute(otps.insert(), rows)
     finally:

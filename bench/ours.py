@@ -1,4 +1,6 @@
-"""Heliograph itself, as it is installed: `heliograph serve` with 1,000 accounts and keys, limiter, idempotency and headers on."""
+"""Heliograph itself, as it is installed: `heliograph serve` with 1,000 accounts and keys, limiter,
+idempotency and headers on.
+"""
 
 import time
 from dataclasses import asdict, dataclass
@@ -23,18 +25,25 @@ def start(conditions: Conditions, databases: Databases) -> list[Reading]:
     """From the start of the process to the first 200 of /readyz, and its memory then."""
     with set_up(conditions, databases) as place, serving(place) as server:
         kind = databases.kind
-        return [Reading(f"ours.start.{kind}", server.ready_s), Reading(f"ours.memory_at_rest.{kind}", server.resident_mib())]
+        return [
+            Reading(f"ours.start.{kind}", server.ready_s),
+            Reading(f"ours.memory_at_rest.{kind}", server.resident_mib()),
+        ]
 
 
 def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One-recipient sends over 64 connections while the carrier is away, so that all stay queued; and one at a time on an idle server."""
+    """One-recipient sends over 64 connections while the carrier is away, so that all stay
+    queued; and one at a time on an idle server.
+    """
     kind = databases.kind
     with set_up(conditions, databases) as place, serving(place) as server:
         sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
         warm = _warm(conditions, sends)
         idle = load.run(sends, 1, IDLE_S)
         seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
-        lost = {"lost": max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)}
+        lost = {
+            "lost": max(0, warm.answered + seen.answered + idle.answered - outcome(place).stored)
+        }
         return [
             Reading(f"ours.cold.{kind}", warm.first_s_answered, warm.errors),
             Reading(f"ours.accept.{kind}", seen.per_s, together(seen.errors, lost), detail),
@@ -45,15 +54,28 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """The same sends, answered by two API processes that count in Redis. What they queue waits, for nothing sends it."""
+    """The same sends, answered by two API processes that count in Redis. What they queue waits, for
+    nothing sends it.
+    """
     kind = databases.kind
-    with redis_server() as redis_url, set_up(conditions, databases) as place, serving(place, "api", "--workers", "2", redis_url=redis_url) as server:
+    with (
+        redis_server() as redis_url,
+        set_up(conditions, databases) as place,
+        serving(place, "api", "--workers", "2", redis_url=redis_url) as server,
+    ):
         sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
         warm = _warm(conditions, sends)
         seen = load.run(sends, conditions.connections, conditions.seconds)
         lost = {"lost": max(0, warm.answered + seen.answered - outcome(place).stored)}
         detail = {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms}
-        return [Reading(f"ours.accept_two.{kind}", seen.per_s, together(seen.errors, warm.errors, lost), detail)]
+        return [
+            Reading(
+                f"ours.accept_two.{kind}",
+                seen.per_s,
+                together(seen.errors, warm.errors, lost),
+                detail,
+            )
+        ]
 
 
 def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
@@ -64,41 +86,67 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
         warm = load.run(sends, conditions.bulk_connections, conditions.warm_up_s)
         seen, detail = measured(server, sends, conditions.bulk_connections, conditions.seconds)
         lost = {"lost": max(0, (warm.answered + seen.answered) * each - outcome(place).stored)}
-        return [Reading(f"ours.bulk.{kind}", seen.per_s * each, together(seen.errors, warm.errors, lost), detail), _memory(kind, server)]
+        return [
+            Reading(
+                f"ours.bulk.{kind}",
+                seen.per_s * each,
+                together(seen.errors, warm.errors, lost),
+                detail,
+            ),
+            _memory(kind, server),
+        ]
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """A queue of one-recipient sends made while the carrier is away, then let go: queued, sent, delivered by receipts. From the first submit_sm."""
+    """A queue of one-recipient sends made while the carrier is away, then let go: queued, sent,
+    delivered by receipts. From the first submit_sm.
+    """
     kind = databases.kind
     with set_up(conditions, databases) as place:
         answered, wrong = fill(conditions, place)
-        with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+        with helper(
+            "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
+        ) as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with serving(place) as server:
                 used = server.cpu_seconds()
                 done = until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": server.cpu_seconds() - used, **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
-                return [Reading(f"ours.drain.{kind}", done.per_s, errors, detail), _memory(kind, server)]
+                return [
+                    Reading(f"ours.drain.{kind}", done.per_s, errors, detail),
+                    _memory(kind, server),
+                ]
 
 
-def drain_in_processes(conditions: Conditions, databases: Databases, processes: int) -> list[Reading]:
+def drain_in_processes(
+    conditions: Conditions, databases: Databases, processes: int
+) -> list[Reading]:
     """The same queue, let go to so many processes of the carrier's own, which do nothing else."""
     with set_up(conditions, databases) as place:
         answered, wrong = fill(conditions, place)
-        with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+        with helper(
+            "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
+        ) as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with sending(place, processes) as pids:
                 done = until_delivered(place, smsc["control_port"])
                 detail = {"cpu_s": sum(map(cpu_seconds, pids)), **asdict(done)}
                 errors = together(wrong, done.errors_of(answered))
-                return [Reading(f"ours.drain_{processes}.{databases.kind}", done.per_s, errors, detail)]
+                return [
+                    Reading(f"ours.drain_{processes}.{databases.kind}", done.per_s, errors, detail)
+                ]
 
 
 def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One-recipient sends over 64 connections while the carrier takes them and sends receipts: accepted, and delivered, a second."""
+    """One-recipient sends over 64 connections while the carrier takes them and sends receipts:
+    accepted, and delivered, a second.
+    """
     kind = databases.kind
-    with set_up(conditions, databases) as place, helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+    with (
+        set_up(conditions, databases) as place,
+        helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc,
+    ):
         setup.point_carrier(place, smsc["port"], SECRET_KEY)
         with serving(place) as server:
             sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
@@ -107,7 +155,12 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
             ask(smsc["control_port"], "/reset")
             seen, detail = measured(server, sends, conditions.connections, conditions.seconds)
             done = until_delivered(place, smsc["control_port"], before.stored)
-            errors = together(seen.errors, warm.errors, before.errors_of(warm.answered), done.errors_of(seen.answered))
+            errors = together(
+                seen.errors,
+                warm.errors,
+                before.errors_of(warm.answered),
+                done.errors_of(seen.answered),
+            )
             return [
                 Reading(f"ours.flow_accept.{kind}", seen.per_s, seen.errors, detail),
                 Reading(f"ours.flow.{kind}", done.per_s, errors, asdict(done)),
@@ -131,10 +184,18 @@ def keys_of(place: Place, count: int) -> Path:
     return path
 
 
-def fill(conditions: Conditions, place: Place, keys: int | None = None) -> tuple[int, dict[str, int]]:
-    """A queue of one-recipient sends, made while the carrier is away, with all keys or the first few: how many were answered, what went wrong."""
+def fill(
+    conditions: Conditions, place: Place, keys: int | None = None
+) -> tuple[int, dict[str, int]]:
+    """A queue of one-recipient sends, made while the carrier is away, with all keys or the
+    first few: how many were answered, what went wrong.
+    """
     with serving(place) as server:
-        sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place) if keys is None else keys_of(place, keys))
+        sends = traffic.single_sends(
+            place.data_dir,
+            server.port,
+            setup.keys_file(place) if keys is None else keys_of(place, keys),
+        )
         warm = _warm(conditions, sends)
         filled = load.run(sends, conditions.connections, conditions.fill_s)
         return warm.answered + filled.answered, together(warm.errors, filled.errors)
@@ -143,16 +204,30 @@ def fill(conditions: Conditions, place: Place, keys: int | None = None) -> tuple
 def _warm(conditions: Conditions, sends: traffic.Traffic) -> Warm:
     """Sends until every key has been used twice."""
     runs: list[load.Load] = []
-    while not runs or (sum(run.answered for run in runs) < 2 * conditions.accounts and len(runs) < WARM_RUNS_MAX):
+    while not runs or (
+        sum(run.answered for run in runs) < 2 * conditions.accounts and len(runs) < WARM_RUNS_MAX
+    ):
         runs.append(load.run(sends, conditions.connections, 1.0))
-    return Warm(sum(run.answered for run in runs), together(*(run.errors for run in runs)), runs[0].answered)
+    return Warm(
+        sum(run.answered for run in runs), together(*(run.errors for run in runs)), runs[0].answered
+    )
 
 
-def measured(server: Serving, sends: traffic.Traffic, connections: int, seconds: float, first: int | None = None) -> tuple[load.Load, dict[str, Any]]:
+def measured(
+    server: Serving,
+    sends: traffic.Traffic,
+    connections: int,
+    seconds: float,
+    first: int | None = None,
+) -> tuple[load.Load, dict[str, Any]]:
     """A load run, and how the server fared meanwhile."""
     used = server.cpu_seconds()
     seen = load.run(sends, connections, seconds, first)
-    return seen, {"p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms, "cores": (server.cpu_seconds() - used) / seen.seconds}
+    return seen, {
+        "p50_ms": seen.p50_ms,
+        "p99_ms": seen.p99_ms,
+        "cores": (server.cpu_seconds() - used) / seen.seconds,
+    }
 
 
 def _memory(kind: str, server: Serving) -> Reading:
@@ -170,15 +245,23 @@ class Done:
     smsc: dict[str, Any]
 
     def errors_of(self, answered: int) -> dict[str, int]:
-        """Messages that were answered and are not stored, stored and not delivered, or submitted twice."""
+        """Messages that were answered and are not stored, stored and not delivered, or submitted
+        twice.
+        """
         lost, undelivered = max(0, answered - self.stored), self.stored - self.delivered
-        return {"lost": lost, "not delivered": undelivered, "submitted twice": int(self.smsc["duplicates"])}
+        return {
+            "lost": lost,
+            "not delivered": undelivered,
+            "submitted twice": int(self.smsc["duplicates"]),
+        }
 
 
 def until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
-    """Waits until every stored message is delivered, or the time is over; the first `before` of them were delivered already.
+    """Waits until every stored message is delivered, or the time is over; the first `before` of
+    them were delivered already.
 
-    Raises NotMeasured when nothing was delivered."""
+    Raises NotMeasured when nothing was delivered.
+    """
     deadline = time.monotonic() + DRAINED_WITHIN_S
     seen, counted = outcome(place), ask(control_port)
     while True:
@@ -186,9 +269,12 @@ def until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
             time.sleep(POLL_S)
             counted = ask(control_port)
         expected, seen = seen.stored, outcome(place)
-        if seen.stored == expected or time.monotonic() >= deadline:  # else the load's last requests were stored when it had gone already
+        # else the load's last requests were stored when it had gone already
+        if seen.stored == expected or time.monotonic() >= deadline:
             break
     if seen.delivered <= before:
-        raise NotMeasured(f"no message was delivered within {DRAINED_WITHIN_S:g} s: {seen}, SMSC {counted}")
+        raise NotMeasured(
+            f"no message was delivered within {DRAINED_WITHIN_S:g} s: {seen}, SMSC {counted}"
+        )
     per_s = (seen.delivered - before) / (seen.last_delivered_at_s - counted["first_submit_at"])
     return Done(per_s, seen.stored - before, seen.delivered - before, seen.failed, counted)

@@ -1,9 +1,12 @@
-"""The few PDUs of SMPP 3.4 that a benchmark needs, coded by hand for speed. Numbers and layouts: SMPP 3.4, sections 4 and 5.1.2."""
+"""The few PDUs of SMPP 3.4 that a benchmark needs, coded by hand for speed. Numbers and
+layouts: SMPP 3.4, sections 4 and 5.1.2.
+"""
 
 import struct
 from typing import Final
 
-HEADER: Final = struct.Struct(">IIII")  # command_length, command_id, command_status, sequence_number
+# command_length, command_id, command_status, sequence_number
+HEADER: Final = struct.Struct(">IIII")
 HEADER_OCTETS: Final = 16
 PDU_OCTETS_MAX: Final = 65_536  # what is longer is no PDU that a benchmark sends
 
@@ -29,8 +32,11 @@ def pdu(command_id: int, sequence: int, body: bytes = b"", status: int = 0) -> b
     return HEADER.pack(HEADER_OCTETS + len(body), command_id, status, sequence) + body
 
 
-def submission_fields(body: bytes | bytearray | memoryview, at: int) -> tuple[bytes, bytes, int, bytes]:
-    """source_addr, destination_addr, registered_delivery and short_message of the submit_sm whose body begins at `at` (SMPP 3.4, 4.4.1).
+def submission_fields(
+    body: bytes | bytearray | memoryview, at: int
+) -> tuple[bytes, bytes, int, bytes]:
+    """source_addr, destination_addr, registered_delivery and short_message of the submit_sm whose
+    body begins at `at` (SMPP 3.4, 4.4.1).
 
     Raises ValueError or IndexError when a field has no end.
     """
@@ -50,13 +56,22 @@ def submission_fields(body: bytes | bytearray | memoryview, at: int) -> tuple[by
 
 
 def receipt_body(source: bytes, destination: bytes, message_id: bytes, at: bytes) -> bytes:
-    """A deliver_sm body that reports DELIVRD, in text and in TLVs (SMPP 3.4, appendix B and 5.3.2.12).
+    """A deliver_sm body that reports DELIVRD, in text and in TLVs (SMPP 3.4, appendix B and
+    5.3.2.12).
 
-    `source` and `destination` are those of the submit_sm; `at` is the time as ten digits, YYMMDDhhmm.
+    `source` and `destination` are those of the submit_sm; `at` is the time as ten digits,
+    YYMMDDhhmm.
     """
-    text = b"id:%b sub:001 dlvrd:001 submit date:%b done date:%b stat:DELIVRD err:000 text:" % (message_id, at, at)
+    text = b"id:%b sub:001 dlvrd:001 submit date:%b done date:%b stat:DELIVRD err:000 text:" % (
+        message_id,
+        at,
+        at,
+    )
     length = len(message_id) + 1
     return (
         b"\0\1\1%b\0\1\1%b\0\x04\0\0\0\0\0\0\0\0%c%b" % (destination, source, len(text), text)
-        + struct.pack(">HH", _TLV_RECEIPTED_MESSAGE_ID, length) + message_id + b"\0" + _TLV_MESSAGE_STATE_DELIVERED
-    )  # fmt: skip
+        + struct.pack(">HH", _TLV_RECEIPTED_MESSAGE_ID, length)
+        + message_id
+        + b"\0"
+        + _TLV_MESSAGE_STATE_DELIVERED
+    )

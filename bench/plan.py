@@ -1,6 +1,9 @@
-"""What is measured in which order. The cases of a round follow each other, and rounds repeat: machines drift, ratios of neighbours do not."""
+"""What is measured in which order. The cases of a round follow each other, and rounds
+repeat: machines drift, ratios of neighbours do not.
+"""
 
 import http.client
+import itertools
 import sqlite3
 import subprocess
 import time
@@ -18,8 +21,16 @@ from bench.processes import NotMeasured
 from bench.reading import Conditions, Reading, errors_text
 
 GROUPS = ("accept", "bulk", "otp", "contacts", "campaigns", "drain", "webhooks", "start")
-CASE_FAILS_WITH = (NotMeasured, OSError, subprocess.SubprocessError, http.client.HTTPException, psycopg.Error, sqlite3.Error)
-BUSY_PERCENT = 15.0  # of all cores, by others, before a round: from here on absolute figures say little
+CASE_FAILS_WITH = (
+    NotMeasured,
+    OSError,
+    subprocess.SubprocessError,
+    http.client.HTTPException,
+    psycopg.Error,
+    sqlite3.Error,
+)
+# of all cores, by others, before a round: from here on absolute figures say little
+BUSY_PERCENT = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +59,30 @@ class Results:
     busy_percent: list[float]  # before each round, what others used of the machine
 
 
-def cases(conditions: Conditions, databases: Sequence[Databases], groups: Sequence[str]) -> list[Case]:
+def cases(
+    conditions: Conditions, databases: Sequence[Databases], groups: Sequence[str]
+) -> list[Case]:
     """One round: for each group the limits first, then Kannel, then ours on each database."""
     return [case for case in _all_cases(conditions, databases) if case.group in groups]
 
 
 def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterator[Case]:
-    def of_ours(group: str, name: str, take: Callable[[Conditions, Databases], list[Reading]]) -> Iterator[Case]:
+    def of_ours(
+        group: str, name: str, take: Callable[[Conditions, Databases], list[Reading]]
+    ) -> Iterator[Case]:
         for kind in databases:
             yield Case(group, f"ours: {name} on {kind.kind}", partial(take, conditions, kind))
 
+    postgresql = [each for each in databases if isinstance(each, PostgresDatabases)]
     with_kannel = kannel.installed()
     yield from of_ours("start", "start", ours.start)
     yield Case("accept", "limit: bare uvicorn", partial(limits.uvicorn, conditions))
     if with_kannel:
         yield Case("accept", "Kannel: accept", partial(kannel.accept, conditions))
     yield from of_ours("accept", "accept", ours.accept)
-    for kind in databases:
-        if isinstance(kind, PostgresDatabases):
-            yield Case("accept", "ours: accept in two processes", partial(ours.accept_two, conditions, kind))
+    for each in postgresql:
+        two = partial(ours.accept_two, conditions, each)
+        yield Case("accept", "ours: accept in two processes", two)
     for kind in databases:
         if isinstance(kind, PostgresDatabases):
             yield Case("bulk", "limit: PostgreSQL", partial(limits.postgresql, conditions, kind))
@@ -82,18 +98,17 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
     if with_kannel:
         yield Case("drain", "Kannel: drain", partial(kannel.drain, conditions))
     yield from of_ours("drain", "drain", ours.drain)
-    for kind in databases:
-        if isinstance(kind, PostgresDatabases):
-            for processes in CARRIER_PROCESSES:
-                yield Case("drain", f"ours: drain in {processes} carrier processes", partial(ours.drain_in_processes, conditions, kind, processes))
+    for each, processes in itertools.product(postgresql, CARRIER_PROCESSES):
+        several = partial(ours.drain_in_processes, conditions, each, processes)
+        yield Case("drain", f"ours: drain in {processes} carrier processes", several)
     if with_kannel:
         yield Case("drain", "Kannel: receipts", partial(kannel.receipts, conditions))
     yield from of_ours("drain", "accept and deliver", ours.flow)
     yield Case("webhooks", "limit: bare aiohttp", partial(limits.aiohttp, conditions))
     yield from of_ours("webhooks", "webhooks that wait", webhooks.waiting)
-    for kind in databases:
-        if isinstance(kind, PostgresDatabases):
-            yield Case("webhooks", "ours: webhooks that wait, two workers", partial(webhooks.waiting_two, conditions, kind))
+    for each in postgresql:
+        two = partial(webhooks.waiting_two, conditions, each)
+        yield Case("webhooks", "ours: webhooks that wait, two workers", two)
     yield from of_ours("webhooks", "drain, heard and unheard", webhooks.drain)
     yield from of_ours("webhooks", "a first delivery", webhooks.first)
 
@@ -112,6 +127,10 @@ def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None
                 say(f"round {number + 1}  {case.name}: NOT MEASURED: {error}")
                 continue
             results.readings += taken
-            figures = ", ".join(f"{reading.value:,.4g}" + (f" ({errors_text(reading.errors)})" if reading.errors else "") for reading in taken)
+            figures = ", ".join(
+                f"{reading.value:,.4g}"
+                + (f" ({errors_text(reading.errors)})" if reading.errors else "")
+                for reading in taken
+            )
             say(f"round {number + 1}  {case.name}: {figures}  [{time.monotonic() - began:.0f} s]")
     return results

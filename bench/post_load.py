@@ -1,4 +1,6 @@
-"""Bare aiohttp: the same signed POST again and again, as fast as it can (`python -m bench.post_load --help`); prints one line of JSON."""
+"""Bare aiohttp: the same signed POST again and again, as fast as it can (`python -m bench.post_load
+--help`); prints one line of JSON.
+"""
 
 import argparse
 import asyncio
@@ -19,7 +21,9 @@ async def post_all(url: str, at_once: int, seconds: float, octets: int) -> dict[
     body = json.dumps({"filling": "x" * octets}).encode()[:octets]
     signed = headers(ids.new("evt"), KIND, body, int(time.time()), new_secret())
     counted = {"ok": 0, "other": 0}
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=at_once), cookie_jar=aiohttp.DummyCookieJar()) as session:
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=at_once), cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
         began, ends = time.perf_counter(), time.perf_counter() + seconds
 
         async def post() -> None:
@@ -39,4 +43,15 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--octets", type=int, required=True, help="of the body")
     options = parser.parse_args()
-    print(json.dumps(uvloop.run(post_all(f"http://127.0.0.1:{options.port}/hook", options.at_once, options.seconds, options.octets))))
+    print(
+        json.dumps(
+            uvloop.run(
+                post_all(
+                    f"http://127.0.0.1:{options.port}/hook",
+                    options.at_once,
+                    options.seconds,
+                    options.octets,
+                )
+            )
+        )
+    )

@@ -1,4 +1,6 @@
-"""Processes that are measured or that help to measure: each in a group of its own that ends with the benchmark, whatever happens."""
+"""Processes that are measured or that help to measure: each in a group of its own that
+ends with the benchmark, whatever happens.
+"""
 
 import contextlib
 import ctypes
@@ -35,14 +37,20 @@ def free_port() -> int:
 
 
 def _die_with_parent() -> None:
-    """Runs in the child: when the benchmark is killed without a chance to clean up, the child goes too (Linux only)."""
+    """Runs in the child: when the benchmark is killed without a chance to clean up, the
+    child goes too (Linux only).
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextlib.contextmanager
-def started(argv: list[str], log: Path, env: dict[str, str] | None = None, pipe: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """Runs a program with its output in `log` (standard output in a pipe, if told); ends its whole group on leaving."""
+def started(
+    argv: list[str], log: Path, env: dict[str, str] | None = None, pipe: bool = False
+) -> Iterator[subprocess.Popen[str]]:
+    """Runs a program with its output in `log` (standard output in a pipe, if told); ends its whole
+    group on leaving.
+    """
     with log.open("a") as output:
         child = subprocess.Popen(
             argv,
@@ -77,7 +85,9 @@ def stop(child: subprocess.Popen[str]) -> None:
 
 @contextlib.contextmanager
 def helper(module: str, *options: str, log: Path) -> Iterator[dict[str, Any]]:
-    """Runs one of our own programs (`bench.smsc`) and gives the line of JSON it prints when it is ready: its ports."""
+    """Runs one of our own programs (`bench.smsc`) and gives the line of JSON it prints when it is
+    ready: its ports.
+    """
     with started([sys.executable, "-m", module, *options], log, pipe=True) as child:
         assert child.stdout is not None
         line = child.stdout.readline()
@@ -89,15 +99,27 @@ def helper(module: str, *options: str, log: Path) -> Iterator[dict[str, Any]]:
 def answers_of(module: str, *options: str, within_s: float) -> dict[str, Any]:
     """Runs one of our own programs to its end and gives the line of JSON it prints."""
     argv = [sys.executable, "-m", module, *options]
-    run = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=within_s, check=False, preexec_fn=_die_with_parent)
+    run = subprocess.run(
+        argv,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=within_s,
+        check=False,
+        preexec_fn=_die_with_parent,
+    )
     if run.returncode != 0:
         raise NotMeasured(f"{module} failed: {run.stderr[-500:]}")
     answer: dict[str, Any] = json.loads(run.stdout)
     return answer
 
 
-def wait_for_200(child: subprocess.Popen[str], port: int, path: str, within_s: float, log: Path) -> None:
-    """Asks until `path` answers 200. Raises NotMeasured when the child ends first or the time is over."""
+def wait_for_200(
+    child: subprocess.Popen[str], port: int, path: str, within_s: float, log: Path
+) -> None:
+    """Asks until `path` answers 200. Raises NotMeasured when the child ends first or the
+    time is over.
+    """
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if child.poll() is not None:
@@ -110,12 +132,15 @@ def wait_for_200(child: subprocess.Popen[str], port: int, path: str, within_s: f
                     return
             finally:
                 connection.close()
-        time.sleep(0.005)  # polling is what is measured here: nothing else tells when a foreign process is ready
+        # polling is what is measured here: nothing else tells when a foreign process is ready
+        time.sleep(0.005)
     raise NotMeasured(f"no 200 from {path} on port {port} within {within_s:g} s: {tail(log)}")
 
 
 def wait_for_port(child: subprocess.Popen[str], port: int, within_s: float, log: Path) -> None:
-    """Waits until something listens on the port. Raises NotMeasured when the child ends first or the time is over."""
+    """Waits until something listens on the port. Raises NotMeasured when the child ends
+    first or the time is over.
+    """
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if child.poll() is not None:
@@ -138,7 +163,9 @@ def resident_mib(pid: int) -> float:
 
 
 def peak_resident_mib(pid: int) -> float:
-    """The most resident memory a process and its descendants, each for itself, ever had, in MiB (VmHWM of proc(5); elsewhere what they have now)."""
+    """The most resident memory a process and its descendants, each for itself, ever had,
+    in MiB (VmHWM of proc(5); elsewhere what they have now).
+    """
     if sys.platform != "linux":
         return resident_mib(pid)
     lines = [Path(f"/proc/{process.pid}/status").read_text() for process in family(pid)]

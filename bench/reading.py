@@ -9,7 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value of one figure. A reading with errors is no clean figure, and is reported as such."""
+    """One value of one figure. A reading with errors is no clean figure, and is reported
+    as such.
+    """
 
     figure: str  # its name in `bench.figures`
     value: float

@@ -17,9 +17,15 @@ TITLE_WIDTH = 72
 
 
 def tables(results: Results) -> str:
-    """Limits, then ours on each database with ratios and verdicts, then everything that went wrong, loudly."""
+    """Limits, then ours on each database with ratios and verdicts, then everything that went wrong,
+    loudly.
+    """
     found = medians(results.readings)
-    lines = ["", "LIMITS OF THIS MACHINE, IN THESE MINUTES", *_rows(LIMITS, results.readings, found)]
+    lines = [
+        "",
+        "LIMITS OF THIS MACHINE, IN THESE MINUTES",
+        *_rows(LIMITS, results.readings, found),
+    ]
     for kind in DATABASES:
         rows = list(_rows(OURS[kind], results.readings, found))
         if rows:
@@ -46,9 +52,18 @@ def document(results: Results, versions: dict[str, str], options: dict[str, Any]
                 "title": figure.title,
                 "unit": figure.unit,
                 "value": found[figure.name],
-                "ratios": {name: found[figure.name] / found[name] for name in figure.beside if name in found},
-                "aims": [{"aim": aim.text(), "met": aim.met(found[figure.name], found)} for aim in figure.aims],
-                "readings": [asdict(reading) for reading in results.readings if reading.figure == figure.name],
+                "ratios": {
+                    name: found[figure.name] / found[name]
+                    for name in figure.beside
+                    if name in found
+                },
+                "aims": [
+                    {"aim": aim.text(), "met": aim.met(found[figure.name], found)}
+                    for aim in figure.aims
+                ],
+                "readings": [
+                    asdict(reading) for reading in results.readings if reading.figure == figure.name
+                ],
             }
             for figure in (*LIMITS, *(figure for kind in DATABASES for figure in OURS[kind]))
             if figure.name in found
@@ -70,7 +85,9 @@ def machine() -> dict[str, str]:
     }
 
 
-def _rows(figures: Sequence[Figure], readings: Sequence[Reading], found: dict[str, float]) -> Iterator[str]:
+def _rows(
+    figures: Sequence[Figure], readings: Sequence[Reading], found: dict[str, float]
+) -> Iterator[str]:
     """A line a figure; its ratios and aims below it."""
     for figure in figures:
         of_it = [reading for reading in readings if reading.figure == figure.name]
@@ -79,14 +96,20 @@ def _rows(figures: Sequence[Figure], readings: Sequence[Reading], found: dict[st
         value, errors = found[figure.name], together(*(reading.errors for reading in of_it))
         values = [reading.value for reading in of_it]
         spread = f"  {_number(min(values))} .. {_number(max(values))}" if len(values) > 1 else ""
-        yield f"  {figure.title:<{TITLE_WIDTH}} {_number(value):>11} {figure.unit:<12}{spread}{f'  !! {errors_text(errors)} !!' if errors else ''}"
+        yield (
+            f"  {figure.title:<{TITLE_WIDTH}} {_number(value):>11}"
+            f" {figure.unit:<12}{spread}{f'  !! {errors_text(errors)} !!' if errors else ''}"
+        )
         for name in figure.beside:
             if name in found:
                 title = next(limit.title for limit in LIMITS if limit.name == name)
                 yield f"      {value / found[name]:.2f} x {title}"
         for aim in figure.aims:
             met = aim.met(value, found)
-            yield f"      aim {aim.text()}: {'not judged, Kannel was not measured' if met is None else 'met' if met else 'MISSED'}"
+            yield f"      aim {aim.text()}: {_VERDICTS[met]}"
+
+
+_VERDICTS = {None: "not judged, Kannel was not measured", True: "met", False: "MISSED"}
 
 
 def _number(value: float) -> str:
@@ -99,8 +122,17 @@ def _warnings(results: Results) -> Iterator[str]:
     for figure in sorted({reading.figure for reading in results.readings if reading.errors}):
         yield f"!! WITH ERRORS, so no clean figure: {figure}"
     if max(results.busy_percent, default=0.0) > BUSY_PERCENT:
-        yield f"!! Others used up to {max(results.busy_percent):.0f} % of the machine before a round began: compare ratios only."
+        yield (
+            f"!! Others used up to {max(results.busy_percent):.0f} % of the machine before a round"
+            " began: compare ratios only."
+        )
     if not kannel.installed():
-        yield "Kannel is not installed (Debian: apt-get install --no-install-recommends kannel), so nothing is compared with it."
+        yield (
+            "Kannel is not installed (Debian: apt-get install --no-install-recommends kannel), so"
+            " nothing is compared with it."
+        )
     if load.generator() != "wrk":
-        yield "wrk is not installed: the load came from our own generator, which takes more of the machine away from what it measures."
+        yield (
+            "wrk is not installed: the load came from our own generator, which takes more of the"
+            " machine away from what it measures."
+        )

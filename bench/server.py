@@ -1,4 +1,6 @@
-"""A real `heliograph serve` on a copy of the set-up database, and what that database says afterwards."""
+"""A real `heliograph serve` on a copy of the set-up database, and what that database says
+afterwards.
+"""
 
 import secrets
 import sqlite3
@@ -14,7 +16,14 @@ import psycopg
 
 from bench import setup
 from bench.databases import Databases, Place
-from bench.processes import cpu_seconds, free_port, peak_resident_mib, resident_mib, started, wait_for_200
+from bench.processes import (
+    cpu_seconds,
+    free_port,
+    peak_resident_mib,
+    resident_mib,
+    started,
+    wait_for_200,
+)
 from bench.reading import Conditions
 
 HELIOGRAPH = str(Path(sys.executable).with_name("heliograph"))
@@ -22,7 +31,8 @@ READY_WITHIN_S = 30.0
 SECRET_KEY = secrets.token_hex(32)  # of all servers of this run: databases are copied
 
 _OUTCOME = """
-    SELECT count(*), count(*) FILTER (WHERE status = 'delivered'), count(*) FILTER (WHERE status = 'failed'), max(delivered_at_ms) FROM messages"""
+    SELECT count(*), count(*) FILTER (WHERE status = 'delivered'),
+        count(*) FILTER (WHERE status = 'failed'), max(delivered_at_ms) FROM messages"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +65,18 @@ class Outcome:
 
 @contextmanager
 def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
-    """A place with everything that a case needs; its carrier points where nothing listens, so that messages stay queued."""
+    """A place with everything that a case needs; its carrier points where nothing listens, so that
+    messages stay queued.
+    """
 
     def fill(place: Place) -> None:
-        setup.fill(place, count=conditions.accounts, window=conditions.carrier_window, port=free_port(), secret_key=SECRET_KEY)
+        setup.fill(
+            place,
+            count=conditions.accounts,
+            window=conditions.carrier_window,
+            port=free_port(),
+            secret_key=SECRET_KEY,
+        )
 
     with databases.new(fill) as place:
         setup.point_carrier(place, free_port(), SECRET_KEY)
@@ -70,17 +88,31 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
     """Runs `heliograph serve`, or another command that listens; stopped by SIGTERM on leaving."""
     port, log = free_port(), place.data_dir / "serve.log"
     began = time.monotonic()
-    with started([HELIOGRAPH, *(command or ("serve",)), "--port", str(port)], log, env=environment(place, redis_url)) as child:
+    with started(
+        [HELIOGRAPH, *(command or ("serve",)), "--port", str(port)],
+        log,
+        env=environment(place, redis_url),
+    ) as child:
         wait_for_200(child, port, "/readyz", READY_WITHIN_S, log)
         yield Serving(child.pid, port, time.monotonic() - began)
 
 
 @contextmanager
 def sending(place: Place, processes: int, *command: str) -> Iterator[list[int]]:
-    """Runs so many `heliograph carrier run` for the place's carrier, or of another command; their process ids."""
+    """Runs so many `heliograph carrier run` for the place's carrier, or of another command; their
+    process ids.
+    """
     with ExitStack() as running:
-        yield [running.enter_context(started([HELIOGRAPH, *(command or ("carrier", "run", setup.CARRIER))], place.data_dir / f"sending-{number}.log",
-                                             env=environment(place))).pid for number in range(processes)]
+        yield [
+            running.enter_context(
+                started(
+                    [HELIOGRAPH, *(command or ("carrier", "run", setup.CARRIER))],
+                    place.data_dir / f"sending-{number}.log",
+                    env=environment(place),
+                )
+            ).pid
+            for number in range(processes)
+        ]
 
 
 def environment(place: Place, redis_url: str = "") -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""What every case of ours starts from: accounts with a key, credits and an approved sender each, and a carrier that takes everything."""
+"""What every case of ours starts from: accounts with a key, credits and an approved sender
+each, and a carrier that takes everything.
+"""
 
 from pathlib import Path
 
@@ -17,7 +19,9 @@ KEYS_FILE = "keys.txt"
 
 
 def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -> None:
-    """Migrates an empty database and makes all that in one transaction; the keys go into the data directory, one a line."""
+    """Migrates an empty database and makes all that in one transaction; the keys go into the data
+    directory, one a line.
+    """
     migrate.upgrade(place.url)
     database = Database(place.url)
     try:
@@ -29,13 +33,23 @@ def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -
             set_route(tx, "", [CARRIER])
             made = []
             for number in range(count):
-                account = accounts.create(tx, f"bench {number}", "GH", daily_credits=None, now_ms=now_ms)
+                account = accounts.create(
+                    tx, f"bench {number}", "GH", daily_credits=None, now_ms=now_ms
+                )
                 accounts.change(tx, account.id, otp_unverified=CREDITS)
                 wallet.open_wallet(tx, account.id, "GHS")
                 wallet.grant(tx, account.id, CREDITS, "bench", now_ms=now_ms)
                 sender = senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms)
                 senders.approve(tx, sender.id, now_ms=now_ms)
-                issued = keys.issue(tx, account.id, name="bench", sandbox=False, tier=TIER, permissions=["all"], now_ms=now_ms)
+                issued = keys.issue(
+                    tx,
+                    account.id,
+                    name="bench",
+                    sandbox=False,
+                    tier=TIER,
+                    permissions=["all"],
+                    now_ms=now_ms,
+                )
                 made.append(issued.key)
     finally:
         database.close()

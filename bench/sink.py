@@ -1,7 +1,8 @@
-"""An HTTP sink: answers every request 200 at once and counts them; where Kannel sends its delivery callbacks, and we our webhooks.
+"""An HTTP sink: answers every request 200 at once and counts them; where Kannel sends its delivery
+callbacks, and we our webhooks.
 
-`python -m bench.sink`, with `--posts` for requests with a body. Prints one line of JSON with its two ports; the control port answers and clears the
-counters, as `bench.smsc`'s does.
+`python -m bench.sink`, with `--posts` for requests with a body. Prints one line of JSON with its
+two ports; the control port answers and clears the counters, as `bench.smsc`'s does.
 """
 
 import asyncio
@@ -40,7 +41,9 @@ class Sink:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection of GET requests (Kannel calls a dlr-url by GET, so that no request has a body)."""
+    """One keep-alive connection of GET requests (Kannel calls a dlr-url by GET, so that no
+    request has a body).
+    """
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
@@ -69,7 +72,9 @@ class Connection(asyncio.Protocol):
 
 
 class PostConnection(Connection):
-    """One keep-alive connection of requests with a Content-Length, the next one only after the answer to the last."""
+    """One keep-alive connection of requests with a Content-Length, the next one only after
+    the answer to the last.
+    """
 
     def data_received(self, data: bytes) -> None:
         data = self.buffer = self.buffer + data
@@ -87,9 +92,14 @@ class PostConnection(Connection):
 async def run(connection: type[Connection]) -> None:
     """Serves until it is killed."""
     sink = Sink()
-    server = await asyncio.get_running_loop().create_server(lambda: connection(sink), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: connection(sink), "127.0.0.1", 0
+    )
     control_port = await serve_control(lambda: asdict(sink.counters), sink.reset)
-    print(json.dumps({"port": server.sockets[0].getsockname()[1], "control_port": control_port}), flush=True)
+    print(
+        json.dumps({"port": server.sockets[0].getsockname()[1], "control_port": control_port}),
+        flush=True,
+    )
     await server.serve_forever()
 
 

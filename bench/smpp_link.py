@@ -1,8 +1,10 @@
-"""How many submit_sm a second an SmppLink gets answered, against the least that an SMSC can be, in the same process and loop.
+"""How many submit_sm a second an SmppLink gets answered, against the least that an SMSC can be, in
+the same process and loop.
 
     python bench/smpp_link.py [--seconds 3] [--binds 1] [--window 100] [--receipts]
 
-Prints one line of JSON. The SMSC's own work is in the figure: it shares the processor with the client.
+Prints one line of JSON. The SMSC's own work is in the figure: it shares the processor with the
+client.
 """
 
 import argparse
@@ -18,7 +20,10 @@ from heliograph.carriers.link import Answer, LinkState, Outgoing, Receipt
 from heliograph.carriers.smpp import SmppLink, SmppSettings, pdu
 from heliograph.carriers.smpp.framing import Framer
 
-_RECEIPT = b"id:%b sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD err:000 text:"
+_RECEIPT = (
+    b"id:%b sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD err:000"
+    b" text:"
+)
 _ADDRESSES = pdu.encode_addresses("", (1, 1, "233201234567"), (5, 0))
 
 
@@ -43,7 +48,9 @@ class FastSmsc(asyncio.Protocol):
             if command == pdu.SUBMIT_SM:
                 self._accepted += 1
                 if self._receipts:
-                    body = pdu.encode_body(_ADDRESSES, b"AMINA", pdu.ESM_RECEIPT, 0, b"", 0, 0, _RECEIPT % ref, b"")
+                    body = pdu.encode_body(
+                        _ADDRESSES, b"AMINA", pdu.ESM_RECEIPT, 0, b"", 0, 0, _RECEIPT % ref, b""
+                    )
                     out.append(pdu.encode_pdu(pdu.DELIVER_SM, 0, self._accepted, body))
         self._transport.write(b"".join(out))
 
@@ -76,14 +83,31 @@ class Refill:
         assert link is not None
         room = link.room()
         if room and not self.full:
-            link.submit([submission for _ in range(room) for submission in link.prepare(self._message)])
+            link.submit(
+                [submission for _ in range(room) for submission in link.prepare(self._message)]
+            )
 
 
 async def measure(seconds: float, binds: int, window: int, receipts: bool) -> dict[str, object]:
-    server = await asyncio.get_running_loop().create_server(lambda: FastSmsc(receipts), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: FastSmsc(receipts), "127.0.0.1", 0
+    )
     port = server.sockets[0].getsockname()[1]
-    inbox = Refill(Outgoing("0" * 32, "AMINA", "233201234567", "Your order 4711 has left our house.", "GSM-7", 1, 86_400))
-    link = inbox.link = SmppLink(SmppSettings("bench", "127.0.0.1", port, "amina", "secret", binds=binds, window=window), inbox)
+    inbox = Refill(
+        Outgoing(
+            "0" * 32,
+            "AMINA",
+            "233201234567",
+            "Your order 4711 has left our house.",
+            "GSM-7",
+            1,
+            86_400,
+        )
+    )
+    link = inbox.link = SmppLink(
+        SmppSettings("bench", "127.0.0.1", port, "amina", "secret", binds=binds, window=window),
+        inbox,
+    )
     await link.start()
     await inbox.bound.wait()
     began, began_cpu = time.perf_counter(), time.process_time()
@@ -104,7 +128,9 @@ async def measure(seconds: float, binds: int, window: int, receipts: bool) -> di
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--seconds", type=float, default=3)
     arguments.add_argument("--binds", type=int, default=1)
     arguments.add_argument("--window", type=int, default=100)

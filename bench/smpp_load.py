@@ -1,6 +1,8 @@
-"""Raw SMPP load: transceiver binds that each keep a window of submit_sm outstanding (`python -m bench.smpp_load --help`).
+"""Raw SMPP load: transceiver binds that each keep a window of submit_sm outstanding (`python -m
+bench.smpp_load --help`).
 
-What it reaches against `bench.smsc` is the limit that the wire, the kernel and asyncio set. Prints one line of JSON.
+What it reaches against `bench.smsc` is the limit that the wire, the kernel and asyncio set. Prints
+one line of JSON.
 """
 
 import argparse
@@ -19,7 +21,11 @@ SYSTEM_ID = b"bench"
 
 def submission(receipts: bool) -> bytes:
     """The body of every submit_sm that is sent (SMPP 3.4, 4.4.1)."""
-    return b"\0\5\0BENCH\0\1\1233201234567\0\0\0\0\0\0%c\0\0\0%c%b" % (1 if receipts else 0, len(TEXT), TEXT)
+    return b"\0\5\0BENCH\0\1\1233201234567\0\0\0\0\0\0%c\0\0\0%c%b" % (
+        1 if receipts else 0,
+        len(TEXT),
+        TEXT,
+    )
 
 
 class Client(asyncio.Protocol):
@@ -34,7 +40,9 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's own is none by isinstance
-        self.transport.write(pdu.pdu(pdu.BIND_TRANSCEIVER, 0, SYSTEM_ID + b"\0secret\0\0\x34\0\0\0"))
+        self.transport.write(
+            pdu.pdu(pdu.BIND_TRANSCEIVER, 0, SYSTEM_ID + b"\0secret\0\0\x34\0\0\0")
+        )
 
     def data_received(self, data: bytes) -> None:
         data = self.buffer + data
@@ -64,16 +72,33 @@ class Client(asyncio.Protocol):
         room = self.window - self.outstanding
         if not self.running or room <= 0:
             return
-        pack, length, body, first = pdu.HEADER.pack, pdu.HEADER_OCTETS + len(self.body), self.body, self.sequence + 1
-        self.transport.write(b"".join([pack(length, pdu.SUBMIT_SM, 0, number) + body for number in range(first, first + room)]))
+        pack, length, body, first = (
+            pdu.HEADER.pack,
+            pdu.HEADER_OCTETS + len(self.body),
+            self.body,
+            self.sequence + 1,
+        )
+        self.transport.write(
+            b"".join(
+                [
+                    pack(length, pdu.SUBMIT_SM, 0, number) + body
+                    for number in range(first, first + room)
+                ]
+            )
+        )
         self.sequence += room
         self.outstanding += room
 
 
-async def run(port: int, binds: int, window: int, seconds: float, receipts: bool) -> dict[str, float]:
+async def run(
+    port: int, binds: int, window: int, seconds: float, receipts: bool
+) -> dict[str, float]:
     """Loads for `seconds`; the rate counts answers, or receipts when they are asked for."""
     loop, body = asyncio.get_running_loop(), submission(receipts)
-    clients = [(await loop.create_connection(lambda: Client(window, body), "127.0.0.1", port))[1] for _ in range(binds)]
+    clients = [
+        (await loop.create_connection(lambda: Client(window, body), "127.0.0.1", port))[1]
+        for _ in range(binds)
+    ]
     for client in clients:
         if await client.bound != 0:
             raise SystemExit("the SMSC refused the bind")
@@ -84,18 +109,32 @@ async def run(port: int, binds: int, window: int, seconds: float, receipts: bool
     await asyncio.sleep(seconds)
     took = time.perf_counter() - began
     done = sum(client.receipts if receipts else client.answered for client in clients)
-    return {"per_s": done / took, "seconds": took, "refused": sum(client.refused for client in clients)}
+    return {
+        "per_s": done / took,
+        "seconds": took,
+        "refused": sum(client.refused for client in clients),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.smpp_load", description="Raw SMPP load on an SMSC on loopback.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.smpp_load", description="Raw SMPP load on an SMSC on loopback."
+    )
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--binds", type=int, default=1)
     parser.add_argument("--window", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--receipts", action="store_true", help="ask for receipts and count them instead of answers")
+    parser.add_argument(
+        "--receipts", action="store_true", help="ask for receipts and count them instead of answers"
+    )
     options = parser.parse_args()
-    print(json.dumps(uvloop.run(run(options.port, options.binds, options.window, options.seconds, options.receipts))))
+    print(
+        json.dumps(
+            uvloop.run(
+                run(options.port, options.binds, options.window, options.seconds, options.receipts)
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""A fast SMSC: takes every submit_sm, answers at once, sends receipts if asked to, and counts (`python -m bench.smsc --help`).
+"""A fast SMSC: takes every submit_sm, answers at once, sends receipts if asked to, and counts
+(`python -m bench.smsc --help`).
 
-It prints one line of JSON with its two ports when it is ready. `GET /` on the control port answers the counters as JSON,
-`GET /reset` clears them. It must never be what is measured: alone it answers several hundred thousand submit_sm a second.
+It prints one line of JSON with its two ports when it is ready. `GET /` on the control port answers
+the counters as JSON, `GET /reset` clears them. It must never be what is measured: alone it answers
+several hundred thousand submit_sm a second.
 """
 
 import argparse
@@ -24,7 +26,9 @@ FLUSH_PAUSE_S = 0.002
 
 @dataclass(slots=True)
 class Counters:
-    """What came in and went out since the last reset; times are wall-clock seconds, 0 when there was none."""
+    """What came in and went out since the last reset; times are wall-clock seconds, 0 when
+    there was none.
+    """
 
     submitted: int = 0
     duplicates: int = 0
@@ -47,7 +51,8 @@ class Smsc:
     receipt_delay_s: float
     track: bool
     counters: Counters = field(default_factory=Counters)
-    seen: set[bytes] = field(default_factory=set)  # recipient and text of every submission, when tracking
+    # recipient and text of every submission, when tracking
+    seen: set[bytes] = field(default_factory=set)
     next_id: int = 0
 
     def reset(self) -> None:
@@ -61,7 +66,8 @@ class Session(asyncio.Protocol):
     def __init__(self, smsc: Smsc) -> None:
         self.smsc = smsc
         self.buffer = bytearray()
-        self.waiting: deque[tuple[float, bytes, bytes, bytes]] = deque()  # due (monotonic), source, destination, message id
+        # due (monotonic), source, destination, message id
+        self.waiting: deque[tuple[float, bytes, bytes, bytes]] = deque()
         self.sequence = 0
         self.unanswered = 0
         self.paused = False
@@ -92,7 +98,9 @@ class Session(asyncio.Protocol):
             self._plan_flush(self.smsc.receipt_delay_s)
 
     def _answer(self, data: bytes) -> tuple[list[bytes], int]:
-        """Answers to all whole PDUs in `data`, and how many octets those took. One loop on purpose: this is the hot path."""
+        """Answers to all whole PDUs in `data`, and how many octets those took. One loop on purpose:
+        this is the hot path.
+        """
         smsc, counters, header = self.smsc, self.smsc.counters, pdu.HEADER
         wants_fields = smsc.receipts or smsc.track
         at, end, submitted = 0, len(data), 0
@@ -107,7 +115,9 @@ class Session(asyncio.Protocol):
             if command == pdu.SUBMIT_SM:
                 submitted += 1
                 message_id = b"%016x" % (smsc.next_id + submitted)
-                answers.append(header.pack(33, pdu.SUBMIT_SM | pdu.RESPONSE, 0, sequence) + message_id + b"\0")
+                answers.append(
+                    header.pack(33, pdu.SUBMIT_SM | pdu.RESPONSE, 0, sequence) + message_id + b"\0"
+                )
                 if wants_fields:
                     self._note(data[at : at + length], message_id)
             elif command == pdu.DELIVER_SM | pdu.RESPONSE:
@@ -137,7 +147,9 @@ class Session(asyncio.Protocol):
         return pdu.pdu(pdu.GENERIC_NACK, sequence, status=pdu.RINVCMDID)
 
     def _note(self, whole: bytes, message_id: bytes) -> None:
-        source, destination, registered_delivery, text = pdu.submission_fields(whole, pdu.HEADER_OCTETS)
+        source, destination, registered_delivery, text = pdu.submission_fields(
+            whole, pdu.HEADER_OCTETS
+        )
         smsc = self.smsc
         if smsc.track:
             key = destination + b" " + text
@@ -145,7 +157,9 @@ class Session(asyncio.Protocol):
                 smsc.counters.duplicates += 1
             smsc.seen.add(key)
         if smsc.receipts and registered_delivery & 0b11 == 1:
-            self.waiting.append((time.monotonic() + smsc.receipt_delay_s, source, destination, message_id))
+            self.waiting.append(
+                (time.monotonic() + smsc.receipt_delay_s, source, destination, message_id)
+            )
 
     def _plan_flush(self, delay_s: float) -> None:
         self.flush_planned = True
@@ -155,14 +169,22 @@ class Session(asyncio.Protocol):
         self.flush_planned = False
         if self.transport.is_closing():
             return
-        room = 0 if self.paused else min(RECEIPTS_AT_ONCE, RECEIPTS_UNANSWERED_MAX - self.unanswered)
+        room = (
+            0 if self.paused else min(RECEIPTS_AT_ONCE, RECEIPTS_UNANSWERED_MAX - self.unanswered)
+        )
         now, minute = time.monotonic(), time.strftime("%y%m%d%H%M", time.gmtime()).encode()
         waiting = self.waiting
         receipts: list[bytes] = []
         while len(receipts) < room and waiting and waiting[0][0] <= now:
             _, source, destination, message_id = waiting.popleft()
             self.sequence += 1
-            receipts.append(pdu.pdu(pdu.DELIVER_SM, self.sequence, pdu.receipt_body(source, destination, message_id, minute)))
+            receipts.append(
+                pdu.pdu(
+                    pdu.DELIVER_SM,
+                    self.sequence,
+                    pdu.receipt_body(source, destination, message_id, minute),
+                )
+            )
         if receipts:
             self.unanswered += len(receipts)
             self.smsc.counters.receipts_sent += len(receipts)
@@ -176,18 +198,40 @@ async def run(smsc: Smsc, port: int) -> None:
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Session(smsc), "127.0.0.1", port)
     control_port = await serve_control(lambda: asdict(smsc.counters), smsc.reset)
-    print(json.dumps({"port": server.sockets[0].getsockname()[1], "control_port": control_port}), flush=True)
+    print(
+        json.dumps({"port": server.sockets[0].getsockname()[1], "control_port": control_port}),
+        flush=True,
+    )
     await server.serve_forever()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.smsc", description="A fast SMSC on loopback.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.smsc", description="A fast SMSC on loopback."
+    )
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--receipts", action="store_true", help="send a DELIVRD receipt for each message that asks for one")
+    parser.add_argument(
+        "--receipts",
+        action="store_true",
+        help="send a DELIVRD receipt for each message that asks for one",
+    )
     parser.add_argument("--receipt-delay", type=float, default=0.05, metavar="SECONDS")
-    parser.add_argument("--track", action="store_true", help="count submissions whose recipient and text came before")
+    parser.add_argument(
+        "--track",
+        action="store_true",
+        help="count submissions whose recipient and text came before",
+    )
     options = parser.parse_args()
-    uvloop.run(run(Smsc(receipts=options.receipts, receipt_delay_s=options.receipt_delay, track=options.track), options.port))
+    uvloop.run(
+        run(
+            Smsc(
+                receipts=options.receipts,
+                receipt_delay_s=options.receipt_delay,
+                track=options.track,
+            ),
+            options.port,
+        )
+    )
 
 
 if __name__ == "__main__":

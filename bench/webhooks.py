@@ -1,4 +1,6 @@
-"""Webhooks: how fast what waits is delivered and recorded, what they cost those who send, and how soon a first one leaves."""
+"""Webhooks: how fast what waits is delivered and recorded, what they cost those who send,
+and how soon a first one leaves.
+"""
 
 import asyncio
 import http.client
@@ -40,45 +42,79 @@ _LAST_SENT = "SELECT max(sent_at_ms) FROM messages"
 
 
 def waiting(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Events that wait for one endpoint, and for ten, delivered by `serve`: from the first POST until all are recorded."""
+    """Events that wait for one endpoint, and for ten, delivered by `serve`: from the first
+    POST until all are recorded.
+    """
     readings = []
     for count in ENDPOINTS:
-        with _place(conditions, databases) as (place, sink), _queued(place, sink["port"], count), serving(place) as server:
-            readings.append(_delivered(f"ours.webhooks_{count}.{databases.kind}", place, sink, [server.pid]))
+        with (
+            _place(conditions, databases) as (place, sink),
+            _queued(place, sink["port"], count),
+            serving(place) as server,
+        ):
+            readings.append(
+                _delivered(f"ours.webhooks_{count}.{databases.kind}", place, sink, [server.pid])
+            )
     return readings
 
 
 def waiting_two(conditions: Conditions, databases: PostgresDatabases) -> list[Reading]:
     """The same by two `heliograph worker`."""
-    with _place(conditions, databases) as (place, sink), _queued(place, sink["port"], ENDPOINTS[-1]), sending(place, 2, "worker") as pids:
+    with (
+        _place(conditions, databases) as (place, sink),
+        _queued(place, sink["port"], ENDPOINTS[-1]),
+        sending(place, 2, "worker") as pids,
+    ):
         return [_delivered(f"ours.webhooks_two.{databases.kind}", place, sink, pids)]
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """A queue of one account's let go twice: unheard, and with an endpoint that hears of `sent` and `delivered`; POSTs are made meanwhile."""
+    """A queue of one account's let go twice: unheard, and with an endpoint that hears of `sent` and
+    `delivered`; POSTs are made meanwhile.
+    """
     kind = databases.kind
     unheard, _ = _drained(conditions, databases, heard=False)
     heard, posts_per_s = _drained(conditions, databases, heard=True)
-    return [Reading(f"ours.unheard.{kind}", unheard.value, unheard.errors, unheard.detail),
-            Reading(f"ours.heard.{kind}", heard.value, heard.errors, heard.detail),
-            Reading(f"ours.heard_share.{kind}", heard.value / unheard.value),
-            Reading(f"ours.heard_posts.{kind}", posts_per_s)]
+    return [
+        Reading(f"ours.unheard.{kind}", unheard.value, unheard.errors, unheard.detail),
+        Reading(f"ours.heard.{kind}", heard.value, heard.errors, heard.detail),
+        Reading(f"ours.heard_share.{kind}", heard.value / unheard.value),
+        Reading(f"ours.heard_posts.{kind}", posts_per_s),
+    ]
 
 
 def first(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One message after another on an idle server: from the moment when each became `sent` to its POST."""
-    with _place(conditions, databases) as (place, sink), helper("bench.smsc", log=conditions.folder / "smsc.log") as smsc:
+    """One message after another on an idle server: from the moment when each became `sent` to its
+    POST.
+    """
+    with (
+        _place(conditions, databases) as (place, sink),
+        helper("bench.smsc", log=conditions.folder / "smsc.log") as smsc,
+    ):
         setup.point_carrier(place, smsc["port"], SECRET_KEY)
         _add_endpoints(place, sink["port"], 1, ["message.sent"])
         with serving(place) as server:
-            _, *took_ms = [_one(place, server.port, sink["control_port"], number) for number in range(FIRSTS + 1)]  # the first loads the HTTP client
-            return [Reading(f"ours.first_post.{databases.kind}", statistics.median(took_ms), detail={"took_ms": took_ms})]
+            # the first loads the HTTP client
+            _, *took_ms = [
+                _one(place, server.port, sink["control_port"], number)
+                for number in range(FIRSTS + 1)
+            ]
+            return [
+                Reading(
+                    f"ours.first_post.{databases.kind}",
+                    statistics.median(took_ms),
+                    detail={"took_ms": took_ms},
+                )
+            ]
 
 
 @contextmanager
 def _place(conditions: Conditions, databases: Databases) -> Iterator[tuple[Place, dict[str, Any]]]:
     """And a receiver: its ports."""
-    with set_up(conditions, databases) as place, helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink:
+    with (
+        set_up(conditions, databases) as place,
+        helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink,
+    ):
         yield place, sink
 
 
@@ -95,11 +131,25 @@ def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> lis
     database = Database(place.url)
     try:
         with database.write() as tx:
-            oldest = sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).order_by(accounts.c.id).limit(count)
+            oldest = (
+                sa.select(accounts.c.id)
+                .where(accounts.c.name.like("bench %"))
+                .order_by(accounts.c.id)
+                .limit(count)
+            )
             account_ids = list(tx.execute(oldest).scalars())
             for account_id in account_ids:
-                endpoints.add(tx, account_id, f"http://127.0.0.1:{port}/hook", kinds, sandbox=False, include_customers=False, secret_key=SECRET_KEY,
-                              allow=Openings(loopback=True), now_ms=clock.now_ms())
+                endpoints.add(
+                    tx,
+                    account_id,
+                    f"http://127.0.0.1:{port}/hook",
+                    kinds,
+                    sandbox=False,
+                    include_customers=False,
+                    secret_key=SECRET_KEY,
+                    allow=Openings(loopback=True),
+                    now_ms=clock.now_ms(),
+                )
             return account_ids
     finally:
         database.close()
@@ -107,8 +157,10 @@ def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> lis
 
 async def _happened(place: Place, account_ids: list[str]) -> None:
     database = Database(place.url)
-    happened = (Event(account_id, False, "message.delivered", clock.now_ms(), _record(number))
-                for number, account_id in zip(range(EVENTS), itertools.cycle(account_ids)))
+    happened = (
+        Event(account_id, False, "message.delivered", clock.now_ms(), _record(number))
+        for number, account_id in zip(range(EVENTS), itertools.cycle(account_ids))
+    )
     try:
         while some := list(itertools.islice(happened, EVENTS_A_COMMIT)):
             async with database.hot() as tx:
@@ -121,23 +173,47 @@ async def _happened(place: Place, account_ids: list[str]) -> None:
 def _record(number: int) -> dict[str, Any]:
     """As long as a message's."""
     at = "2026-01-01T00:00:00.000Z"
-    return {"id": f"msg_{number:026}", "send_id": f"snd_{number:026}", "campaign_id": None, "type": "sms", "sender": traffic.SENDER,
-            "recipient": traffic.recipient(number), "country_code": "GH", "message": traffic.TEXT, "encoding": "GSM-7", "segments": 1, "credits": 1,
-            "credits_refunded": 0, "status": "delivered", "error": None, "reference": None, "sandbox": False, "created_at": at, "sent_at": at,
-            "delivered_at": at, "failed_at": None}  # fmt: skip
+    return {
+        "id": f"msg_{number:026}",
+        "send_id": f"snd_{number:026}",
+        "campaign_id": None,
+        "type": "sms",
+        "sender": traffic.SENDER,
+        "recipient": traffic.recipient(number),
+        "country_code": "GH",
+        "message": traffic.TEXT,
+        "encoding": "GSM-7",
+        "segments": 1,
+        "credits": 1,
+        "credits_refunded": 0,
+        "status": "delivered",
+        "error": None,
+        "reference": None,
+        "sandbox": False,
+        "created_at": at,
+        "sent_at": at,
+        "delivered_at": at,
+        "failed_at": None,
+    }
 
 
 def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int]) -> Reading:
     """From the first POST until nothing waits any more."""
     used, deadline = sum(map(cpu_seconds, pids)), time.monotonic() + DONE_WITHIN_S
-    while (counted := ask(sink["control_port"]))["requests"] < EVENTS and time.monotonic() < deadline:
+    while (counted := ask(sink["control_port"]))[
+        "requests"
+    ] < EVENTS and time.monotonic() < deadline:
         time.sleep(POLL_S)
     while one_row(place, _LEFT)[0] and time.monotonic() < deadline:
         time.sleep(POLL_S)
     seconds, recorded = time.time() - counted["first_at"], one_row(place, _DELIVERED)[0]
     if not recorded:
         raise NotMeasured(f"nothing was delivered within {DONE_WITHIN_S:g} s: {counted}")
-    detail = {"cpu_s": sum(map(cpu_seconds, pids)) - used, "seconds": seconds, "posts_per_s": EVENTS / (counted["last_at"] - counted["first_at"])}
+    detail = {
+        "cpu_s": sum(map(cpu_seconds, pids)) - used,
+        "seconds": seconds,
+        "posts_per_s": EVENTS / (counted["last_at"] - counted["first_at"]),
+    }
     errors = {"not delivered": EVENTS - recorded, "posted again": counted["requests"] - EVENTS}
     return Reading(figure, recorded / seconds, together(errors), detail)
 
@@ -145,9 +221,13 @@ def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int])
 def _drained(conditions: Conditions, databases: Databases, *, heard: bool) -> tuple[Reading, float]:
     """Messages a second, and POSTs."""
     with _place(conditions, databases) as (place, sink):
-        _add_endpoints(place, sink["port"], 1 if heard else 0, ["message.sent", "message.delivered"])
+        _add_endpoints(
+            place, sink["port"], 1 if heard else 0, ["message.sent", "message.delivered"]
+        )
         answered, wrong = ours.fill(conditions, place, keys=1)
-        with helper("bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log") as smsc:
+        with helper(
+            "bench.smsc", "--receipts", "--track", log=conditions.folder / "smsc.log"
+        ) as smsc:
             setup.point_carrier(place, smsc["port"], SECRET_KEY)
             with serving(place) as server:
                 used = server.cpu_seconds()
@@ -162,10 +242,15 @@ def _drained(conditions: Conditions, databases: Databases, *, heard: bool) -> tu
 def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[str, int]) -> float:
     """Each message has had both its events: POSTs a second, while messages were sent and after."""
     deadline = time.monotonic() + DONE_WITHIN_S
-    while (ask(sink["control_port"])["requests"] < expected or one_row(place, _LEFT)[0]) and time.monotonic() < deadline:
+    while (
+        ask(sink["control_port"])["requests"] < expected or one_row(place, _LEFT)[0]
+    ) and time.monotonic() < deadline:
         time.sleep(ours.POLL_S)
     counted, recorded = ask(sink["control_port"]), one_row(place, _DELIVERED)[0]
-    errors |= {"events not delivered": expected - recorded, "posted again": counted["requests"] - expected}
+    errors |= {
+        "events not delivered": expected - recorded,
+        "posted again": counted["requests"] - expected,
+    }
     return float(counted["requests"] / (counted["last_at"] - counted["first_at"]))
 
 
@@ -173,9 +258,20 @@ def _one(place: Place, port: int, control_port: int, number: int) -> float:
     """Milliseconds."""
     time.sleep(random.uniform(0.05, 0.35))  # at any moment of a poll
     before = ask(control_port)["requests"]
-    body = json.dumps({"sender": traffic.SENDER, "message": traffic.TEXT, "recipients": [traffic.recipient(number)]})
+    body = json.dumps(
+        {
+            "sender": traffic.SENDER,
+            "message": traffic.TEXT,
+            "recipients": [traffic.recipient(number)],
+        }
+    )
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=FIRST_WITHIN_S)
-    connection.request("POST", "/api/v1/sms/send", body, {"Authorization": f"Bearer {ours.keys_of(place, 1).read_text().strip()}"})
+    connection.request(
+        "POST",
+        "/api/v1/sms/send",
+        body,
+        {"Authorization": f"Bearer {ours.keys_of(place, 1).read_text().strip()}"},
+    )
     if connection.getresponse().status != 200:
         raise NotMeasured("a send was not accepted")
     connection.close()

@@ -2,7 +2,8 @@
 
     API_KEY=sk_test_… python examples/otp.py 233201234567
 
-With a sandbox key nothing is sent, and the code is 123456. API_URL is the service's address, http://127.0.0.1:8080 unless it is set.
+With a sandbox key nothing is sent, and the code is 123456. API_URL is the service's address,
+http://127.0.0.1:8080 unless it is set.
 """
 
 import json
@@ -18,7 +19,10 @@ TIMEOUT_S = 15
 
 def post(path: str, body: dict[str, str]) -> tuple[int, dict[str, Any]]:
     """Status and body of the answer, whether it is a success or not."""
-    headers = {"Authorization": f"Bearer {os.environ['API_KEY']}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {os.environ['API_KEY']}",
+        "Content-Type": "application/json",
+    }
     request = urllib.request.Request(BASE_URL + path, json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
@@ -29,17 +33,24 @@ def post(path: str, body: dict[str, str]) -> tuple[int, dict[str, Any]]:
 
 def main(phone: str) -> int:
     status, sent = post("/otp/send", {"phone": phone})
-    if status != 200:  # 429: a code was sent a moment ago, or too often, or too many wrong ones were given
+    # 429: a code was sent a moment ago, or too often, or too many wrong ones were given
+    if status != 200:
         print(f"No code was sent: {sent['message']}")
         return 1
-    print(f"A code is on its way to {sent['data']['phone']}; it is valid until {sent['data']['expires_at']}.")
+    print(
+        f"A code is on its way to {sent['data']['phone']}; it is valid until"
+        f" {sent['data']['expires_at']}."
+    )
     while True:
         status, answer = post("/otp/verify", {"phone": phone, "code": input("Code: ").strip()})
         if status == 200:  # only the right code is ever answered so
             print(f"Verified at {answer['data']['verified_at']}.")
             return 0
         print(answer["message"])
-        if answer["error"]["reason"] != "otp_incorrect" or answer["error"]["attempts_remaining"] == 0:
+        if (
+            answer["error"]["reason"] != "otp_incorrect"
+            or answer["error"]["attempts_remaining"] == 0
+        ):
             return 1
 
 

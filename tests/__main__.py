@@ -1,7 +1,9 @@
-"""`python -m tests`: all tests, three beside each other; then, if only a few failed, those once more, alone. Exit status 1 when one fails alone.
+"""`python -m tests`: all tests, three beside each other; then, if only a few failed, those once
+more, alone. Exit status 1 when one fails alone.
 
-Many tests start processes, kill them, and judge by the clock how long something took. Beside two others, on two cores, a moment comes in which the
-machine stands still for longer than such a test allows. Alone, a defect is still one. Which tests needed the second time is printed last.
+Many tests start processes, kill them, and judge by the clock how long something took. Beside two
+others, on two cores, a moment comes in which the machine stands still for longer than such a test
+allows. Alone, a defect is still one. Which tests needed the second time is printed last.
 """
 
 import json
@@ -26,7 +28,11 @@ def main() -> int:
     status = pytest(*failed)
     again = failures() if status else []
     for test in failed:
-        print(f"Failed beside others, and {'again' if status and test in again else 'passed'} alone: {test}", flush=True)
+        print(
+            f"Failed beside others, and {'again' if status and test in again else 'passed'} alone:"
+            f" {test}",
+            flush=True,
+        )
     return status
 
 

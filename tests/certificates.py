@@ -21,7 +21,14 @@ class Authority:
         self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.file = folder / f"{name.replace(' ', '-')}.pem"
-        own = _certificate(name, self._key, name, self._key, x509.BasicConstraints(ca=True, path_length=0), valid_days=1)
+        own = _certificate(
+            name,
+            self._key,
+            name,
+            self._key,
+            x509.BasicConstraints(ca=True, path_length=0),
+            valid_days=1,
+        )
         self.file.write_bytes(own.public_bytes(serialization.Encoding.PEM))
 
     def sign(self, *hosts: str, valid_days: int = 1) -> tuple[Path, Path]:
@@ -32,7 +39,13 @@ class Authority:
         stem = f"{self.file.stem}-{hosts[0].replace(':', '_')}-{valid_days}"
         certificate, secret = self._folder / f"{stem}.pem", self._folder / f"{stem}.key"
         certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-        secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        secret.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
         return certificate, secret
 
     def server(self, *hosts: str, valid_days: int = 1) -> ssl.SSLContext:
@@ -46,7 +59,14 @@ def _general_name(host: str) -> x509.GeneralName:
     return x509.DNSName(host) if host[-1].isalpha() else x509.IPAddress(ip_address(host))
 
 
-def _certificate(name: str, key: Key, issuer: str, issuer_key: Key, extension: x509.ExtensionType, valid_days: int) -> x509.Certificate:
+def _certificate(
+    name: str,
+    key: Key,
+    issuer: str,
+    issuer_key: Key,
+    extension: x509.ExtensionType,
+    valid_days: int,
+) -> x509.Certificate:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -58,6 +78,9 @@ def _certificate(name: str, key: Key, issuer: str, issuer_key: Key, extension: x
         .not_valid_after(now + timedelta(days=valid_days))
         .add_extension(extension, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+            critical=False,
+        )
         .sign(issuer_key, hashes.SHA256())
     )

@@ -1,13 +1,17 @@
-"""What every test can ask for: databases (SQLite and PostgreSQL), Redis, servers of its own to kill. And no test is skipped in silence.
+"""What every test can ask for: databases (SQLite and PostgreSQL), Redis, servers of its own to
+kill. And no test is skipped in silence.
 
 | fixture | gives |
 |---|---|
-| `database_url` | an empty, migrated database; the test runs once on SQLite and once on PostgreSQL |
+| `database_url` | an empty, migrated database; the test runs once on SQLite and once on PostgreSQL
+  |
 | `sqlite_url`, `postgresql_url` | the same, on one of them |
-| `new_database` | `new_database("postgresql")`: one more, for fixtures of any scope and for tests that need two |
+| `new_database` | `new_database("postgresql")`: one more, for fixtures of any scope and for tests
+  that need two |
 | `postgres_url` | a PostgreSQL server on which databases can be created |
 | `redis_url` | an empty Redis database |
-| `private_postgres`, `private_redis` | a server of the test's own: `.url`, `.stop()`, `.kill()`, `.start()` |
+| `private_postgres`, `private_redis` | a server of the test's own: `.url`, `.stop()`, `.kill()`,
+  `.start()` |
 """
 
 import os
@@ -26,7 +30,8 @@ from tests.services.redis import PrivateRedis, redis_server
 
 NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
 
-# How long an example takes says nothing on a machine that others use too. In CI a failure is told as it was found: making it small takes minutes.
+# How long an example takes says nothing on a machine that others use too. In CI a failure is told
+# as it was found: making it small takes minutes.
 PHASES = [phase for phase in Phase if phase != Phase.shrink or os.environ.get("CI") != "true"]
 settings.register_profile("heliograph", deadline=None, phases=PHASES)
 settings.load_profile("heliograph")
@@ -34,12 +39,17 @@ settings.load_profile("heliograph")
 
 @pytest.fixture(autouse=True)
 def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the tests' own process, what is remembered of the configuration may be read late: a machine that others use too holds up a poll for more
-    than the 0.9 s that the service allows, and the answer to whatever is asked then is 503; what is not remembered takes longer than 1.5 s to read,
-    and a commit more than 1.2 s.
-    The tests that are about these limits have them as they are."""
+    """In the tests' own process, what is remembered of the configuration may be read late: a
+    machine that others use too holds up a poll for more than the 0.9 s that the service allows, and
+    the answer to whatever is asked then is 503; what is not remembered takes longer than 1.5 s to
+    read, and a commit more than 1.2 s. The tests that are about these limits have them as they are.
+    """
     tests = request.config.rootpath / "tests"
-    kind = request.node.path.relative_to(tests).parts[0] if request.node.path.is_relative_to(tests) else "unit"
+    kind = (
+        request.node.path.relative_to(tests).parts[0]
+        if request.node.path.is_relative_to(tests)
+        else "unit"
+    )
     if kind != "unit":
         monkeypatch.setattr(cache, "STALE_S", 4.0)
         monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 8.0)
@@ -48,7 +58,9 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def prepare_database(url: str) -> None:
-    """Makes an empty database what the tests start from. Called once a session for each kind of database; tests get copies."""
+    """Makes an empty database what the tests start from. Called once a session for each kind of
+    database; tests get copies.
+    """
     migrate.upgrade(url)
 
 
@@ -86,10 +98,18 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewDatabase:
+def new_database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> NewDatabase:
     def make(kind: str) -> str:
-        databases = request.getfixturevalue(f"_{'postgres' if kind == 'postgresql' else kind}_databases")
-        return str(databases.new() if kind == "postgresql" else databases.new(tmp_path_factory.mktemp("database")))
+        databases = request.getfixturevalue(
+            f"_{'postgres' if kind == 'postgresql' else kind}_databases"
+        )
+        return str(
+            databases.new()
+            if kind == "postgresql"
+            else databases.new(tmp_path_factory.mktemp("database"))
+        )
 
     return make
 
@@ -143,7 +163,10 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     """In CI a test that could not run is a failure (an expected failure did run)."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and _skips_fail():
-        report.outcome, report.longrepr = "failed", f"skipped, which CI takes for a failure: {report.longreprtext}"
+        report.outcome, report.longrepr = (
+            "failed",
+            f"skipped, which CI takes for a failure: {report.longreprtext}",
+        )
     return report
 
 
@@ -152,5 +175,8 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     """In CI a file of tests that could not be collected is a failure."""
     report = yield
     if report.skipped and _skips_fail():
-        report.outcome, report.longrepr = "failed", f"skipped, which CI takes for a failure: {report.longreprtext}"
+        report.outcome, report.longrepr = (
+            "failed",
+            f"skipped, which CI takes for a failure: {report.longreprtext}",
+        )
     return report

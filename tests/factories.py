@@ -1,4 +1,6 @@
-"""Factories for tests of the way out: accounts that may send, routes, keys and requests. Plain functions, one transaction each."""
+"""Factories for tests of the way out: accounts that may send, routes, keys and requests. Plain
+functions, one transaction each.
+"""
 
 import asyncio
 import functools
@@ -34,11 +36,20 @@ def phones(count: int, *, first: int = 0) -> list[str]:
     return [str(233_200_000_000 + first + k) for k in range(count)]
 
 
-def open_account(db: Database, name: str = "amina", *, credits: int = 0, sender: str | None = SENDER, parent_id: str | None = None) -> str:
+def open_account(
+    db: Database,
+    name: str = "amina",
+    *,
+    credits: int = 0,
+    sender: str | None = SENDER,
+    parent_id: str | None = None,
+) -> str:
     """An account in Ghana with this many credits and an approved live sender; its raw id."""
     now_ms = clock.now_ms()
     with db.write() as tx:
-        account = accounts.create(tx, name, "GH", parent_id=parent_id, daily_credits=None, now_ms=now_ms)
+        account = accounts.create(
+            tx, name, "GH", parent_id=parent_id, daily_credits=None, now_ms=now_ms
+        )
         wallet.open_wallet(tx, account.id, "GHS")
         if credits:
             wallet.grant(tx, account.id, credits, "to begin with", now_ms=now_ms)
@@ -48,11 +59,19 @@ def open_account(db: Database, name: str = "amina", *, credits: int = 0, sender:
     return account.id
 
 
-def open_carrier(db: Database, name: str = "carrier", *, port: int = 9, prefix: str | None = "", **settings: Any) -> int:
+def open_carrier(
+    db: Database, name: str = "carrier", *, port: int = 9, prefix: str | None = "", **settings: Any
+) -> int:
     """An SMPP carrier on loopback, and the route of `prefix` to it (None: no route); its id."""
     with db.write() as tx:
-        made = carriers.add_carrier(tx, name, {"host": "127.0.0.1", "port": port, "system_id": "heliograph", **settings}, "secret",
-                                    secret_key=SECRET_KEY, now_ms=clock.now_ms())
+        made = carriers.add_carrier(
+            tx,
+            name,
+            {"host": "127.0.0.1", "port": port, "system_id": "heliograph", **settings},
+            "secret",
+            secret_key=SECRET_KEY,
+            now_ms=clock.now_ms(),
+        )
         if prefix is not None:
             carriers.set_route(tx, prefix, [name])
     return made.id
@@ -67,13 +86,37 @@ def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:
     """A key with all permissions that meets no limit."""
     with db.write() as tx:
         keys.set_tier(tx, *TIER)
-        return keys.issue(tx, account_id, name="test", sandbox=sandbox, tier=TIER[0], permissions=["all"], now_ms=clock.now_ms()).key
+        return keys.issue(
+            tx,
+            account_id,
+            name="test",
+            sandbox=sandbox,
+            tier=TIER[0],
+            permissions=["all"],
+            now_ms=clock.now_ms(),
+        ).key
 
 
-def send_request(account_id: str, to: str | Sequence[str] = PHONE, text: str = "hello", *, key: str | None = None, sandbox: bool = False,
-                 kind: str = "sms", key_account_id: str | None = None, **fields: Any) -> SendRequest:
-    """A request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type, which a body cannot choose."""
-    body = {"sender": SENDER, "message": text, "recipients": to if isinstance(to, str) else list(to), **fields}
+def send_request(
+    account_id: str,
+    to: str | Sequence[str] = PHONE,
+    text: str = "hello",
+    *,
+    key: str | None = None,
+    sandbox: bool = False,
+    kind: str = "sms",
+    key_account_id: str | None = None,
+    **fields: Any,
+) -> SendRequest:
+    """A request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type,
+    which a body cannot choose.
+    """
+    body = {
+        "sender": SENDER,
+        "message": text,
+        "recipients": to if isinstance(to, str) else list(to),
+        **fields,
+    }
     request = read_send(body, ids.new_number(), key_account_id or account_id, sandbox=sandbox)
     request.account_id, request.type = account_id, kind
     if key is not None:
@@ -84,7 +127,9 @@ def send_request(account_id: str, to: str | Sequence[str] = PHONE, text: str = "
 def code_sent(db: Database, otp_id: str) -> str:
     """The code of an OTP (id in text form), out of the text that is on its way to the carrier."""
     with db.read() as tx:
-        stored = tx.execute(sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))).scalar_one()
+        stored = tx.execute(
+            sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))
+        ).scalar_one()
     found = re.search("[0-9]{6}", text_sealer(SECRET_KEY).unseal(stored))
     assert found is not None
     return found[0]
@@ -101,11 +146,15 @@ def away() -> Session:
 
 
 def awaited(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Runs an `async def test_…` in the event loop that the service runs in; what it was given that can `close` is closed there."""
+    """Runs an `async def test_…` in the event loop that the service runs in; what it was given that
+    can `close` is closed there.
+    """
 
     @functools.wraps(test)
     def run(*args: P.args, **given: P.kwargs) -> None:
-        uvloop.run(asyncio.wait_for(_run_and_close(test(*args, **given), list(given.values())), TEST_S_MAX))
+        uvloop.run(
+            asyncio.wait_for(_run_and_close(test(*args, **given), list(given.values())), TEST_S_MAX)
+        )
 
     return run
 

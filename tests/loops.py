@@ -1,4 +1,6 @@
-"""An event loop in a thread of its own, for servers of the tests that outlive what the test does."""
+"""An event loop in a thread of its own, for servers of the tests that outlive what the
+test does.
+"""
 
 import asyncio
 import threading
@@ -10,7 +12,9 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """From `with` to its end. Whatever still runs on it then is canceled and closed: a socket that nobody closed would be another test's warning."""
+    """From `with` to its end. Whatever still runs on it then is canceled and closed: a socket that
+    nobody closed would be another test's warning.
+    """
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()

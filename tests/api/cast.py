@@ -1,4 +1,6 @@
-"""The cast of the API's tests: amina, an owner; bilal, her Connect customer; chidi, a stranger who must see nothing."""
+"""The cast of the API's tests: amina, an owner; bilal, her Connect customer; chidi, a stranger who
+must see nothing.
+"""
 
 from dataclasses import dataclass, field
 
@@ -27,8 +29,15 @@ class Actor:
         wanted = (sandbox, permissions, tier)
         if wanted not in self._keys:
             with self.db.write() as tx:
-                issued = keys.issue(tx, self.account_id, name="test", sandbox=sandbox, tier=tier, permissions=permissions or ("all",),
-                                    now_ms=clock.now_ms())
+                issued = keys.issue(
+                    tx,
+                    self.account_id,
+                    name="test",
+                    sandbox=sandbox,
+                    tier=tier,
+                    permissions=permissions or ("all",),
+                    now_ms=clock.now_ms(),
+                )
             self._keys[wanted] = issued.key
         return self._keys[wanted]
 
@@ -51,7 +60,9 @@ class Cast:
 
 
 def make_cast(db: Database) -> Cast:
-    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA; bilal, her customer, and chidi with 100 credits each."""
+    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA;
+    bilal, her customer, and chidi with 100 credits each.
+    """
     with db.write() as tx:  # one transaction, for every test waits for its fsync
         keys.set_tier(tx, *TIER)
         carriers.set_route(tx, "", ["simulator"])
@@ -59,7 +70,12 @@ def make_cast(db: Database) -> Cast:
         approve_sender(tx, amina.id, "AMINA")
         bilal = _customer(tx, "bilal", amina, credits=100, money="5.00")
         chidi = _account(tx, "chidi", credits=100, money="7.50")
-    return Cast(*(Actor(db, account.name, account.id, accounts.text_id(account)) for account in (amina, bilal, chidi)))
+    return Cast(
+        *(
+            Actor(db, account.name, account.id, accounts.text_id(account))
+            for account in (amina, bilal, chidi)
+        )
+    )
 
 
 def _account(tx: Connection, name: str, *, credits: int, money: str) -> accounts.Account:
@@ -69,8 +85,12 @@ def _account(tx: Connection, name: str, *, credits: int, money: str) -> accounts
     return account
 
 
-def _customer(tx: Connection, name: str, partner: accounts.Account, *, credits: int, money: str) -> accounts.Account:
-    made = connect.provision(tx, partner.id, connect.Wish(name, PHONE, "GH"), sandbox=False, now_ms=clock.now_ms())
+def _customer(
+    tx: Connection, name: str, partner: accounts.Account, *, credits: int, money: str
+) -> accounts.Account:
+    made = connect.provision(
+        tx, partner.id, connect.Wish(name, PHONE, "GH"), sandbox=False, now_ms=clock.now_ms()
+    )
     _pay_in(tx, made.customer.account_id, credits, money)
     return accounts.by_id(tx, made.customer.account_id)
 

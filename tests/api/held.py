@@ -1,12 +1,14 @@
 """For how long a request holds the event loop, so that nobody else is answered.
 
-Measured is what the process has worked between two looks of a task that looks every millisecond: the loop's own work, and that of
-another thread which keeps the interpreter to itself meanwhile. It is the process's time on the processor, and not the clock's: how
-long the machine gave it to others, on which tests run beside one another, says nothing about the request. (What threads do beside
-the loop, without keeping it from its looks, counts only if it falls between two of them.)
+Measured is what the process has worked between two looks of a task that looks every millisecond:
+the loop's own work, and that of another thread which keeps the interpreter to itself meanwhile. It
+is the process's time on the processor, and not the clock's: how long the machine gave it to others,
+on which tests run beside one another, says nothing about the request. (What threads do beside the
+loop, without keeping it from its looks, counts only if it falls between two of them.)
 
-A processor that is shared is slower too: the same work has taken more than twice its time. So a fixed piece of work is timed
-before and after, and what was measured counts as if the machine had been at rest.
+A processor that is shared is slower too: the same work has taken more than twice its time. So a
+fixed piece of work is timed before and after, and what was measured counts as if the machine had
+been at rest.
 """
 
 import asyncio
@@ -33,13 +35,17 @@ class Held(NamedTuple):
 
 
 async def held(app: App, key: str, path: str, body: bytes) -> Held:
-    """Posts the body, and looks meanwhile. A collection of garbage that the tests left would count as the request's."""
+    """Posts the body, and looks meanwhile. A collection of garbage that the tests left
+    would count as the request's.
+    """
     (status, answered), seconds = await looked(_post(app, key, path, body))
     return Held(status, seconds, "" if status == 200 else answered[:200].decode(errors="replace"))
 
 
 async def looked(work: Awaitable[Result]) -> tuple[Result, float]:
-    """Returns what it returns, and for how many seconds it held the event loop at most, on a machine at rest."""
+    """Returns what it returns, and for how many seconds it held the event loop at most, on
+    a machine at rest.
+    """
     slow = slowness()
     looks = Looks()
     looking = asyncio.create_task(looks.keep())
@@ -52,7 +58,9 @@ async def looked(work: Awaitable[Result]) -> tuple[Result, float]:
 
 
 def slowness() -> float:
-    """How many times as long as on a machine at rest a fixed piece of work takes now: 1 at least."""
+    """How many times as long as on a machine at rest a fixed piece of work takes now: 1 at
+    least.
+    """
     began_s, kept = time.process_time(), dict[int, str]()
     for turn in range(TURNS):
         kept[turn & 1_023] = str(turn)
@@ -69,7 +77,9 @@ class Looks:
         while True:
             worked_s, at_s = time.process_time(), time.perf_counter()
             await asyncio.sleep(LOOK_S)
-            self.longest_s = max(self.longest_s, min(time.process_time() - worked_s, time.perf_counter() - at_s))
+            self.longest_s = max(
+                self.longest_s, min(time.process_time() - worked_s, time.perf_counter() - at_s)
+            )
 
 
 async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]:
@@ -82,14 +92,29 @@ async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]
     async def send(message: Any) -> None:
         answer.update(message)
 
-    await app({"type": "http", "method": "POST", "path": f"{BASE_PATH}{path}", "query_string": b"", "client": ("127.0.0.1", 1),
-               "headers": [(b"authorization", b"Bearer " + key.encode()), (b"content-type", b"application/json")]}, receive, send)
+    await app(
+        {
+            "type": "http",
+            "method": "POST",
+            "path": f"{BASE_PATH}{path}",
+            "query_string": b"",
+            "client": ("127.0.0.1", 1),
+            "headers": [
+                (b"authorization", b"Bearer " + key.encode()),
+                (b"content-type", b"application/json"),
+            ],
+        },
+        receive,
+        send,
+    )
     return answer["status"], answer["body"]
 
 
 @contextmanager
 def little_garbage() -> Iterator[None]:
-    """As in a server, which takes what was made at its start out of the collector's sight (entry/only_server.py: tune_collector)."""
+    """As in a server, which takes what was made at its start out of the collector's sight
+    (entry/only_server.py: tune_collector).
+    """
     threshold = gc.get_threshold()
     gc.collect()
     gc.freeze()

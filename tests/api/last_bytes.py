@@ -1,4 +1,6 @@
-"""Requests that a server gets all at once: each on a connection of its own, all but its last byte sent before, then all last bytes."""
+"""Requests that a server gets all at once: each on a connection of its own, all but its
+last byte sent before, then all last bytes.
+"""
 
 import asyncio
 import json
@@ -29,12 +31,16 @@ class Answered(NamedTuple):
         return self.headers.get("idempotent-replayed") == "true"
 
 
-def posted_at_once(url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]) -> list[Answered]:
+def posted_at_once(
+    url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]
+) -> list[Answered]:
     """Answers to POSTs of (body, Idempotency-Key or None), in their order."""
     return asyncio.run(asyncio.wait_for(_all(url, path, key, requests), ANSWERED_WITHIN_S))
 
 
-async def _all(url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]) -> list[Answered]:
+async def _all(
+    url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]
+) -> list[Answered]:
     address = urlsplit(url)
     connections = [await asyncio.open_connection(address.hostname, address.port) for _ in requests]
     written = [_request(path, key, *request) for request in requests]
@@ -51,7 +57,12 @@ async def _all(url: str, path: str, key: str, requests: list[tuple[dict[str, Any
 
 def _request(path: str, key: str, body: dict[str, Any], idempotency_key: str | None) -> bytes:
     content = json.dumps(body).encode()
-    lines = [f"POST {path} HTTP/1.1", "Host: test", f"Authorization: Bearer {key}", f"Content-Length: {len(content)}"]
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: test",
+        f"Authorization: Bearer {key}",
+        f"Content-Length: {len(content)}",
+    ]
     if idempotency_key is not None:
         lines.append(f"Idempotency-Key: {idempotency_key}")
     return "\r\n".join([*lines, "", ""]).encode() + content
@@ -59,5 +70,9 @@ def _request(path: str, key: str, body: dict[str, Any], idempotency_key: str | N
 
 async def _answer(reader: asyncio.StreamReader) -> Answered:
     status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    return Answered(int(status.split()[1]), headers, await reader.readexactly(int(headers["content-length"])))
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
+    return Answered(
+        int(status.split()[1]), headers, await reader.readexactly(int(headers["content-length"]))
+    )

@@ -1,4 +1,6 @@
-"""A right request for every endpoint, made from the examples of its description: so tests that run over all endpoints need no list of their own."""
+"""A right request for every endpoint, made from the examples of its description: so tests that run
+over all endpoints need no list of their own.
+"""
 
 from typing import Any, NamedTuple
 
@@ -33,7 +35,13 @@ def make_message(api: Service, key: str) -> str:
 
 
 def make_customer(api: Service, key: str) -> str:
-    return str(api.post(key, "/connect/customers", {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"}).data["id"])
+    return str(
+        api.post(
+            key,
+            "/connect/customers",
+            {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"},
+        ).data["id"]
+    )
 
 
 def make_contact(api: Service, key: str) -> str:
@@ -42,7 +50,11 @@ def make_contact(api: Service, key: str) -> str:
 
 def make_campaign(api: Service, key: str) -> str:
     with api.db.write() as tx:
-        account_id, sandbox = tx.execute(sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(api_keys.c.sha256 == keys.digest(key))).one()
+        account_id, sandbox = tx.execute(
+            sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(
+                api_keys.c.sha256 == keys.digest(key)
+            )
+        ).one()
         if not senders.usable(tx, account_id, sandbox=sandbox):
             approve_sender(tx, account_id, "OFFERS")
         sender = senders.usable(tx, account_id, sandbox=sandbox)[0].sender
@@ -54,9 +66,15 @@ def make_sender(api: Service, key: str) -> str:
 
 
 # of a record of the key's account and mode, for each path with an id in it
-MAKERS = {"/messages/{id}": make_message, "/campaigns/{id}": make_campaign, "/contacts/{id}": make_contact,
-          "/sender-ids/{id}": make_sender, "/campaigns/{id}/messages": make_campaign,
-          "/connect/customers/{id}": make_customer, "/connect/customers/{id}/credits": make_customer}
+MAKERS = {
+    "/messages/{id}": make_message,
+    "/campaigns/{id}": make_campaign,
+    "/contacts/{id}": make_contact,
+    "/sender-ids/{id}": make_sender,
+    "/campaigns/{id}/messages": make_campaign,
+    "/connect/customers/{id}": make_customer,
+    "/connect/customers/{id}/credits": make_customer,
+}
 
 
 def link_site(api: Service, key: str) -> None:
@@ -68,7 +86,9 @@ BEFORE = {"/sitebuilder/logs": link_site, "/sitebuilder/events": link_site}
 
 
 def own_path(api: Service, key: str, example: Example) -> str:
-    """The path, with the id of a record that this key may see; what its example speaks of is there."""
+    """The path, with the id of a record that this key may see; what its example speaks of
+    is there.
+    """
     path = example.endpoint.path
     if path in BEFORE:
         BEFORE[path](api, key)
@@ -89,14 +109,28 @@ def _example(endpoint: Endpoint) -> Example:
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
-    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
-    if body is not None and body.get("sender") == "SANDBOX":  # the description's samples are for a sandbox key; these requests are live, too
+    body = (
+        operation.get("requestBody", {})
+        .get("content", {})
+        .get("application/json", {})
+        .get("example")
+    )
+    # the description's samples are for a sandbox key; these requests are live, too
+    if body is not None and body.get("sender") == "SANDBOX":
         body = {**body, "sender": "AMINA"}
     return Example(endpoint, path, body)
 
 
 def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
-    """Whether a request gets past all guards: to a 200, or to a record that is not there, or has served."""
+    """Whether a request gets past all guards: to a 200, or to a record that is not there, or has
+    served.
+    """
     reply = api.request(example.endpoint.method, who, example.path, **{**example.sends, **more})
     return reply.status == 200 or reply.reason in (
-        "no_such_record", "site_not_connected", "otp_not_found", "otp_too_soon", "otp_too_often", "otp_incorrect")
+        "no_such_record",
+        "site_not_connected",
+        "otp_not_found",
+        "otp_too_soon",
+        "otp_too_often",
+        "otp_incorrect",
+    )

@@ -28,15 +28,28 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(database_url: str, data_dir: Path, files: int | None = None, /, **env: str) -> Iterator[Server]:
+def serving(
+    database_url: str, data_dir: Path, files: int | None = None, /, **env: str
+) -> Iterator[Server]:
     """`files`: how many it may have open at the very most."""
     port = free_port()
     log = data_dir / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            env={**os.environ, "DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": "s" * 32, **env},
-            preexec_fn=None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)))  # fmt: skip
+            [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={
+                **os.environ,
+                "DATABASE_URL": database_url,
+                "HELIOGRAPH_SECRET_KEY": "s" * 32,
+                **env,
+            },
+            preexec_fn=None
+            if files is None
+            else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
+        )
     db = Database(database_url)
     try:
         url = f"http://127.0.0.1:{port}"
@@ -56,5 +69,7 @@ def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> 
                 return
         except httpx.HTTPError:
             if process.poll() is not None or time.monotonic() > until_s:
-                raise AssertionError(f"the server did not start:\n{log.read_text()[-2_000:]}") from None
+                raise AssertionError(
+                    f"the server did not start:\n{log.read_text()[-2_000:]}"
+                ) from None
         time.sleep(0.02)

@@ -1,4 +1,6 @@
-"""The whole API in this process, on a real database: requests go through the same ASGI application that `heliograph serve` runs."""
+"""The whole API in this process, on a real database: requests go through the same ASGI application
+that `heliograph serve` runs.
+"""
 
 import asyncio
 import threading
@@ -51,7 +53,9 @@ class Reply:
 
 
 class Service:
-    """The application, its database and its cast. Requests are made by an actor, a key, or nobody (None)."""
+    """The application, its database and its cast. Requests are made by an actor, a key, or nobody
+    (None).
+    """
 
     def __init__(self, db: Database, app: App, cast: Cast, run: "Loop") -> None:
         self.db = db
@@ -59,16 +63,30 @@ class Service:
         self.amina, self.bilal, self.chidi = cast.amina, cast.bilal, cast.chidi
         self.run = run
         self.contract = contract()
-        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://heliograph.test")
+        self.client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://heliograph.test"
+        )
 
     def get(self, who: Actor | str | None, path: str, **query: Any) -> Reply:
         return self.request("GET", who, path, params=query)
 
-    def post(self, who: Actor | str | None, path: str, json: Any = None, *, key: str | None = None, **more: Any) -> Reply:
+    def post(
+        self,
+        who: Actor | str | None,
+        path: str,
+        json: Any = None,
+        *,
+        key: str | None = None,
+        **more: Any,
+    ) -> Reply:
         """`key`: the Idempotency-Key. `content` in place of `json`: a body as it is."""
         if key is not None:
             more["headers"] = {**more.get("headers", {}), "Idempotency-Key": key}
-        return self.request("POST", who, path, **more) if "content" in more else self.request("POST", who, path, json=json, **more)
+        return (
+            self.request("POST", who, path, **more)
+            if "content" in more
+            else self.request("POST", who, path, json=json, **more)
+        )
 
     def put(self, who: Actor | str | None, path: str, json: Any) -> Reply:
         return self.request("PUT", who, path, json=json)
@@ -79,7 +97,9 @@ class Service:
     def request(self, method: str, who: Actor | str | None, path: str, **more: Any) -> Reply:
         return self.run(self.requested(method, who, path, **more))
 
-    async def requested(self, method: str, who: Actor | str | None, path: str, **more: Any) -> Reply:
+    async def requested(
+        self, method: str, who: Actor | str | None, path: str, **more: Any
+    ) -> Reply:
         key = who.key() if isinstance(who, Actor) else who
         headers = dict(more.pop("headers", {}))
         if key is not None:
@@ -99,7 +119,9 @@ class Service:
         return self.run(gather())
 
     def move_clock(self, by_ms: int) -> None:
-        """Time goes on, and nothing that was remembered of the configuration is believed any more."""
+        """Time goes on, and nothing that was remembered of the configuration is believed
+        any more.
+        """
         clock.move(by_ms)
         self.refresh()
 
@@ -107,9 +129,19 @@ class Service:
         """Sees now what was changed beside the API, rather than within 0.3 s."""
         self.run(self.app.cache.refresh())
 
-    def send(self, who: Actor | str, to: list[str], *, message: str = "hello", sender: str = "AMINA", **more: Any) -> dict[str, Any]:
+    def send(
+        self,
+        who: Actor | str,
+        to: list[str],
+        *,
+        message: str = "hello",
+        sender: str = "AMINA",
+        **more: Any,
+    ) -> dict[str, Any]:
         """A send that is accepted; its `data`."""
-        reply = self.post(who, "/sms/send", {"sender": sender, "message": message, "recipients": to, **more})
+        reply = self.post(
+            who, "/sms/send", {"sender": sender, "message": message, "recipients": to, **more}
+        )
         assert reply.status == 200, reply
         return dict(reply.data)
 
@@ -118,7 +150,15 @@ class Service:
 def contract() -> Contract:
     """Of the endpoints that the application has; none of them is called through it."""
     nowhere = Database("sqlite:////nowhere/at/all.db")
-    return Contract(endpoints(nowhere, ConfigCache(nowhere), lambda carriers: None, FairQueue(), Settings(Path(), nowhere.url, SECRET_KEY)))
+    return Contract(
+        endpoints(
+            nowhere,
+            ConfigCache(nowhere),
+            lambda carriers: None,
+            FairQueue(),
+            Settings(Path(), nowhere.url, SECRET_KEY),
+        )
+    )
 
 
 class Loop:
@@ -133,7 +173,8 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def close(self) -> None:
-        self(self._loop.shutdown_default_executor())  # a thread of its own may still be reading from the database
+        # a thread of its own may still be reading from the database
+        self(self._loop.shutdown_default_executor())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -144,7 +185,11 @@ def service_on(database_url: str, data_dir: Path, **more: Any) -> Iterator[Servi
     """`more`: further settings."""
     db, run = Database(database_url), Loop()
     try:
-        app = App(Settings(data_dir=data_dir, database_url=database_url, secret_key=SECRET_KEY, **more), db, lambda carriers: None)
+        app = App(
+            Settings(data_dir=data_dir, database_url=database_url, secret_key=SECRET_KEY, **more),
+            db,
+            lambda carriers: None,
+        )
         run(app.start())
         try:
             yield Service(db, app, make_cast(db), run)

@@ -1,4 +1,6 @@
-"""An online shop's plugin, as it talks to the service: it knows one address and one key, and what the specification says (section 4.2)."""
+"""An online shop's plugin, as it talks to the service: it knows one address and one key,
+and what the specification says (section 4.2).
+"""
 
 import time
 from typing import Any, Final, NamedTuple
@@ -24,7 +26,12 @@ class Shop:
     """A shop with the plugin installed. Every answer must be a success."""
 
     def __init__(self, base_url: str, site_url: str, sender: str, country: str) -> None:
-        self._base_url, self._site_url, self._sender, self._country = base_url, site_url, sender, country
+        self._base_url, self._site_url, self._sender, self._country = (
+            base_url,
+            site_url,
+            sender,
+            country,
+        )
         self._http = httpx.Client(base_url=f"{base_url}/api/v1", timeout=10)
         self._sent: list[dict[str, Any]] = []
 
@@ -34,8 +41,14 @@ class Shop:
     def save_key(self, key: str) -> dict[str, Any]:
         """In the plugin's settings; the site is linked then."""
         self._http.headers["Authorization"] = f"Bearer {key}"
-        about = {"site_url": self._site_url, "site_name": SITE_NAME, "platform": "woocommerce", "wp_version": "6.5", "plugin_version": "1.7.2",
-                 "php_version": "8.2"}
+        about = {
+            "site_url": self._site_url,
+            "site_name": SITE_NAME,
+            "platform": "woocommerce",
+            "wp_version": "6.5",
+            "plugin_version": "1.7.2",
+            "php_version": "8.2",
+        }
         return dict(self._post("/sitebuilder/connect", about)["site"])
 
     def status(self) -> dict[str, Any]:
@@ -44,12 +57,28 @@ class Shop:
     def notify(self, order: Order, template: str) -> str:
         """Sends the order's notification to its billing phone; the message's id."""
         text = self._rendered(template, order)
-        wish = {"from": self._sender, "to": order.billing_phone, "message": text, "countryCode": self._country}
-        data = self._post("/sms/send", wish, {"Idempotency-Key": f"order-{order.order_id}-{order.order_status}"})["data"]
-        self._sent.append({
-            "site_url": self._site_url, "event": f"order_{order.order_status}", "recipient": order.billing_phone, "message_type": "order",
-            "status": data["status"], "source": "woocommerce", "body": text, "external_ref": f"{order.order_id}-{order.order_status}",
-            "message_id": data["message_id"]})  # fmt: skip
+        wish = {
+            "from": self._sender,
+            "to": order.billing_phone,
+            "message": text,
+            "countryCode": self._country,
+        }
+        data = self._post(
+            "/sms/send", wish, {"Idempotency-Key": f"order-{order.order_id}-{order.order_status}"}
+        )["data"]
+        self._sent.append(
+            {
+                "site_url": self._site_url,
+                "event": f"order_{order.order_status}",
+                "recipient": order.billing_phone,
+                "message_type": "order",
+                "status": data["status"],
+                "source": "woocommerce",
+                "body": text,
+                "external_ref": f"{order.order_id}-{order.order_status}",
+                "message_id": data["message_id"],
+            }
+        )
         return str(data["message_id"])
 
     def sync(self) -> dict[str, Any]:
@@ -57,7 +86,12 @@ class Shop:
         return dict(self._post("/sitebuilder/logs", {"logs": self._sent})["data"])
 
     def tell(self, event: str, payload: dict[str, Any]) -> str:
-        return str(self._post("/sitebuilder/events", {"site_url": self._site_url, "event": event, "payload": payload})["data"]["id"])
+        return str(
+            self._post(
+                "/sitebuilder/events",
+                {"site_url": self._site_url, "event": event, "payload": payload},
+            )["data"]["id"]
+        )
 
     def delivered(self, message_id: str) -> dict[str, Any]:
         """Polls until it is known what became of the message."""
@@ -70,16 +104,22 @@ class Shop:
             time.sleep(0.1)
 
     def _rendered(self, template: str, order: Order) -> str:
-        """The placeholders of the specification, section 4.2; names that hold braces stay as they are."""
+        """The placeholders of the specification, section 4.2; names that hold braces stay
+        as they are.
+        """
         text = template
         for name, value in {**order._asdict(), "site_name": SITE_NAME}.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
-    def _post(self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None) -> dict[str, Any]:
+    def _post(
+        self, path: str, body: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
         return self._answered(self._http.post(path, json=body, headers=headers))
 
     def _answered(self, response: httpx.Response) -> dict[str, Any]:
         body: dict[str, Any] = response.json()
-        assert (response.status_code, body["success"], body.get("warnings")) == (200, True, None), response.text
+        assert (response.status_code, body["success"], body.get("warnings")) == (200, True, None), (
+            response.text
+        )
         return body

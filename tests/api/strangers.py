@@ -1,4 +1,6 @@
-"""What anybody can send who reaches the port: octets on sockets, without a client library that would put them right."""
+"""What anybody can send who reaches the port: octets on sockets, without a client library
+that would put them right.
+"""
 
 import json
 import socket
@@ -24,10 +26,16 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {  # what stands once, and what comes a
     "a URL": (b"GET /", PIECE),
     "empty lines": (b"", b"\r\n" * 32_768),
     "spaces": (b"GET ", b" " * 65_536),
-    "trailer fields": (CHUNKED + b"Authorization: Bearer KEY\r\n\r\n2\r\n{}\r\n0\r\n", b"x: " + PIECE + b"\r\n"),
+    "trailer fields": (
+        CHUNKED + b"Authorization: Bearer KEY\r\n\r\n2\r\n{}\r\n0\r\n",
+        b"x: " + PIECE + b"\r\n",
+    ),
     "one trailer field": (CHUNKED + b"Authorization: Bearer KEY\r\n\r\n2\r\n{}\r\n0\r\nx: ", PIECE),
     "a chunk's extension": (CHUNKED + b"Authorization: Bearer KEY\r\n\r\n2;", PIECE),
-    "requests, whose answers nobody reads": (b"", b"GET /healthz HTTP/1.1\r\nHost: heliograph\r\nX-Any: %b\r\n\r\n" % (b"y" * 60) * 700),
+    "requests, whose answers nobody reads": (
+        b"",
+        b"GET /healthz HTTP/1.1\r\nHost: heliograph\r\nX-Any: %b\r\n\r\n" % (b"y" * 60) * 700,
+    ),
     "requests of few octets": (b"", b"GET / HTTP/1.1\r\n\r\n" * 3_000),
 }
 
@@ -48,7 +56,11 @@ class Told(NamedTuple):
 
 def connected(url: str, source: str = "127.0.0.1", within_s: float = WITHIN_S) -> socket.socket:
     address = urlsplit(url)
-    return socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=within_s, source_address=(source, 0))
+    return socket.create_connection(
+        (str(address.hostname), int(address.port or 0)),
+        timeout=within_s,
+        source_address=(source, 0),
+    )
 
 
 def told(connection: socket.socket, *, ends: bool = True) -> Told:
@@ -59,7 +71,9 @@ def told(connection: socket.socket, *, ends: bool = True) -> Told:
         assert octet, f"the connection ended after {head!r}"
         head += octet
     status, *lines = head.decode().strip().split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
     body, closed = b"", False
     while len(body) < int(headers["content-length"]):
         body += connection.recv(int(headers["content-length"]) - len(body))
@@ -68,7 +82,12 @@ def told(connection: socket.socket, *, ends: bool = True) -> Told:
             while connection.recv(65_536):
                 pass
         closed = True
-    return Told(int(status.split()[1]), json.loads(body) if body[:1] == b"{" else {}, headers.get("connection"), closed)
+    return Told(
+        int(status.split()[1]),
+        json.loads(body) if body[:1] == b"{" else {},
+        headers.get("connection"),
+        closed,
+    )
 
 
 def asked(url: str, octets: bytes, *, ends: bool = True, source: str = "127.0.0.1") -> Told:
@@ -79,7 +98,9 @@ def asked(url: str, octets: bytes, *, ends: bool = True, source: str = "127.0.0.
 
 
 class Flooded(NamedTuple):
-    """How many octets went out, and how the other side ended it: with an answer's first line, or nothing."""
+    """How many octets went out, and how the other side ended it: with an answer's first line, or
+    nothing.
+    """
 
     octets: int
     answer: bytes
@@ -87,7 +108,9 @@ class Flooded(NamedTuple):
 
 
 def flood(url: str, kind: str, octets: int, within_s: float, key: str) -> Flooded:
-    """Sends one of FLOODS until so many octets are out, or the other side has ended it, or time is up."""
+    """Sends one of FLOODS until so many octets are out, or the other side has ended it, or
+    time is up.
+    """
     first, again = (part.replace(b"KEY", key.encode()) for part in FLOODS[kind])
     sent, until_s, ended = 0, time.monotonic() + within_s, False
     with connected(url, within_s=2) as connection:

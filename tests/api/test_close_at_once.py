@@ -1,4 +1,6 @@
-"""An account is closed while its clients send: each text was accepted before and owed, or is refused. Over HTTP, against `heliograph serve`."""
+"""An account is closed while its clients send: each text was accepted before and owed, or
+is refused. Over HTTP, against `heliograph serve`.
+"""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,15 +28,20 @@ REFUSALS = {(401, "invalid_key"), (402, "insufficient_credits"), (403, "account_
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def house(request: pytest.FixtureRequest, new_database: Callable[[str], str],
-          tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Run]]:
+def house(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Server, Run]]:
     url, data_dir = new_database(request.param), tmp_path_factory.mktemp("serve")
     with serving(url, data_dir) as server:
         yield server, runner(url, data_dir)
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(house: tuple[Server, Run], attempt: int) -> None:
+def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
+    house: tuple[Server, Run], attempt: int
+) -> None:
     server, run = house
     db: Database = server.cast.amina.db
     account_id = open_account(db, f"leaving {attempt}", credits=40)
@@ -46,13 +53,21 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(house: tup
     def client(place: int) -> list[tuple[bool, int, str | None]]:
         """(sent after the account was closed, status, reason) of each."""
         key, sandbox = api_keys[place % 2]
-        body: dict[str, Any] = {"sender": "SANDBOX" if sandbox else SENDER, "message": "hello", "recipients": [PHONE]}
+        body: dict[str, Any] = {
+            "sender": "SANDBOX" if sandbox else SENDER,
+            "message": "hello",
+            "recipients": [PHONE],
+        }
         found = []
-        with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=30) as http:
+        with httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=30
+        ) as http:
             while not over.is_set():
                 is_late = closed.is_set()
                 answer = http.post("/api/v1/sms/send", json=body)
-                found.append((is_late, answer.status_code, answer.json().get("error", {}).get("reason")))
+                found.append(
+                    (is_late, answer.status_code, answer.json().get("error", {}).get("reason"))
+                )
                 if answer.status_code == 200:
                     sent.set()
                 if is_late and answer.status_code == 401:
@@ -67,7 +82,8 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(house: tup
             while (said := run("account", "close", account)).status != 0:
                 tries += 1
                 assert tries < TRIES_MAX, said.err
-                if tries == SUSPENDED_AT:  # clients that never pause always have something on its way
+                # clients that never pause always have something on its way
+                if tries == SUSPENDED_AT:
                     run("account", "suspend", account)
                 if "pay-out" in said.err:
                     run("account", "pay-out", account, "--reason", "leaving")
@@ -93,8 +109,17 @@ def count(db: Database, account_id: str) -> tuple[int, int]:
     """Messages of the account, and how many of them are queued or in flight."""
     mine = messages.c.account_id == account_id
     with db.read() as tx:
-        every = tx.execute(sa.select(sa.func.count()).select_from(messages).where(mine)).scalar_one()
-        queued = tx.execute(sa.select(sa.func.count()).select_from(messages).where(mine, messages.c.status == "queued")).scalar_one()
-        in_flight = tx.execute(sa.select(sa.func.count()).select_from(
-            inflight.join(messages, messages.c.id == inflight.c.message_id)).where(mine)).scalar_one()
+        every = tx.execute(
+            sa.select(sa.func.count()).select_from(messages).where(mine)
+        ).scalar_one()
+        queued = tx.execute(
+            sa.select(sa.func.count())
+            .select_from(messages)
+            .where(mine, messages.c.status == "queued")
+        ).scalar_one()
+        in_flight = tx.execute(
+            sa.select(sa.func.count())
+            .select_from(inflight.join(messages, messages.c.id == inflight.c.message_id))
+            .where(mine)
+        ).scalar_one()
     return int(every), int(queued + in_flight)

@@ -1,4 +1,6 @@
-"""Connect's races, over HTTP, all at once: against `heliograph serve` on SQLite, and against two API processes on PostgreSQL."""
+"""Connect's races, over HTTP, all at once: against `heliograph serve` on SQLite, and
+against two API processes on PostgreSQL.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,7 +35,12 @@ class Partner:
         return posted_at_once(self._address, f"/api/v1{path}", self._key, list(requests))
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = httpx.post(f"{self._address}/api/v1{path}", json=body, headers={"Authorization": f"Bearer {self._key}"}, timeout=30)
+        answer = httpx.post(
+            f"{self._address}/api/v1{path}",
+            json=body,
+            headers={"Authorization": f"Bearer {self._key}"},
+            timeout=30,
+        )
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
@@ -44,7 +51,10 @@ class Partner:
         """What it has, and each of its customers, the newest first; and the books agree."""
         with self.db.read() as tx:
             found = connect.page(tx, self.account_id, PageWanted(100, None), sandbox=False)
-            assert (wallet.wallet_of(tx, self.account_id).sms_credits, *(one.sms_credits for one in found)) == (credits, *customers)
+            assert (
+                wallet.wallet_of(tx, self.account_id).sms_credits,
+                *(one.sms_credits for one in found),
+            ) == (credits, *customers)
         with self.db.read() as tx:
             wallet.hold_still(tx)
             assert wallet.verify(tx) == []
@@ -52,13 +62,21 @@ class Partner:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def partner(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
-            ) -> Iterator[Callable[[str, int], Partner]]:
+def partner(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str, int], Partner]]:
     url, directory = new_database(request.param), tmp_path_factory.mktemp("server")
     if request.param == "sqlite":
         server = ServerProcess(url, directory)
     else:
-        server = ServerProcess(url, directory, ["api", "--workers", "2"], REDIS_URL=request.getfixturevalue("_redis_database"))
+        server = ServerProcess(
+            url,
+            directory,
+            ["api", "--workers", "2"],
+            REDIS_URL=request.getfixturevalue("_redis_database"),
+        )
     db = Database(url)
     try:
         server.wait_until_ready()
@@ -70,17 +88,24 @@ def partner(request: pytest.FixtureRequest, new_database: Callable[[str], str], 
         server.end()
 
 
-def test_of_50_equal_provisions_at_once_one_makes_the_customer_and_49_find_it(partner: Callable[[str, int], Partner]) -> None:
+def test_of_50_equal_provisions_at_once_one_makes_the_customer_and_49_find_it(
+    partner: Callable[[str, int], Partner],
+) -> None:
     amina = partner("racer", 1_000)
     for round_ in range(3):
         wish = {**DEDE, "external_ref": f"shop-{round_}", "initial_sms_credits": 10}
         answers = amina.at_once(CUSTOMERS, *[(wish, None)] * 50)
-        assert Counter((answer.status, answer.body["created"]) for answer in answers) == {(200, True): 1, (200, False): 49}
+        assert Counter((answer.status, answer.body["created"]) for answer in answers) == {
+            (200, True): 1,
+            (200, False): 49,
+        }
         assert len({str(answer.body["data"]) for answer in answers}) == 1
     amina.holds(970, 10, 10, 10)
 
 
-def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(partner: Callable[[str, int], Partner]) -> None:
+def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(
+    partner: Callable[[str, int], Partner],
+) -> None:
     poor = partner("poor", 9)
     wish = {**DEDE, "external_ref": "shop", "initial_sms_credits": 10}
     assert {answer.status for answer in poor.at_once(CUSTOMERS, *[(wish, None)] * 20)} == {402}
@@ -88,32 +113,55 @@ def test_equal_provisions_that_nobody_can_pay_make_none_and_then_one(partner: Ca
     with poor.db.write() as tx:
         wallet.grant(tx, poor.account_id, 1, "one more", now_ms=clock.now_ms())
     answers = poor.at_once(CUSTOMERS, *[(wish, None)] * 20)
-    assert Counter((answer.status, answer.body["created"]) for answer in answers) == {(200, True): 1, (200, False): 19}
+    assert Counter((answer.status, answer.body["created"]) for answer in answers) == {
+        (200, True): 1,
+        (200, False): 19,
+    }
     poor.holds(0, 10)
 
 
-def test_of_50_customers_at_once_as_many_are_made_as_can_be_given_to(partner: Callable[[str, int], Partner]) -> None:
+def test_of_50_customers_at_once_as_many_are_made_as_can_be_given_to(
+    partner: Callable[[str, int], Partner],
+) -> None:
     amina = partner("giver", 205)
-    answers = amina.at_once(CUSTOMERS, *[({**DEDE, "external_ref": f"shop-{k}", "initial_sms_credits": 10}, f"key-{k}") for k in range(50)])
+    answers = amina.at_once(
+        CUSTOMERS,
+        *[
+            ({**DEDE, "external_ref": f"shop-{k}", "initial_sms_credits": 10}, f"key-{k}")
+            for k in range(50)
+        ],
+    )
     assert Counter(answer.status for answer in answers) == {200: 20, 402: 30}
     amina.holds(5, *[10] * 20)
 
 
-def test_moves_to_and_back_at_once_lose_nothing_and_wait_for_each_other(partner: Callable[[str, int], Partner]) -> None:
+def test_moves_to_and_back_at_once_lose_nothing_and_wait_for_each_other(
+    partner: Callable[[str, int], Partner],
+) -> None:
     amina = partner("mover", 100)
     bilal = amina.customer()
-    answers = amina.at_once(f"{CUSTOMERS}/{bilal}/credits", *[({"credits": credits}, None) for credits in (10, -10, 7, -3) * 16])
+    answers = amina.at_once(
+        f"{CUSTOMERS}/{bilal}/credits",
+        *[({"credits": credits}, None) for credits in (10, -10, 7, -3) * 16],
+    )
     assert {answer.status for answer in answers} <= {200, 402}
     gained = sum(answer.body["data"]["credits"] for answer in answers if answer.status == 200)
     amina.holds(100 - gained, gained)
 
 
-def test_of_50_equal_moves_at_once_with_one_key_one_moves(partner: Callable[[str, int], Partner]) -> None:
+def test_of_50_equal_moves_at_once_with_one_key_one_moves(
+    partner: Callable[[str, int], Partner],
+) -> None:
     amina = partner("repeater", 100)
     bilal, dede = amina.customer(), amina.customer()
     for customer in (bilal, dede):
-        answers = amina.at_once(f"{CUSTOMERS}/{customer}/credits", *[({"credits": 10}, "invoice-17")] * 50)
-        assert Counter((answer.status, answer.replayed) for answer in answers) == {(200, False): 1, (200, True): 49}
+        answers = amina.at_once(
+            f"{CUSTOMERS}/{customer}/credits", *[({"credits": 10}, "invoice-17")] * 50
+        )
+        assert Counter((answer.status, answer.replayed) for answer in answers) == {
+            (200, False): 1,
+            (200, True): 49,
+        }
         assert len({answer.content for answer in answers}) == 1
     amina.holds(80, 10, 10)
 

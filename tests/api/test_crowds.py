@@ -19,13 +19,28 @@ def test_a_crowd_that_asks_nothing_locks_nobody_out(sqlite_url: str, tmp_path: P
         with idle(server.url, CROWD) as crowd:
             began_s = time.monotonic()
             for source in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
-                assert asked(server.url, GET + b"\r\n", ends=False, source=source).reason == "missing_key"
+                assert (
+                    asked(server.url, GET + b"\r\n", ends=False, source=source).reason
+                    == "missing_key"
+                )
             assert time.monotonic() - began_s < ANSWERED_S
             assert 100 < still_open(crowd) <= FILES // 8
         counted = httpx.get(f"{server.url}/metrics").text
-    told = [json.loads(line) for line in (tmp_path / "serve.log").read_text().splitlines() if "connections_limited" in line]
+    told = [
+        json.loads(line)
+        for line in (tmp_path / "serve.log").read_text().splitlines()
+        if "connections_limited" in line
+    ]
     assert len(told) == 1
-    assert (told[0]["most"], told[0]["most_of_one"], told[0]["client"]) == (FILES // 2, FILES // 8, "127.0.0.1")
-    closed = next(line for line in counted.splitlines() if line.startswith('heliograph_connections_closed_total{why="address_limit"}'))
+    assert (told[0]["most"], told[0]["most_of_one"], told[0]["client"]) == (
+        FILES // 2,
+        FILES // 8,
+        "127.0.0.1",
+    )
+    closed = next(
+        line
+        for line in counted.splitlines()
+        if line.startswith('heliograph_connections_closed_total{why="address_limit"}')
+    )
     assert float(closed.split()[1]) >= CROWD - FILES // 8
     assert '"level": "error"' not in (tmp_path / "serve.log").read_text()

@@ -14,7 +14,11 @@ EACH_ITS_OWN = ("x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 
 def asked(api: Service, method: str, key: str, path: str, **more: Any) -> httpx.Response:
-    response = api.run(api.client.request(method, f"/api/v1{path}", headers={"Authorization": f"Bearer {key}"}, **more))
+    response = api.run(
+        api.client.request(
+            method, f"/api/v1{path}", headers={"Authorization": f"Bearer {key}"}, **more
+        )
+    )
     api.contract.check(method, response)
     return response
 
@@ -36,10 +40,15 @@ def test_each_read_is_answered_with_the_same_head_and_no_body(api: Service, amin
 
 def test_it_takes_the_same_key_permission_and_form(api: Service, amina: Actor) -> None:
     for example in READS:
-        for key, path, status in ((amina.key()[:-1], example.path, 401), (amina.key("contacts.write"), example.path, 403),
-                                  (amina.key(), f"{example.path}?surprise=1", 400)):
+        for key, path, status in (
+            (amina.key()[:-1], example.path, 401),
+            (amina.key("contacts.write"), example.path, 403),
+            (amina.key(), f"{example.path}?surprise=1", 400),
+        ):
             get, head = (asked(api, method, key, path) for method in ("GET", "HEAD"))
-            assert (get.status_code, head.status_code, head.content) == (status, status, b""), str(example)
+            assert (get.status_code, head.status_code, head.content) == (status, status, b""), str(
+                example
+            )
             assert heads(head).keys() == heads(get).keys()
 
 

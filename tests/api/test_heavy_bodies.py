@@ -1,4 +1,6 @@
-"""No request of a megabyte holds the event loop for more than 20 ms, whatever is in it, and the watchdog says so."""
+"""No request of a megabyte holds the event loop for more than 20 ms, whatever is in it, and the
+watchdog says so.
+"""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -13,14 +15,20 @@ from tests.api.service import Service
 from tests.heavy_bodies import heavy_others, heavy_sends, largest_sends
 
 HELD_S_MAX = 0.020
-TRIES = 5  # the least of them counts: what else the process does at times, such as collecting garbage, is not the request's
-P99_S_MAX = 0.25  # of the watchdog, which goes by the clock of a machine that others use too; it was 1 s and more while requests held the loop
+# the least of them counts: what else the process does at times, such as collecting garbage, is not
+# the request's
+TRIES = 5
+# of the watchdog, which goes by the clock of a machine that others use too; it was 1 s and more
+# while requests held the loop
+P99_S_MAX = 0.25
 Post = tuple[str, str, bytes]  # path, what is heavy in it, body
 
 
 def least(api: Service, who: Actor, path: str, body: bytes, within_s: float = HELD_S_MAX) -> Held:
     tries: list[Held] = []
-    while len(tries) < TRIES and not (tries and min(tries, key=lambda one: one.seconds).seconds <= within_s):
+    while len(tries) < TRIES and not (
+        tries and min(tries, key=lambda one: one.seconds).seconds <= within_s
+    ):
         tries.append(api.run(held(api.app, who.key(), path, body)))
     return min(tries, key=lambda one: one.seconds)
 
@@ -29,20 +37,40 @@ def too_long(api: Service, who: Actor, posts: Iterable[Post], status: int) -> li
     """A line for each that holds the loop for longer than it may."""
     with little_garbage():
         answered = [(f"{path}: {name}", least(api, who, path, body)) for path, name, body in posts]
-    wrong = [f"{name}: {one.status} {one.reason}" for name, one in answered if one.status not in (status, 404)]
+    wrong = [
+        f"{name}: {one.status} {one.reason}"
+        for name, one in answered
+        if one.status not in (status, 404)
+    ]
     assert not wrong, wrong
-    return [f"{name}: {one.seconds * 1_000:.1f} ms" for name, one in answered if one.seconds > HELD_S_MAX]
+    return [
+        f"{name}: {one.seconds * 1_000:.1f} ms"
+        for name, one in answered
+        if one.seconds > HELD_S_MAX
+    ]
 
 
 def slow_looks() -> tuple[float, float]:
     """How many looks of the watchdog there were, and how many that came later than P99_S_MAX."""
-    buckets = {sample.labels["le"]: sample.value for metric in metrics.LOOP_DELAY.collect() for sample in metric.samples if "le" in sample.labels}
+    buckets = {
+        sample.labels["le"]: sample.value
+        for metric in metrics.LOOP_DELAY.collect()
+        for sample in metric.samples
+        if "le" in sample.labels
+    }
     return buckets["+Inf"], buckets["+Inf"] - buckets[str(P99_S_MAX)]
 
 
-def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(api: Service, amina: Actor) -> None:
+def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(
+    api: Service, amina: Actor
+) -> None:
     before, late_before = slow_looks()
-    assert not too_long(api, amina, chain((("/sms/send", name, body) for name, body in heavy_sends()), heavy_others()), 400)
+    assert not too_long(
+        api,
+        amina,
+        chain((("/sms/send", name, body) for name, body in heavy_sends()), heavy_others()),
+        400,
+    )
     after, late_after = slow_looks()
     assert after > before
     assert late_after - late_before <= (after - before) * 0.01 + 1
@@ -52,9 +80,13 @@ def test_no_hostile_body_holds_the_loop_and_the_watchdog_says_so(api: Service, a
 def rich(api: Service, amina: Actor) -> Actor:
     with api.db.write() as tx:
         accounts.change(tx, amina.account_id, daily_credits=None)
-        wallet.grant(tx, amina.account_id, 1_000_000, "for ten thousand at a time", now_ms=clock.now_ms())
+        wallet.grant(
+            tx, amina.account_id, 1_000_000, "for ten thousand at a time", now_ms=clock.now_ms()
+        )
     return amina
 
 
 def test_the_largest_send_holds_the_loop_no_longer(api: Service, rich: Actor) -> None:
-    assert not too_long(api, rich, (("/sms/send", name, body) for name, body in largest_sends()), 200)
+    assert not too_long(
+        api, rich, (("/sms/send", name, body) for name, body in largest_sends()), 200
+    )

@@ -1,4 +1,6 @@
-"""What only looks like JSON, or like a request, is a 400 on every POST, and never a 500 (contract section 2)."""
+"""What only looks like JSON, or like a request, is a 400 on every POST, and never a 500 (contract
+section 2).
+"""
 
 import json
 from typing import Any
@@ -61,7 +63,11 @@ HOSTILE: dict[str, bytes] = {
 def test_what_is_no_json_object_is_refused(api: Service, amina: Actor, post: Any) -> None:
     for name, body in HOSTILE.items():
         reply = api.request(post.endpoint.method, amina, post.path, content=body)
-        assert (reply.status, reply.code, reply.reason) == (400, "INVALID_REQUEST", "invalid_json"), name
+        assert (reply.status, reply.code, reply.reason) == (
+            400,
+            "INVALID_REQUEST",
+            "invalid_json",
+        ), name
 
 
 @pytest.mark.parametrize("post", POSTS, ids=str)
@@ -69,18 +75,39 @@ def test_hostile_values_in_a_right_body_are_refused(api: Service, amina: Actor, 
     tester = amina.key(sandbox=True)  # a code can be right there, whenever it is given
     path = own_path(api, tester, post)
     whole = json.dumps({**post.body, "surprise": "VALUE"})
-    for value in ("NaN", '"\\u0000"', '"\\ud800"', "1e999", "9" * 20, "[" * 64 + "]" * 64, '{"x": 1, "x": 1}'):
-        reply = api.request(post.endpoint.method, tester, path, content=whole.replace('"VALUE"', value).encode())
+    for value in (
+        "NaN",
+        '"\\u0000"',
+        '"\\ud800"',
+        "1e999",
+        "9" * 20,
+        "[" * 64 + "]" * 64,
+        '{"x": 1, "x": 1}',
+    ):
+        reply = api.request(
+            post.endpoint.method, tester, path, content=whole.replace('"VALUE"', value).encode()
+        )
         assert (reply.status, reply.reason) == (400, "invalid_json"), value
     nested = "[" * 63 + "]" * 63
-    assert api.request(post.endpoint.method, tester, path, content=whole.replace('"VALUE"', nested).encode()).status == 200
+    assert (
+        api.request(
+            post.endpoint.method, tester, path, content=whole.replace('"VALUE"', nested).encode()
+        ).status
+        == 200
+    )
 
 
 @pytest.mark.parametrize("post", POSTS, ids=str)
 def test_unknown_fields_are_ignored_and_named(api: Service, amina: Actor, post: Any) -> None:
     tester = amina.key(sandbox=True)  # a code can be right there, whenever it is given
     path = own_path(api, tester, post)
-    forged = {"surprise": {"deep": [1]}, "__proto__": 1, "id": "x", "status": "approved", "account_id": "acc_1"}
+    forged = {
+        "surprise": {"deep": [1]},
+        "__proto__": 1,
+        "id": "x",
+        "status": "approved",
+        "account_id": "acc_1",
+    }
     reply = api.request(post.endpoint.method, tester, path, json={**post.body, **forged})
     assert reply.status == 200
     assert [warning.split("'")[1] for warning in reply.body["warnings"]] == sorted(forged)
@@ -91,18 +118,37 @@ def test_unknown_fields_are_ignored_and_named(api: Service, amina: Actor, post: 
 def test_a_thousand_bad_fields_make_a_short_answer(api: Service, amina: Actor, post: Any) -> None:
     tester = amina.key(sandbox=True)  # a code can be right there, whenever it is given
     path = own_path(api, tester, post)
-    reply = api.request(post.endpoint.method, tester, path, json={**post.body, **{f"field {k} {'x' * 500}": k for k in range(1_000)}})
+    reply = api.request(
+        post.endpoint.method,
+        tester,
+        path,
+        json={**post.body, **{f"field {k} {'x' * 500}": k for k in range(1_000)}},
+    )
     assert reply.status == 200
     assert len(reply.response.content) < 20_000
-    reply = api.request(post.endpoint.method, tester, path, json={name: [None] * (PARTS_MAX // len(post.body) - 1) for name in post.body})
+    reply = api.request(
+        post.endpoint.method,
+        tester,
+        path,
+        json={name: [None] * (PARTS_MAX // len(post.body) - 1) for name in post.body},
+    )
     assert reply.status == 400
     assert 0 < len(reply.error["fields"]) <= 100
     assert len(reply.response.content) < 20_000
 
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=40) | st.sampled_from(["233201234567", "AMINA", "GH"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=12)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=40)
+    | st.sampled_from(["233201234567", "AMINA", "GH"]),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
 
 
 @pytest.mark.parametrize("post", POSTS, ids=str)
@@ -110,7 +156,14 @@ ANYTHING = st.recursive(
 @given(values=st.lists(ANYTHING, min_size=12, max_size=12))
 @example(values=["\ud800"] * 12)
 @example(values=["x" * 50_000] * 12)
-def test_any_values_in_the_known_fields_are_answered_as_described(api: Service, amina: Actor, post: Any, values: list[Any]) -> None:
+def test_any_values_in_the_known_fields_are_answered_as_described(
+    api: Service, amina: Actor, post: Any, values: list[Any]
+) -> None:
     names = api.contract.fields_of(post.endpoint)
     body = json.dumps(dict(zip(names, values, strict=False)))
-    assert api.request(post.endpoint.method, amina, post.path, content=body.encode()).status in (200, 400, 402, 404)
+    assert api.request(post.endpoint.method, amina, post.path, content=body.encode()).status in (
+        200,
+        400,
+        402,
+        404,
+    )

@@ -1,4 +1,6 @@
-"""Heads, trailers and requests ahead of their turn, as strangers send them: to a real server, octet by octet."""
+"""Heads, trailers and requests ahead of their turn, as strangers send them: to a real
+server, octet by octet.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,23 +15,35 @@ from tests.api.server import Server, serving
 from tests.api.service import contract
 from tests.api.strangers import CHUNKED, FLOODS, GET, POST, asked, connected, flood, peak_mb, told
 
-BODY = json.dumps({"sender": "AMINA", "message": "hello", "recipients": ["233201234567"], "dry_run": True}).encode()
+BODY = json.dumps(
+    {"sender": "AMINA", "message": "hello", "recipients": ["233201234567"], "dry_run": True}
+).encode()
 URL = b"/" + b"u" * (URL_OCTETS_MAX - 1)
 FLOOD_OCTETS = 100_000_000
 FLOOD_S = 6.0
 GROWTH_MAX_MB = 24.0  # of all floods at once
-ANSWERS = {"a URL": b"HTTP/1.1 414 ", "empty lines": b"HTTP/1.1 400 ", "requests of few octets": b"HTTP/1.1 404 ",
-           "requests, whose answers nobody reads": b"HTTP/1.1 200 "}
+ANSWERS = {
+    "a URL": b"HTTP/1.1 414 ",
+    "empty lines": b"HTTP/1.1 400 ",
+    "requests of few octets": b"HTTP/1.1 404 ",
+    "requests, whose answers nobody reads": b"HTTP/1.1 200 ",
+}
 
 
 @pytest.fixture(scope="module")
-def server(new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     with serving(new_database("sqlite"), tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 def chunked(key: str, trailer: bytes, head: bytes = b"") -> bytes:
-    return CHUNKED + head + b"\r\n%x\r\n%b\r\n0\r\n%b\r\n" % (len(BODY), BODY, trailer.replace(b"KEY", key.encode()))
+    return (
+        CHUNKED
+        + head
+        + b"\r\n%x\r\n%b\r\n0\r\n%b\r\n" % (len(BODY), BODY, trailer.replace(b"KEY", key.encode()))
+    )
 
 
 def test_a_trailer_is_no_header_whatever_its_name(server: Server) -> None:
@@ -37,11 +51,21 @@ def test_a_trailer_is_no_header_whatever_its_name(server: Server) -> None:
     right = b"Authorization: Bearer %b\r\n" % key.encode()
     refused = asked(server.url, chunked(key, b"Authorization: Bearer KEY\r\n"), ends=False)
     assert (refused.status, refused.reason) == (401, "missing_key")
-    for trailer in (b"Authorization: Bearer wrong\r\n", b"Content-Type: text/plain\r\n", b"Idempotency-Key: \r\n", b"Upgrade: websocket\r\n",
-                    b"Expect: 100-continue\r\n", b"Host: elsewhere\r\n", b"X-Forwarded-For: 192.0.2.1\r\n" * 50):
+    for trailer in (
+        b"Authorization: Bearer wrong\r\n",
+        b"Content-Type: text/plain\r\n",
+        b"Idempotency-Key: \r\n",
+        b"Upgrade: websocket\r\n",
+        b"Expect: 100-continue\r\n",
+        b"Host: elsewhere\r\n",
+        b"X-Forwarded-For: 192.0.2.1\r\n" * 50,
+    ):
         answer = asked(server.url, chunked(key, trailer, right), ends=False)
         assert (answer.status, answer.body.get("success")) == (200, True), trailer
-    page = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n%b\r\n"
+    page = (
+        b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For:"
+        b" 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n%b\r\n"
+    )
     for trailer in (b"X-Forwarded-For: 127.0.0.1\r\n", b"Authorization: Bearer \r\n", b""):
         assert asked(server.url, page % trailer, ends=False).status == 403
 
@@ -75,14 +99,16 @@ def test_a_head_has_its_limits(server: Server) -> None:
         assert (answer.connection == "close", answer.closed) == (refused, refused), what
 
 
-def test_a_head_that_comes_octet_by_octet_is_judged_as_one_that_comes_at_once(server: Server) -> None:
+def test_a_head_that_comes_octet_by_octet_is_judged_as_one_that_comes_at_once(
+    server: Server,
+) -> None:
     with connected(server.url) as connection:
         for octet in GET + b"x: y\r\n" * 20 + b"\r\n":
             connection.sendall(bytes([octet]))
         assert told(connection, ends=False).reason == "missing_key"
     with connected(server.url) as connection:
         for start in range(0, 60_000, 1_000):
-            connection.sendall((GET + of(59_000))[start:start + 1_000])
+            connection.sendall((GET + of(59_000))[start : start + 1_000])
         assert (told(connection).status) == 431
 
 
@@ -90,8 +116,14 @@ def test_what_never_ends_is_refused_and_takes_no_memory(server: Server) -> None:
     key = server.cast.amina.key()
     assert asked(server.url, GET + of(HEADERS_OCTETS_MAX) + b"\r\n", ends=False).status == 401
     before_mb = peak_mb(server.process_id)
-    with ThreadPoolExecutor(len(FLOODS)) as threads, httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as other:
-        flooding = {kind: threads.submit(flood, server.url, kind, FLOOD_OCTETS, FLOOD_S, key) for kind in FLOODS}
+    with (
+        ThreadPoolExecutor(len(FLOODS)) as threads,
+        httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as other,
+    ):
+        flooding = {
+            kind: threads.submit(flood, server.url, kind, FLOOD_OCTETS, FLOOD_S, key)
+            for kind in FLOODS
+        }
         answered = []
         while not all(each.done() for each in flooding.values()):
             answered.append(other.get("/api/v1/balance", timeout=10))
@@ -100,18 +132,30 @@ def test_what_never_ends_is_refused_and_takes_no_memory(server: Server) -> None:
     assert {each.status_code for each in answered} == {200}
     assert grown_mb < GROWTH_MAX_MB
     for kind, flooded in found.items():
-        assert flooded.answer.startswith(ANSWERS.get(kind, b"HTTP/1.1 431 ")) or (flooded.ended and not flooded.answer), kind
+        assert flooded.answer.startswith(ANSWERS.get(kind, b"HTTP/1.1 431 ")) or (
+            flooded.ended and not flooded.answer
+        ), kind
 
 
 def test_each_request_gets_its_own_answer_and_the_refused_one_the_last(server: Server) -> None:
-    post = POST + b"Authorization: Bearer %b\r\nContent-Length: %d\r\n\r\n%b" % (server.cast.amina.key().encode(), len(BODY), BODY)
+    post = POST + b"Authorization: Bearer %b\r\nContent-Length: %d\r\n\r\n%b" % (
+        server.cast.amina.key().encode(),
+        len(BODY),
+        BODY,
+    )
     with connected(server.url) as connection:
         connection.sendall(post * 3 + b"hello\r\n\r\n")
         assert [told(connection, ends=False).status for _ in range(3)] == [200] * 3
         refused = told(connection)
         assert (refused.status, refused.reason, refused.closed) == (400, "invalid_http", True)
     with connected(server.url) as connection:
-        connection.sendall(b"".join(b"GET /%d HTTP/1.1\r\nX-Any: %b\r\n\r\n" % (number, b"y" * 70) for number in range(300)) + post)
+        connection.sendall(
+            b"".join(
+                b"GET /%d HTTP/1.1\r\nX-Any: %b\r\n\r\n" % (number, b"y" * 70)
+                for number in range(300)
+            )
+            + post
+        )
         assert [told(connection, ends=False).status for _ in range(300)] == [404] * 300
         assert told(connection, ends=False).status == 200
     with connected(server.url) as connection:
@@ -121,9 +165,22 @@ def test_each_request_gets_its_own_answer_and_the_refused_one_the_last(server: S
 
 
 @pytest.mark.parametrize("first", [20, 149, 10_000])
-def test_a_wish_for_another_protocol_changes_nothing_for_what_follows(server: Server, first: int) -> None:
+def test_a_wish_for_another_protocol_changes_nothing_for_what_follows(
+    server: Server, first: int
+) -> None:
     wish = b"Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
-    octets = GET + wish + b"\r\n" + GET + b"\r\n" + POST + wish + b"Content-Length: 2\r\n\r\n{}" + GET + b"\r\n"
+    octets = (
+        GET
+        + wish
+        + b"\r\n"
+        + GET
+        + b"\r\n"
+        + POST
+        + wish
+        + b"Content-Length: 2\r\n\r\n{}"
+        + GET
+        + b"\r\n"
+    )
     with connected(server.url) as connection:
         connection.sendall(octets[:first])
         connection.sendall(octets[first:])

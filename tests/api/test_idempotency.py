@@ -1,4 +1,6 @@
-"""Idempotency-Key on every POST: what succeeded once is answered again, and not done again (contract section 2)."""
+"""Idempotency-Key on every POST: what succeeded once is answered again, and not done again
+(contract section 2).
+"""
 
 import threading
 import time
@@ -26,19 +28,40 @@ class Post(NamedTuple):
 
 
 POSTS = [
-    Post("/sms/send", {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}, {"sender": "AMINA", "message": "hi", "recipients": [PHONE]},
-         {"sender": "NOBODY", "message": "hello", "recipients": [PHONE]}, lambda api, who: len(api.get(who, "/reports").data)),
-    Post("/otp/send", {"phone": PHONE}, {"phone": "233201234568"}, {"phone": PHONE, "sender": "NOBODY"},
-         lambda api, who: len(api.get(who, "/reports", type="otp").data)),
-    Post("/sender-ids", {"sender": "FIRST"}, {"sender": "SECOND"}, {"sender": "?"},
-         lambda api, who: sum(record["sender"] != "AMINA" for record in api.get(who, "/sender-ids").data)),
+    Post(
+        "/sms/send",
+        {"sender": "AMINA", "message": "hello", "recipients": [PHONE]},
+        {"sender": "AMINA", "message": "hi", "recipients": [PHONE]},
+        {"sender": "NOBODY", "message": "hello", "recipients": [PHONE]},
+        lambda api, who: len(api.get(who, "/reports").data),
+    ),
+    Post(
+        "/otp/send",
+        {"phone": PHONE},
+        {"phone": "233201234568"},
+        {"phone": PHONE, "sender": "NOBODY"},
+        lambda api, who: len(api.get(who, "/reports", type="otp").data),
+    ),
+    Post(
+        "/sender-ids",
+        {"sender": "FIRST"},
+        {"sender": "SECOND"},
+        {"sender": "?"},
+        lambda api, who: sum(
+            record["sender"] != "AMINA" for record in api.get(who, "/sender-ids").data
+        ),
+    ),
 ]
 EVERY_POST = pytest.mark.parametrize("post", POSTS, ids=[post.path for post in POSTS])
 
 
 def is_replay(reply: Reply, first: Reply) -> bool:
     assert "idempotent-replayed" not in first.headers
-    return reply.status == 200 and reply.headers.get("idempotent-replayed") == "true" and reply.body == first.body
+    return (
+        reply.status == 200
+        and reply.headers.get("idempotent-replayed") == "true"
+        and reply.body == first.body
+    )
 
 
 def is_conflict(reply: Reply, reason: str = "idempotency_key_reused") -> bool:
@@ -46,15 +69,21 @@ def is_conflict(reply: Reply, reason: str = "idempotency_key_reused") -> bool:
 
 
 @EVERY_POST
-def test_the_same_request_with_the_same_key_acts_once_and_is_answered_the_same(api: Service, amina: Actor, post: Post) -> None:
+def test_the_same_request_with_the_same_key_acts_once_and_is_answered_the_same(
+    api: Service, amina: Actor, post: Post
+) -> None:
     first = api.post(amina, post.path, post.body, key="k-1")
     assert is_replay(api.post(amina, post.path, post.body, key="k-1"), first)
     assert post.effects(api, amina) == 1
-    assert first.response.content == api.post(amina, post.path, post.body, key="k-1").response.content
+    assert (
+        first.response.content == api.post(amina, post.path, post.body, key="k-1").response.content
+    )
 
 
 @EVERY_POST
-def test_another_body_with_the_same_key_is_a_conflict(api: Service, amina: Actor, post: Post) -> None:
+def test_another_body_with_the_same_key_is_a_conflict(
+    api: Service, amina: Actor, post: Post
+) -> None:
     api.post(amina, post.path, post.body, key="k-1")
     assert is_conflict(api.post(amina, post.path, post.other, key="k-1"))
     assert is_conflict(api.post(amina, post.path, {**post.body, "unknown": 1}, key="k-1"))
@@ -63,7 +92,9 @@ def test_another_body_with_the_same_key_is_a_conflict(api: Service, amina: Actor
 
 
 @EVERY_POST
-def test_a_key_is_judged_after_the_form_and_before_what_the_body_names(api: Service, amina: Actor, chidi: Actor, post: Post) -> None:
+def test_a_key_is_judged_after_the_form_and_before_what_the_body_names(
+    api: Service, amina: Actor, chidi: Actor, post: Post
+) -> None:
     api.post(amina, post.path, post.body, key="k-1")
     assert api.post(amina, post.path, {}, key="k-1").status == 400
     unknown = {**post.body, "customer_id": chidi.text_id}
@@ -79,23 +110,40 @@ def test_what_did_not_succeed_leaves_the_key_free(api: Service, amina: Actor, po
 
 
 @EVERY_POST
-def test_a_key_belongs_to_its_account_mode_and_path(api: Service, amina: Actor, bilal: Actor, chidi: Actor, post: Post) -> None:
+def test_a_key_belongs_to_its_account_mode_and_path(
+    api: Service, amina: Actor, bilal: Actor, chidi: Actor, post: Post
+) -> None:
     bilal.sender("AMINA")
     chidi.sender("AMINA")
     api.refresh()
     amina_acts = {**post.other, "customer_id": bilal.text_id}
-    for key, body in ((amina.key(), post.body), (amina.key(sandbox=True), post.other), (chidi.key(), post.other), (bilal.key(), post.other)):
+    for key, body in (
+        (amina.key(), post.body),
+        (amina.key(sandbox=True), post.other),
+        (chidi.key(), post.other),
+        (bilal.key(), post.other),
+    ):
         assert api.post(key, post.path, body, key="k-1").headers.get("idempotent-replayed") is None
     assert is_conflict(api.post(amina, post.path, amina_acts, key="k-1"))
     for other in POSTS:
         if other.path != post.path:
-            assert api.post(amina, other.path, other.body, key="k-1").headers.get("idempotent-replayed") is None
+            assert (
+                api.post(amina, other.path, other.body, key="k-1").headers.get(
+                    "idempotent-replayed"
+                )
+                is None
+            )
 
 
 @EVERY_POST
 def test_equal_requests_at_once_act_once(api: Service, amina: Actor, post: Post) -> None:
     headers = {"Idempotency-Key": "k-1"}
-    replies = api.at_once(*(api.requested("POST", amina, post.path, json=post.body, headers=headers) for _ in range(20)))
+    replies = api.at_once(
+        *(
+            api.requested("POST", amina, post.path, json=post.body, headers=headers)
+            for _ in range(20)
+        )
+    )
     assert {reply.status for reply in replies} == {200}
     assert sum("idempotent-replayed" not in reply.headers for reply in replies) == 1
     assert len({reply.response.content for reply in replies}) == 1
@@ -103,22 +151,41 @@ def test_equal_requests_at_once_act_once(api: Service, amina: Actor, post: Post)
 
 
 @EVERY_POST
-def test_different_requests_at_once_with_one_key_act_once(api: Service, amina: Actor, bilal: Actor, post: Post) -> None:
+def test_different_requests_at_once_with_one_key_act_once(
+    api: Service, amina: Actor, bilal: Actor, post: Post
+) -> None:
     bilal.sender("AMINA")
     api.refresh()
     bodies = [post.body, {**post.body, "customer_id": bilal.text_id}] * 5
-    replies = api.at_once(*(api.requested("POST", amina, post.path, json=body, headers={"Idempotency-Key": "k-1"}) for body in bodies))
+    replies = api.at_once(
+        *(
+            api.requested("POST", amina, post.path, json=body, headers={"Idempotency-Key": "k-1"})
+            for body in bodies
+        )
+    )
     assert sorted({reply.status for reply in replies}) == [200, 409], replies
-    assert sum(reply.status == 200 and "idempotent-replayed" not in reply.headers for reply in replies) == 1
+    assert (
+        sum(reply.status == 200 and "idempotent-replayed" not in reply.headers for reply in replies)
+        == 1
+    )
 
 
 @EVERY_POST
 @pytest.mark.parametrize("keys", [[""], ["x" * 256], ["é"], ["a", "a"], ["a\tb"]], ids=repr)
-def test_a_key_that_cannot_be_is_refused(api: Service, amina: Actor, post: Post, keys: list[str]) -> None:
-    headers = [(b"Authorization", f"Bearer {amina.key()}".encode()), *((b"Idempotency-Key", key.encode()) for key in keys)]
+def test_a_key_that_cannot_be_is_refused(
+    api: Service, amina: Actor, post: Post, keys: list[str]
+) -> None:
+    headers = [
+        (b"Authorization", f"Bearer {amina.key()}".encode()),
+        *((b"Idempotency-Key", key.encode()) for key in keys),
+    ]
     reply = api.run(api.client.post(f"/api/v1{post.path}", json=post.body, headers=headers))
     error = reply.json()["error"]
-    assert (reply.status_code, error["code"], error["reason"]) == (400, "INVALID_REQUEST", "invalid_field")
+    assert (reply.status_code, error["code"], error["reason"]) == (
+        400,
+        "INVALID_REQUEST",
+        "invalid_field",
+    )
     assert [bad["field"] for bad in error["fields"]] == ["Idempotency-Key"]
     assert post.effects(api, amina) == 0
 
@@ -147,15 +214,22 @@ def test_a_key_is_free_again_after_72_hours(api: Service, amina: Actor) -> None:
 
 @pytest.mark.parametrize("finished", [True, False], ids=["finished in time", "not finished"])
 def test_an_equal_request_waits_for_the_one_that_is_being_carried_out(
-        postgresql_api: Service, monkeypatch: pytest.MonkeyPatch, finished: bool) -> None:
+    postgresql_api: Service, monkeypatch: pytest.MonkeyPatch, finished: bool
+) -> None:
     api, amina = postgresql_api, postgresql_api.amina
     monkeypatch.setattr(idempotency, "WAIT_S", 10.0 if finished else 0.0)
     first = api.post(amina, "/sender-ids", {"sender": "FIRST"}, key="k-1")
     with api.db.write() as tx:
-        row = dict(tx.execute(idempotency_keys.delete().returning(*idempotency_keys.c)).one()._mapping)
+        row = dict(
+            tx.execute(idempotency_keys.delete().returning(*idempotency_keys.c)).one()._mapping
+        )
     holder = Holder(api.db, row)
     waiting: list[Reply] = []
-    thread = threading.Thread(target=lambda: waiting.append(api.post(amina, "/sender-ids", {"sender": "FIRST"}, key="k-1")))
+    thread = threading.Thread(
+        target=lambda: waiting.append(
+            api.post(amina, "/sender-ids", {"sender": "FIRST"}, key="k-1")
+        )
+    )
     thread.start()
     if finished:
         holder.wait_for(thread)
@@ -178,16 +252,22 @@ class Holder:
         self._pid = self._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
 
     def wait_for(self, thread: threading.Thread) -> None:
-        """Until the other one waits for this row a second time: a lock is waited for one second at most, and then tried again."""
+        """Until the other one waits for this row a second time: a lock is waited for one second at
+        most, and then tried again.
+        """
         tries: set[Any] = set()
         while len(tries) < 2 and thread.is_alive():
             tries |= self._waiting_since()
             time.sleep(0.005)
 
     def _waiting_since(self) -> set[Any]:
-        """When those who wait began to. In a transaction PostgreSQL goes on showing the sessions that it has shown first, unless told otherwise."""
+        """When those who wait began to. In a transaction PostgreSQL goes on showing the
+        sessions that it has shown first, unless told otherwise.
+        """
         self._connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
-        waiters = f"SELECT query_start FROM pg_stat_activity WHERE {self._pid} = ANY(pg_blocking_pids(pid))"
+        waiters = f"""
+            SELECT query_start FROM pg_stat_activity
+            WHERE {self._pid} = ANY(pg_blocking_pids(pid))"""
         return set(self._connection.exec_driver_sql(waiters).scalars())
 
     def finish(self, *, commit: bool) -> None:

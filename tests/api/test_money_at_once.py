@@ -1,4 +1,6 @@
-"""Double spending and repeated requests, as clients would try them: over HTTP, all at once, against `heliograph serve` on each database."""
+"""Double spending and repeated requests, as clients would try them: over HTTP, all at once, against
+`heliograph serve` on each database.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,7 +40,12 @@ class Client:
         return posted_at_once(self._url, "/api/v1/sms/send", self.key, list(requests))
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        answer = httpx.get(f"{self._url}/api/v1{path}", params=query, headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
+        answer = httpx.get(
+            f"{self._url}/api/v1{path}",
+            params=query,
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=30,
+        )
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
@@ -65,7 +72,11 @@ class Client:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def server(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Server]:
     with serving(new_database(request.param), tmp_path_factory.mktemp("serve")) as server:
         yield server
 
@@ -74,24 +85,32 @@ def kinds(answers: list[Answered]) -> Counter[tuple[int, bool]]:
     return Counter((answer.status, answer.replayed) for answer in answers)
 
 
-def test_of_64_sends_at_once_with_credits_for_10_ten_succeed_and_54_are_refused(server: Server) -> None:
+def test_of_64_sends_at_once_with_credits_for_10_ten_succeed_and_54_are_refused(
+    server: Server,
+) -> None:
     client = Client(server, "spender", 10)
     answers = client.at_once(*[(HELLO, None)] * 64)
     assert kinds(answers) == {(200, False): 10, (402, False): 54}
-    assert sorted(answer.body["data"]["credits_remaining"] for answer in answers if answer.status == 200) == list(range(10))
+    assert sorted(
+        answer.body["data"]["credits_remaining"] for answer in answers if answer.status == 200
+    ) == list(range(10))
     errors = [answer.body["error"] for answer in answers if answer.status == 402]
     assert {(error["code"], error["required"]) for error in errors} == {("INSUFFICIENT_CREDITS", 1)}
     client.holds(credits=0, sends=10, charged=10)
 
 
 def test_nobody_overdraws_with_sends_of_every_size_at_once(server: Server) -> None:
-    """Small and large sends have lanes of their own, so their transactions meet at the wallet only."""
+    """Small and large sends have lanes of their own, so their transactions meet at the
+    wallet only.
+    """
     client = Client(server, "sizes", 1_300)
     sizes = [1, 700, 3, 600, 40, 550, 7, 501] * 4
     answers = client.at_once(*[({**HELLO, "recipients": phones(size)}, None) for size in sizes])
     assert {answer.status for answer in answers} == {200, 402}
     charged = sum(size for size, answer in zip(sizes, answers, strict=True) if answer.status == 200)
-    smallest = min(size for size, answer in zip(sizes, answers, strict=True) if answer.status == 402)
+    smallest = min(
+        size for size, answer in zip(sizes, answers, strict=True) if answer.status == 402
+    )
     assert 0 <= 1_300 - charged < smallest  # nobody was refused who could have been paid for
     client.holds(credits=1_300 - charged, sends=kinds(answers)[200, False], charged=charged)
 
@@ -110,11 +129,20 @@ def test_of_100_equal_requests_at_once_with_one_key_one_sends_and_99_replay(serv
 def test_of_different_requests_at_once_with_one_key_one_wins(server: Server) -> None:
     """In both lanes: the large ones are other transactions."""
     client = Client(server, "changing", 2_000)
-    bodies = [{**HELLO, "message": f"hello {k}"} for k in range(8)] + [{**HELLO, "recipients": phones(501)}, {**HELLO, "recipients": phones(502)}]
+    bodies = [{**HELLO, "message": f"hello {k}"} for k in range(8)] + [
+        {**HELLO, "recipients": phones(501)},
+        {**HELLO, "recipients": phones(502)},
+    ]
     requests = [(body, "order-18") for body in bodies] * 6
     answers = client.at_once(*requests)
-    assert {answer.reason for answer in answers if answer.status != 200} == {"idempotency_key_reused"}
-    won = {str(body) for (body, _), answer in zip(requests, answers, strict=True) if answer.status == 200}
+    assert {answer.reason for answer in answers if answer.status != 200} == {
+        "idempotency_key_reused"
+    }
+    won = {
+        str(body)
+        for (body, _), answer in zip(requests, answers, strict=True)
+        if answer.status == 200
+    }
     assert len(won) == 1
     assert kinds(answers) == {(200, False): 1, (200, True): 5, (409, False): 54}
     charged = 2_000 - client.get("/balance")["sms_credits"]
@@ -140,12 +168,17 @@ def test_what_could_not_be_paid_leaves_its_key_free(server: Server) -> None:
     client.grant(100)
     second = client.at_once(*requests)
     assert kinds(second) == {(200, True): 10, (200, False): 20}
-    assert all(after.replayed == (before.status == 200) for before, after in zip(first, second, strict=True))
+    assert all(
+        after.replayed == (before.status == 200)
+        for before, after in zip(first, second, strict=True)
+    )
     assert kinds(client.at_once(*requests)) == {(200, True): 30}
     client.holds(credits=80, sends=30, charged=30)
 
 
-def test_equal_requests_that_nobody_can_pay_are_all_refused_and_then_one_sends(server: Server) -> None:
+def test_equal_requests_that_nobody_can_pay_are_all_refused_and_then_one_sends(
+    server: Server,
+) -> None:
     client = Client(server, "poor", 0)
     refused = client.at_once(*[(HELLO, "order-19")] * 50)
     assert kinds(refused) == {(402, False): 50}

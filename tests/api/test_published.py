@@ -25,13 +25,20 @@ class Page(HTMLParser):
 def test_the_description_is_read_without_a_key(api: Service) -> None:
     reply = api.get(None, "/openapi.json")
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-    assert (reply.body["openapi"], reply.body["info"]["version"], reply.body["servers"]) == ("3.1.0", "1.0.0", [{"url": "/api/v1"}])
+    assert (reply.body["openapi"], reply.body["info"]["version"], reply.body["servers"]) == (
+        "3.1.0",
+        "1.0.0",
+        [{"url": "/api/v1"}],
+    )
     assert reply.body == api.contract.document
 
 
 def test_the_page_shows_every_endpoint_and_needs_nothing_but_itself(api: Service) -> None:
     response = api.run(api.client.get("/docs"))
-    assert (response.status_code, response.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert (response.status_code, response.headers["content-type"]) == (
+        200,
+        "text/html; charset=utf-8",
+    )
     page = Page(response.text)
     for endpoint in api.contract.endpoints:
         operation = api.contract.document["paths"][endpoint.path][endpoint.method.lower()]
@@ -39,15 +46,24 @@ def test_the_page_shows_every_endpoint_and_needs_nothing_but_itself(api: Service
         assert operation["summary"] in response.text
     assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "form", "object"}
     assert [tag for tag, _ in page.elements].count("script") == 1
-    assert not {name for _, attributes in page.elements for name in attributes if name.startswith("on") or name in ("style", "src")}
-    assert {attributes["href"] for tag, attributes in page.elements if tag == "a"} >= {"/api/v1/openapi.json"}
+    assert not {
+        name
+        for _, attributes in page.elements
+        for name in attributes
+        if name.startswith("on") or name in ("style", "src")
+    }
+    assert {attributes["href"] for tag, attributes in page.elements if tag == "a"} >= {
+        "/api/v1/openapi.json"
+    }
 
 
 def test_every_link_of_the_page_leads_to_a_place_on_it(api: Service) -> None:
     page = Page(api.run(api.client.get("/docs")).text)
     places = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(places)) == len(places)
-    links = {str(attributes["href"]) for tag, attributes in page.elements if tag == "a"} - {"/api/v1/openapi.json"}
+    links = {str(attributes["href"]) for tag, attributes in page.elements if tag == "a"} - {
+        "/api/v1/openapi.json"
+    }
     assert {link.removeprefix("#") for link in links} <= set(places)
 
 
@@ -65,7 +81,11 @@ def test_the_pages_policy_allows_its_own_style_and_script_and_nothing_else(api: 
 
 
 def test_nothing_in_a_description_becomes_markup(api: Service) -> None:
-    document = json.dumps(api.contract.document).replace("Bulk SMS", "<b>Bulk</b>").replace("Sends one text", "`<i>` Sends <script>x</script>")
+    document = (
+        json.dumps(api.contract.document)
+        .replace("Bulk SMS", "<b>Bulk</b>")
+        .replace("Sends one text", "`<i>` Sends <script>x</script>")
+    )
     text = docs_page(document.encode()).decode()
     assert "&lt;b&gt;Bulk" in text
     assert "<code>&lt;i&gt;</code> Sends &lt;script&gt;" in text
@@ -74,6 +94,9 @@ def test_nothing_in_a_description_becomes_markup(api: Service) -> None:
 
 
 def test_the_first_command_on_the_page_works_as_it_stands(api: Service) -> None:
-    curl = re.search(r"curl http://127.0.0.1:8080/api/v1(\S+) -H &#34;Authorization: Bearer \$API_KEY&#34;", api.run(api.client.get("/docs")).text)
+    curl = re.search(
+        r"curl http://127.0.0.1:8080/api/v1(\S+) -H &#34;Authorization: Bearer \$API_KEY&#34;",
+        api.run(api.client.get("/docs")).text,
+    )
     assert curl is not None
     assert api.get(api.amina, curl[1]).status == 200

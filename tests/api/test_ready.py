@@ -36,12 +36,18 @@ def ask(api: Service, times: int, path: str = "/readyz") -> set[int]:
     """The statuses that so many are answered who ask together, on this machine and by its name."""
 
     async def all_of_them() -> list[httpx.Response]:
-        return list(await asyncio.gather(*(api.client.get(path, headers={"Host": "localhost"}) for _ in range(times))))
+        return list(
+            await asyncio.gather(
+                *(api.client.get(path, headers={"Host": "localhost"}) for _ in range(times))
+            )
+        )
 
     return {response.status_code for response in api.run(all_of_them())}
 
 
-def test_all_who_ask_within_a_quarter_of_a_second_share_one_check(api: Service, checks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_who_ask_within_a_quarter_of_a_second_share_one_check(
+    api: Service, checks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ready, "SHARED_S", 60.0)
     assert ask(api, 100) == {200}
     assert ask(api, 100) == {200}
@@ -51,8 +57,11 @@ def test_all_who_ask_within_a_quarter_of_a_second_share_one_check(api: Service, 
     assert len(checks) == 2
 
 
-def test_a_check_that_failed_is_shared_and_then_forgotten(api: Service, checks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "SHARED_S", 0.0)  # those who ask while one runs share it all the same
+def test_a_check_that_failed_is_shared_and_then_forgotten(
+    api: Service, checks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # those who ask while one runs share it all the same
+    monkeypatch.setattr(ready, "SHARED_S", 0.0)
     with api.db.write() as tx:
         tx.execute(sa.text("UPDATE alembic_version SET version_num = '0' || version_num"))
     try:
@@ -64,7 +73,9 @@ def test_a_check_that_failed_is_shared_and_then_forgotten(api: Service, checks: 
     assert ask(api, 1) == {200}
 
 
-def test_the_migrations_are_read_once_a_process(api: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_migrations_are_read_once_a_process(
+    api: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reading and running them takes 15 ms, each time that anybody asks."""
     assert ask(api, 1) == {200}
     monkeypatch.setattr(migrate, "_config", None)
@@ -89,8 +100,12 @@ def default_executor_full(api: Service) -> Iterator[None]:
         over.set()
 
 
-def test_no_request_waits_for_the_executor_that_everybody_can_fill(api: Service, amina: Actor, bilal: Actor) -> None:
-    """Requests of every way through the house, with keys that are not remembered yet, and none that is answered from a thread of the loop's own."""
+def test_no_request_waits_for_the_executor_that_everybody_can_fill(
+    api: Service, amina: Actor, bilal: Actor
+) -> None:
+    """Requests of every way through the house, with keys that are not remembered yet, and
+    none that is answered from a thread of the loop's own.
+    """
     send = {"sender": "AMINA", "message": "hello", "recipients": [RECIPIENT]}
     assert api.post(amina, "/sms/send", send, key="used").status == 200
     with default_executor_full(api):
@@ -100,10 +115,17 @@ def test_no_request_waits_for_the_executor_that_everybody_can_fill(api: Service,
         answers: list[Reply] = [
             api.post(amina.key("sms.send"), "/sms/send", send),
             api.post(amina, "/sms/send", {**send, "dry_run": True}, key="dry"),
-            api.post(amina, "/sms/send", {**send, "recipients": [f"2332012{number:05d}" for number in range(900)]}),
+            api.post(
+                amina,
+                "/sms/send",
+                {**send, "recipients": [f"2332012{number:05d}" for number in range(900)]},
+            ),
             api.post(amina, "/otp/send", {"phone": RECIPIENT}),
             api.get(bilal, "/balance"),
         ]
         assert [reply.status for reply in answers] == [200] * len(answers), answers
-        assert api.post(amina, "/sms/send", {**send, "customer_id": "acc_nobody"}, key="used").status == 409
+        assert (
+            api.post(amina, "/sms/send", {**send, "customer_id": "acc_nobody"}, key="used").status
+            == 409
+        )
         assert api.get("sk_live_nobody", "/balance").status == 401

@@ -19,7 +19,8 @@ OTHER = "233201234568"
 
 
 def numbers(count: int) -> list[str]:
-    return [f"23324{k:05d}55" for k in range(count)]  # not …000 to …004, of which the simulator makes something special
+    # not …000 to …004, of which the simulator makes something special
+    return [f"23324{k:05d}55" for k in range(count)]
 
 
 def all_pages(api: Service, who: Actor | str, **query: Any) -> Iterator[list[str]]:
@@ -34,7 +35,9 @@ def all_pages(api: Service, who: Actor | str, **query: Any) -> Iterator[list[str
         cursor = {"cursor": reply.body["next_cursor"]}
 
 
-def test_messages_are_listed_newest_first_as_they_are_one_by_one(api: Service, amina: Actor) -> None:
+def test_messages_are_listed_newest_first_as_they_are_one_by_one(
+    api: Service, amina: Actor
+) -> None:
     first = api.send(amina, [PHONE, OTHER], reference="a")["message_ids"]
     second = api.send(amina, [PHONE])["message_ids"]
     reply = api.get(amina, "/reports")
@@ -51,21 +54,41 @@ def test_each_filter_narrows_the_list(api: Service, amina: Actor) -> None:
     api.move_clock(10_000)
     second = api.send(amina, [PHONE], reference="b")
     with api.db.write() as tx:
-        tx.execute(sa.update(messages).where(messages.c.id == ids.raw_of_text("msg", first["message_ids"][0]))
-                   .values(status="failed", error_code="unknown", failed_at_ms=1))
-        tx.execute(sa.update(sends).where(sends.c.id == ids.raw_of_text("snd", second["send_id"])).values(type="otp"))
+        tx.execute(
+            sa.update(messages)
+            .where(messages.c.id == ids.raw_of_text("msg", first["message_ids"][0]))
+            .values(status="failed", error_code="unknown", failed_at_ms=1)
+        )
+        tx.execute(
+            sa.update(sends)
+            .where(sends.c.id == ids.raw_of_text("snd", second["send_id"]))
+            .values(type="otp")
+        )
     (to_phone, to_other), latest = first["message_ids"], second["message_id"]
     for query, wanted in (
-        ({"send_id": first["send_id"]}, [to_other, to_phone]), ({"send_id": second["send_id"]}, [latest]), ({"send_id": ids.new("snd")}, []),
-        ({"send_id": "?"}, []), ({"status": "failed"}, [to_phone]), ({"status": "queued"}, [latest, to_other]), ({"status": "sent"}, []),
-        ({"type": "otp"}, [latest]), ({"type": "sms"}, [to_other, to_phone]), ({"recipient": PHONE}, [latest, to_phone]),
-        ({"recipient": f"+{OTHER}"}, [to_other]), ({"recipient": "233209999999"}, []),
-        ({"recipient": PHONE, "status": "failed"}, [to_phone]), ({"recipient": PHONE, "type": "otp"}, [latest]),
-        ({"reference": "a"}, [to_other, to_phone]), ({"reference": "c"}, []),
-        ({"recipient": PHONE, "reference": "a"}, [to_phone]), ({"since": second["created_at"]}, [latest]),
-        ({"until": second["created_at"]}, [to_other, to_phone]), ({"since": first["created_at"], "until": first["created_at"]}, []),
-        ({"recipient": PHONE, "since": second["created_at"]}, [latest]), ({"recipient": PHONE, "until": second["created_at"]}, [to_phone]),
-    ):  # fmt: skip
+        ({"send_id": first["send_id"]}, [to_other, to_phone]),
+        ({"send_id": second["send_id"]}, [latest]),
+        ({"send_id": ids.new("snd")}, []),
+        ({"send_id": "?"}, []),
+        ({"status": "failed"}, [to_phone]),
+        ({"status": "queued"}, [latest, to_other]),
+        ({"status": "sent"}, []),
+        ({"type": "otp"}, [latest]),
+        ({"type": "sms"}, [to_other, to_phone]),
+        ({"recipient": PHONE}, [latest, to_phone]),
+        ({"recipient": f"+{OTHER}"}, [to_other]),
+        ({"recipient": "233209999999"}, []),
+        ({"recipient": PHONE, "status": "failed"}, [to_phone]),
+        ({"recipient": PHONE, "type": "otp"}, [latest]),
+        ({"reference": "a"}, [to_other, to_phone]),
+        ({"reference": "c"}, []),
+        ({"recipient": PHONE, "reference": "a"}, [to_phone]),
+        ({"since": second["created_at"]}, [latest]),
+        ({"until": second["created_at"]}, [to_other, to_phone]),
+        ({"since": first["created_at"], "until": first["created_at"]}, []),
+        ({"recipient": PHONE, "since": second["created_at"]}, [latest]),
+        ({"recipient": PHONE, "until": second["created_at"]}, [to_phone]),
+    ):
         reply = api.get(amina, "/reports", **query)
         assert (reply.status, reply.body["next_cursor"]) == (200, None), query
         assert reply.ids == wanted, query
@@ -78,16 +101,34 @@ def test_an_unknown_campaign_is_not_found(api: Service, amina: Actor, name: str)
         assert (reply.status, reply.code, reply.reason) == (404, "NOT_FOUND", "no_such_record")
 
 
-def test_both_spellings_of_the_campaign_with_different_values_are_refused(api: Service, amina: Actor) -> None:
+def test_both_spellings_of_the_campaign_with_different_values_are_refused(
+    api: Service, amina: Actor
+) -> None:
     reply = api.get(amina, "/reports", campaignId="cmp_1", campaign_id="cmp_2")
     assert (reply.status, reply.reason, reply.bad_fields) == (400, "invalid_query", ["campaign_id"])
 
 
-@pytest.mark.parametrize(("query", "field"), [
-    ({"limit": "1001"}, "limit"), ({"limit": "-1"}, "limit"), ({"limit": ""}, "limit"), ({"status": "gone"}, "status"), ({"type": "mms"}, "type"),
-    ({"recipient": "abc"}, "recipient"), ({"recipient": "12"}, "recipient"), ({"reference": "x" * 129}, "reference"), ({"since": "1"}, "since"),
-    ({"cursor": "!"}, "cursor"), ({"cursor": "A" * 23}, "cursor"), ({"offset": "1"}, "offset"), ({"reference": "a\0"}, "reference")])
-def test_a_bad_parameter_is_named(api: Service, amina: Actor, query: dict[str, str], field: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"limit": "1001"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": ""}, "limit"),
+        ({"status": "gone"}, "status"),
+        ({"type": "mms"}, "type"),
+        ({"recipient": "abc"}, "recipient"),
+        ({"recipient": "12"}, "recipient"),
+        ({"reference": "x" * 129}, "reference"),
+        ({"since": "1"}, "since"),
+        ({"cursor": "!"}, "cursor"),
+        ({"cursor": "A" * 23}, "cursor"),
+        ({"offset": "1"}, "offset"),
+        ({"reference": "a\0"}, "reference"),
+    ],
+)
+def test_a_bad_parameter_is_named(
+    api: Service, amina: Actor, query: dict[str, str], field: str
+) -> None:
     reply = api.get(amina, "/reports", **query)
     assert (reply.status, reply.reason, reply.bad_fields) == (400, "invalid_query", [field])
 
@@ -97,17 +138,29 @@ def test_all_bad_parameters_are_named_together(api: Service, amina: Actor) -> No
     assert sorted(reply.bad_fields) == ["limit", "page", "since", "status"]
 
 
-def test_nobody_sees_another_accounts_or_the_other_modes_messages(api: Service, amina: Actor, bilal: Actor, chidi: Actor) -> None:
+def test_nobody_sees_another_accounts_or_the_other_modes_messages(
+    api: Service, amina: Actor, bilal: Actor, chidi: Actor
+) -> None:
     live, sandbox = api.send(amina, [PHONE]), api.send(amina.key(sandbox=True), [PHONE])
-    for query in ({}, {"recipient": PHONE}, {"send_id": live["send_id"]}, {"send_id": sandbox["send_id"]}, {"type": "sms"}):
+    for query in (
+        {},
+        {"recipient": PHONE},
+        {"send_id": live["send_id"]},
+        {"send_id": sandbox["send_id"]},
+        {"type": "sms"},
+    ):
         assert api.get(chidi, "/reports", **query).ids == []
         assert api.get(bilal, "/reports", **query).ids == []
     assert api.get(amina, "/reports").ids == [live["message_id"]]
-    assert api.get(amina.key(sandbox=True), "/reports", recipient=PHONE).ids == [sandbox["message_id"]]
+    assert api.get(amina.key(sandbox=True), "/reports", recipient=PHONE).ids == [
+        sandbox["message_id"]
+    ]
     assert api.get(amina, "/reports", customer_id=bilal.text_id).ids == []
 
 
-def test_a_cursor_of_another_account_opens_nothing(api: Service, amina: Actor, chidi: Actor) -> None:
+def test_a_cursor_of_another_account_opens_nothing(
+    api: Service, amina: Actor, chidi: Actor
+) -> None:
     api.send(amina, numbers(3))
     cursor = api.get(amina, "/reports", limit=1).body["next_cursor"]
     assert api.get(chidi, "/reports", cursor=cursor).ids == []
@@ -120,28 +173,52 @@ def test_a_send_of_ten_thousand_is_paged_to_its_end(api: Service, amina: Actor) 
     assert len(pages) == 10
 
 
-def test_a_page_that_looks_for_something_rare_ends_early_and_goes_on(api: Service, amina: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_looks_for_something_rare_ends_early_and_goes_on(
+    api: Service, amina: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(read, "LOOKED_AT_MAX", 20)
     monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
     oldest = api.send(amina, numbers(1))["message_id"]
     api.send(amina, numbers(45))
     with api.db.write() as tx:
-        tx.execute(sa.update(messages).where(messages.c.id == ids.raw_of_text("msg", oldest)).values(status="sent", sent_at_ms=1))
+        tx.execute(
+            sa.update(messages)
+            .where(messages.c.id == ids.raw_of_text("msg", oldest))
+            .values(status="sent", sent_at_ms=1)
+        )
     assert list(all_pages(api, amina, status="sent", limit=5)) == [[], [], [oldest]]
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(before=st.lists(st.integers(1, 7), max_size=6), meanwhile=st.lists(st.lists(st.integers(1, 3), max_size=2), max_size=5),
-       limit=st.integers(1, 9), query=st.sampled_from([{}, {"status": "queued"}, {"recipient": numbers(1)[0]}, {"reference": "r"}]))
+@given(
+    before=st.lists(st.integers(1, 7), max_size=6),
+    meanwhile=st.lists(st.lists(st.integers(1, 3), max_size=2), max_size=5),
+    limit=st.integers(1, 9),
+    query=st.sampled_from(
+        [{}, {"status": "queued"}, {"recipient": numbers(1)[0]}, {"reference": "r"}]
+    ),
+)
 def test_paging_neither_repeats_nor_skips_while_messages_are_added(
-        api: Service, amina: Actor, before: list[int], meanwhile: list[list[int]], limit: int, query: dict[str, str]) -> None:
+    api: Service,
+    amina: Actor,
+    before: list[int],
+    meanwhile: list[list[int]],
+    limit: int,
+    query: dict[str, str],
+) -> None:
     with api.db.write() as tx:
         tx.execute(sends.delete())
         tx.execute(messages.delete())
     key = amina.key(sandbox=True)
-    there = [message_id for count in before for message_id in api.send(key, numbers(count), reference="r")["message_ids"]]
+    there = [
+        message_id
+        for count in before
+        for message_id in api.send(key, numbers(count), reference="r")["message_ids"]
+    ]
     if "recipient" in query:
-        there = [record["id"] for record in reversed(api.get(key, "/reports", **query, limit=1_000).data)]
+        there = [
+            record["id"] for record in reversed(api.get(key, "/reports", **query, limit=1_000).data)
+        ]
     seen: list[str] = []
     for page in all_pages(api, key, limit=limit, **query):
         assert len(page) <= limit
@@ -156,5 +233,7 @@ def test_limits_of_the_page_are_the_callers(api: Service, amina: Actor) -> None:
     assert len(api.get(amina, "/reports").data) == 50
     assert len(api.get(amina, "/reports", limit="1000").data) == 60
     with api.db.read() as tx:
-        page = read.report(tx, amina.account_id, PageWanted(60, None), read.Filters(), sandbox=False)
+        page = read.report(
+            tx, amina.account_id, PageWanted(60, None), read.Filters(), sandbox=False
+        )
     assert page.next_before is None, "a full last page has no next one"

@@ -1,4 +1,6 @@
-"""The description held against a real server by somebody else's judge: no answer that is not described, no 5xx, nothing wrong accepted."""
+"""The description held against a real server by somebody else's judge: no answer that is not
+described, no 5xx, nothing wrong accepted.
+"""
 
 import os
 import subprocess
@@ -17,11 +19,34 @@ SEED = 1  # always the same, so that a failure says something of the change that
 def test_every_answer_of_a_real_server_is_as_described(database_url: str, tmp_path: Path) -> None:
     with serving(database_url, tmp_path) as server:
         run = subprocess.run(
-            [SCHEMATHESIS, "--config-file", CONFIG, "run", f"{server.url}/api/v1/openapi.json",
-             "--header", f"Authorization: Bearer {server.cast.amina.key()}", "--phases", "examples,coverage,fuzzing,stateful",
-             "--max-examples", str(EXAMPLES), "--seed", str(SEED), "--request-timeout", "10", "--no-color", "--generation-database", "none"],
-            cwd=tmp_path, env={**os.environ, "PYTHONWARNINGS": "ignore"}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-            timeout=120)  # fmt: skip
+            [
+                SCHEMATHESIS,
+                "--config-file",
+                CONFIG,
+                "run",
+                f"{server.url}/api/v1/openapi.json",
+                "--header",
+                f"Authorization: Bearer {server.cast.amina.key()}",
+                "--phases",
+                "examples,coverage,fuzzing,stateful",
+                "--max-examples",
+                str(EXAMPLES),
+                "--seed",
+                str(SEED),
+                "--request-timeout",
+                "10",
+                "--no-color",
+                "--generation-database",
+                "none",
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
     assert run.returncode == 0, run.stdout[-10_000:] + run.stderr[-2_000:]
     assert "✅ Stateful" in run.stdout
     assert f"Tested: {len(contract().endpoints)}" in run.stdout

@@ -11,7 +11,9 @@ DEPLOY = ROOT / "deploy"
 
 
 def parses(words: Sequence[str]) -> None:
-    """Reads a command line as `heliograph` would, without doing it. Raises click.UsageError for one that it would refuse."""
+    """Reads a command line as `heliograph` would, without doing it. Raises click.UsageError for one
+    that it would refuse.
+    """
     command: click.Command | None = main
     context, rest = click.Context(main), list(words)
     while isinstance(command, click.Group):

@@ -1,14 +1,18 @@
-"""Runs the code blocks of a document as its reader would: in order, in one shell, beside a real server.
+"""Runs the code blocks of a document as its reader would: in order, in one shell, beside a real
+server.
 
-A document becomes one bash script in an empty directory, so a variable that one block sets is there for the next. `sh` and `bash`
-blocks are run as they are, `python` blocks by the project's Python. A comment on the line before a block changes that:
+A document becomes one bash script in an empty directory, so a variable that one block sets is there
+for the next. `sh` and `bash` blocks are run as they are, `python` blocks by the project's Python. A
+comment on the line before a block changes that:
 
 - `<!-- not run: REASON -->`: it is left out;
-- `<!-- background -->`: it goes on running (a server); the next block waits until the address of the server answers /readyz;
-- `<!-- file: NAME -->`: it is no command, but a file that the reader saves: it is there before the first block is run. `js` blocks are files only.
+- `<!-- background -->`: it goes on running (a server); the next block waits until the address of
+  the server answers /readyz;
+- `<!-- file: NAME -->`: it is no command, but a file that the reader saves: it is there before the
+  first block is run. `js` blocks are files only.
 
-The documents say 127.0.0.1:8080, port 2775 for SMPP, and port 3000 for a receiver of webhooks, as a reader will see them; a run uses free ports in
-their place.
+The documents say 127.0.0.1:8080, port 2775 for SMPP, and port 3000 for a receiver of webhooks, as a
+reader will see them; a run uses free ports in their place.
 """
 
 import os
@@ -28,8 +32,11 @@ RUN_WITHIN_S = 120
 READY_WITHIN_S = 30
 OUTPUT_TAIL_CHARACTERS = 4_000
 
-_BLOCK = re.compile(r"(?:^[ \t]*<!--(?P<comment>.*?)-->[ \t]*\n\s*?)?^(?P<indent>[ \t]*)```(?P<language>\w*).*\n(?P<code>(?:.*\n)*?)[ \t]*```[ \t]*$",
-                    re.MULTILINE)
+_BLOCK = re.compile(
+    r"(?:^[ \t]*<!--(?P<comment>.*?)-->[ \t]*\n\s*?)?^(?P<indent>["
+    r" \t]*)```(?P<language>\w*).*\n(?P<code>(?:.*\n)*?)[ \t]*```[ \t]*$",
+    re.MULTILINE,
+)
 _FILE = re.compile(r"file: (?P<name>[\w.-]+)")
 _PRELUDE = f"""\
 set -euo pipefail
@@ -60,7 +67,9 @@ class Ports(NamedTuple):
 
 
 class DocumentFailed(AssertionError):
-    """A block of a document did not run. The message holds its file and line, and what it printed."""
+    """A block of a document did not run. The message holds its file and line, and what it
+    printed.
+    """
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -74,12 +83,17 @@ def blocks(text: str) -> Iterator[Block]:
 
 def files(document: Path) -> dict[str, str]:
     """What a reader is to save: the contents by name."""
-    found = [(_FILE.fullmatch(block.comment), block.code) for block in blocks(document.read_text("utf-8"))]
+    found = [
+        (_FILE.fullmatch(block.comment), block.code)
+        for block in blocks(document.read_text("utf-8"))
+    ]
     return {match["name"]: code for match, code in found if match is not None}
 
 
 def run(document: Path, directory: Path) -> None:
-    """Runs a document in that directory, which is empty. Raises DocumentFailed, with the line of the block that failed."""
+    """Runs a document in that directory, which is empty. Raises DocumentFailed, with the
+    line of the block that failed.
+    """
     ports = Ports(free_port(), free_port(), free_port())
     for name, code in files(document).items():
         (directory / name).write_text(code, "utf-8")
@@ -87,8 +101,15 @@ def run(document: Path, directory: Path) -> None:
     script.write_text(_script(document, ports), "utf-8")
     output = directory / ".output"
     with output.open("wb") as log:
-        process = subprocess.Popen(["bash", script], cwd=directory, env=_environment(directory), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            ["bash", script],
+            cwd=directory,
+            env=_environment(directory),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
         try:
             status: object = process.wait(RUN_WITHIN_S)
         except subprocess.TimeoutExpired:
@@ -99,7 +120,10 @@ def run(document: Path, directory: Path) -> None:
             process.wait()
     if status != 0:
         printed = output.read_text("utf-8", errors="replace")[-OUTPUT_TAIL_CHARACTERS:]
-        raise DocumentFailed(f"{document.name}, exit status {status}; the last block that was begun failed:\n{printed}")
+        raise DocumentFailed(
+            f"{document.name}, exit status {status}; the last block that was begun"
+            f" failed:\n{printed}"
+        )
 
 
 def _script(document: Path, ports: Ports) -> str:
@@ -118,7 +142,11 @@ def _script(document: Path, ports: Ports) -> str:
         if block.language == "python":
             code = f"{sys.executable} - <<'END_OF_PYTHON'\n{code}END_OF_PYTHON\n"
         parts.append(f"echo '--- {place}'\n")
-        parts.append(f"(\n{code}) &\nwait_until_ready {ports.http}\n" if block.comment == "background" else code)
+        parts.append(
+            f"(\n{code}) &\nwait_until_ready {ports.http}\n"
+            if block.comment == "background"
+            else code
+        )
     return "".join(parts)
 
 
@@ -129,9 +157,17 @@ def _at_ports(code: str, ports: Ports) -> str:
     code = re.sub(r"\b3000\b", str(ports.receiver), code)
     code = re.sub(r"--port[ =]2775\b", f"--port {ports.smpp}", code)
     code = re.sub(r"\bheliograph smsc\b(?!.*--port)", f"heliograph smsc --port {ports.smpp}", code)
-    return re.sub(r"\bheliograph (serve|demo)\b(?!.*--port)", rf"heliograph \1 --port {ports.http}", code)
+    return re.sub(
+        r"\bheliograph (serve|demo)\b(?!.*--port)", rf"heliograph \1 --port {ports.http}", code
+    )
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """A reader's: nothing is configured, and `heliograph` and `python` are the ones that were installed."""
-    return {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(directory), "LANG": "C.UTF-8"}
+    """A reader's: nothing is configured, and `heliograph` and `python` are the ones that were
+    installed.
+    """
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(directory),
+        "LANG": "C.UTF-8",
+    }

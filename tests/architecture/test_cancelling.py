@@ -1,4 +1,6 @@
-"""Who goes on after any error asks first whether it was told to end: else one lost CancelledError is a task that never ends."""
+"""Who goes on after any error asks first whether it was told to end: else one lost
+CancelledError is a task that never ends.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -11,8 +13,14 @@ ANY_ERROR = ("Exception", "BaseException")
 def handlers(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
     """Yields those that catch any error that may come out of an await."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try) and any(awaits(part) for statement in node.body for part in ast.walk(statement)):
-            yield from (handler for handler in node.handlers if handler.type is None or ast.unparse(handler.type) in ANY_ERROR)
+        if isinstance(node, ast.Try) and any(
+            awaits(part) for statement in node.body for part in ast.walk(statement)
+        ):
+            yield from (
+                handler
+                for handler in node.handlers
+                if handler.type is None or ast.unparse(handler.type) in ANY_ERROR
+            )
 
 
 def awaits(node: ast.AST) -> bool:
@@ -24,17 +32,27 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 
 def asks(handler: ast.ExceptHandler) -> bool:
-    return any(isinstance(node, ast.Call) and ast.unparse(node.func) == "cancelling.obey" for node in ast.walk(handler))
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "cancelling.obey"
+        for node in ast.walk(handler)
+    )
 
 
 def test_every_handler_of_any_error_around_an_await_asks_whether_it_was_told_to_end() -> None:
-    found = [(source.path, handler) for source in sources(PACKAGE) for handler in handlers(source.tree) if goes_on(handler)]
+    found = [
+        (source.path, handler)
+        for source in sources(PACKAGE)
+        for handler in handlers(source.tree)
+        if goes_on(handler)
+    ]
     assert len(found) > 15, "there are such handlers"
     silent = [f"{path}:{handler.lineno}" for path, handler in found if not asks(handler)]
     assert not silent, silent
 
 
 def test_there_is_no_task_group() -> None:
-    """Until Python 3.13, one whose task fails leaves `cancelling()` of its parent at 1: whoever asks whether it was told to end is answered yes."""
+    """Until Python 3.13, one whose task fails leaves `cancelling()` of its parent at 1:
+    whoever asks whether it was told to end is answered yes.
+    """
     groups = [source.path for source in sources(PACKAGE) if "TaskGroup" in source.text]
     assert not groups, groups

@@ -1,6 +1,8 @@
-"""Who opens a transaction commits it, and only a few kinds of files do (docs/architecture.md, "Rules that keep it sound").
+"""Who opens a transaction commits it, and only a few kinds of files do (docs/architecture.md,
+"Rules that keep it sound").
 
-A use case takes `tx` first and never commits: so what belongs together is stored together, whoever calls.
+A use case takes `tx` first and never commits: so what belongs together is stored together, whoever
+calls.
 """
 
 import ast
@@ -17,15 +19,25 @@ MAY_OPEN_A_TRANSACTION = {
     "base/db.py": "this is where transactions are made",
     "base/hot_postgres.py": "and this is where those of the hot paths are",
     "base/hot_sqlite.py": "and these, of the other database",
-    "base/postgres_engine.py": "how long a connection may take to commit is the connection's own matter",
+    "base/postgres_engine.py": (
+        "how long a connection may take to commit is the connection's own matter"
+    ),
     "base/writable.py": "whether a transaction can be committed is found out by one",
     "base/migrate.py": "a migration is a transaction, and runs before anything else does",
-    "base/partitions.py": "each month's partition is a transaction, and nobody waits for the next one's lock",
-    "base/home.py": "where a database is at home is said in its database and in a file, one after the other",
-    "messages/restored.py": "each batch of what is kept of a restored copy, let go or canceled is a transaction",
+    "base/partitions.py": (
+        "each month's partition is a transaction, and nobody waits for the next one's lock"
+    ),
+    "base/home.py": (
+        "where a database is at home is said in its database and in a file, one after the other"
+    ),
+    "messages/restored.py": (
+        "each batch of what is kept of a restored copy, let go or canceled is a transaction"
+    ),
     "entry/restoring.py": "it is a command's work",
     "entry/sealed.py": "each batch of secrets that are sealed anew is a transaction",
-    "entry/secret_key.py": "the first process makes its key the database's before it does anything else",
+    "entry/secret_key.py": (
+        "the first process makes its key the database's before it does anything else"
+    ),
     "contacts/importing.py": "each batch of a file's contacts is a transaction",
     "messages/accept.py": "a batch of sends is a transaction",
     "messages/turn.py": "a carrier's turn is a transaction",
@@ -39,11 +51,15 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
     "base/advisory.py": "a lock that is held for a moment only is a transaction's",
     "campaigns/hold.py": "each step of freezing an audience is a batch, and so a transaction",
-    "campaigns/listed.py": "a campaign to a file of numbers begins with a transaction, and each batch of them is one",
+    "campaigns/listed.py": (
+        "a campaign to a file of numbers begins with a transaction, and each batch of them is one"
+    ),
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",
-    "webhooks/read.py": "what is due is read in a transaction, and what is pruned goes out of its queue",
+    "webhooks/read.py": (
+        "what is due is read in a transaction, and what is pruned goes out of its queue"
+    ),
     "webhooks/record.py": "a batch of webhook outcomes is a transaction",
     "entry/listen.py": "its endpoint comes and goes with it",
     "base/leases.py": "a process shows that it lives",
@@ -61,8 +77,10 @@ OUR_DATABASE = ("db", "_db", "database", "_database")
 
 def test_transactions_are_opened_and_committed_in_their_places_only() -> None:
     elsewhere = [
-        f"{source.path}:{line}: {what}: take `tx` from the caller, or name the file in MAY_OPEN_A_TRANSACTION, with a reason"
-        for source in sources(PACKAGE) if not any(fnmatch(source.path, place) for place in MAY_OPEN_A_TRANSACTION)
+        f"{source.path}:{line}: {what}: take `tx` from the caller, or name the file in"
+        " MAY_OPEN_A_TRANSACTION, with a reason"
+        for source in sources(PACKAGE)
+        if not any(fnmatch(source.path, place) for place in MAY_OPEN_A_TRANSACTION)
         for line, what in _transactions(source)
     ]
     assert not elsewhere, "\n".join(elsewhere)
@@ -70,9 +88,15 @@ def test_transactions_are_opened_and_committed_in_their_places_only() -> None:
 
 def _transactions(source: Source) -> Iterator[tuple[int, str]]:
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(" ")[0] in ("BEGIN", "COMMIT"):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.split(" ")[0] in ("BEGIN", "COMMIT")
+        ):
             yield node.lineno, node.value
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method, receiver = node.func.attr, ast.unparse(node.func.value)
-            if method in OPENERS_OF_DRIVERS or (method in OPENERS_OF_OURS and receiver.split(".")[-1] in OUR_DATABASE):
+            if method in OPENERS_OF_DRIVERS or (
+                method in OPENERS_OF_OURS and receiver.split(".")[-1] in OUR_DATABASE
+            ):
                 yield node.lineno, f"{receiver}.{method}()"

@@ -1,4 +1,6 @@
-"""deploy/prometheus-rules.yml and deploy/grafana-dashboard.json: right in form, about metrics that there are, and alarming when they should."""
+"""deploy/prometheus-rules.yml and deploy/grafana-dashboard.json: right in form, about metrics that
+there are, and alarming when they should.
+"""
 
 import json
 import re
@@ -29,7 +31,10 @@ def _there() -> dict[str, set[str]]:
         if isinstance(metric, MetricWrapperBase):
             described, labels = next(iter(metric.describe())), set(metric._labelnames)
             if described.type == "histogram":
-                found |= {f"{described.name}{ending}": labels | {"le"} for ending in ("_bucket", "_sum", "_count")}
+                found |= {
+                    f"{described.name}{ending}": labels | {"le"}
+                    for ending in ("_bucket", "_sum", "_count")
+                }
             else:
                 found[described.name + "_total" * (described.type == "counter")] = labels
     return found
@@ -38,7 +43,13 @@ def _there() -> dict[str, set[str]]:
 def _promtool(*arguments: object) -> None:
     if prometheus.find_promtool() is None:
         raise ServiceMissing(prometheus.ADVICE)
-    done = subprocess.run(["promtool", *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["promtool", *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -49,7 +60,11 @@ def _panels(dashboard: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _queries() -> list[str]:
     """The expressions of the dashboard, as Prometheus is asked them."""
     panels = _panels(json.loads(DASHBOARD.read_text("utf-8")))
-    return [target["expr"].replace("$__rate_interval", "5m") for panel in panels for target in panel["targets"]]
+    return [
+        target["expr"].replace("$__rate_interval", "5m")
+        for panel in panels
+        for target in panel["targets"]
+    ]
 
 
 def test_prometheus_takes_the_rules() -> None:
@@ -61,12 +76,19 @@ def test_a_bad_night_raises_the_alarms_and_a_quiet_one_none() -> None:
 
 
 def test_prometheus_takes_every_query_of_the_dashboard(tmp_path: Path) -> None:
-    rules = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(_queries())]
-    (tmp_path / "dashboard.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}), "utf-8")  # JSON is YAML, too
+    rules = [
+        {"record": f"panel:{number}", "expr": query} for number, query in enumerate(_queries())
+    ]
+    # JSON is YAML, too
+    (tmp_path / "dashboard.yml").write_text(
+        json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}), "utf-8"
+    )
     _promtool("check", "rules", tmp_path / "dashboard.yml")
 
 
-@pytest.mark.parametrize("text", [RULES.read_text("utf-8"), *_queries()], ids=lambda text: str(len(text)))
+@pytest.mark.parametrize(
+    "text", [RULES.read_text("utf-8"), *_queries()], ids=lambda text: str(len(text))
+)
 def test_rules_and_dashboard_ask_for_metrics_and_labels_that_there_are(text: str) -> None:
     there = _there()
     asked = SELECTED.findall(text)
@@ -78,7 +100,11 @@ def test_rules_and_dashboard_ask_for_metrics_and_labels_that_there_are(text: str
 
 
 def test_every_metric_is_shown_or_raises_an_alarm() -> None:
-    asked = {name for text in (RULES.read_text("utf-8"), *_queries()) for name, _ in SELECTED.findall(text)}
+    asked = {
+        name
+        for text in (RULES.read_text("utf-8"), *_queries())
+        for name, _ in SELECTED.findall(text)
+    }
     shown = {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked}
     assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in _there()} - shown == set()
 
@@ -88,7 +114,11 @@ def test_panels_stand_side_by_side() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in dashboard["panels"]:
         place = panel["gridPos"]
-        cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
         assert not cells & taken, panel["title"]
         taken |= cells
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
@@ -96,5 +126,9 @@ def test_panels_stand_side_by_side() -> None:
 
 def test_the_handbook_lists_the_alerts_that_there_are() -> None:
     there = re.findall(r"- alert: (\w+)", RULES.read_text("utf-8"))
-    told = re.findall(r"^\| `(Heliograph\w+)` \|", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.MULTILINE)
+    told = re.findall(
+        r"^\| `(Heliograph\w+)` \|",
+        (ROOT / "docs" / "operations.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
     assert told == there

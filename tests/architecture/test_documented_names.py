@@ -1,4 +1,6 @@
-"""What the documentation lists by name is what the code has: settings, metrics, limits, dependencies, files, and its own links."""
+"""What the documentation lists by name is what the code has: settings, metrics, limits,
+dependencies, files, and its own links.
+"""
 
 import ast
 import re
@@ -16,10 +18,17 @@ from heliograph.base.db import metadata
 from heliograph.entry.cli import COMMANDS
 from tests.architecture.sources import PACKAGE, ROOT, sources
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")  # what a path in a page may begin below
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+# what a path in a page may begin below
+FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")
 NOT_LISTED = (  # files that docs/architecture.md need not name one by one
-    *(f"entry/cli/{command.replace('-', '_')}.py" for command in COMMANDS),  # named like their commands
+    # named like their commands
+    *(f"entry/cli/{command.replace('-', '_')}.py" for command in COMMANDS),
     "migrations/versions/",
 )
 PATH_AND_NAME = re.compile(r"`([\w.-]+/[\w./-]+\.py)(?:: ([\w.]+))?`")
@@ -50,7 +59,9 @@ def test_the_metrics_in_the_handbook_are_the_metrics_there_are() -> None:
     for metric in vars(metrics).values():
         if isinstance(metric, MetricWrapperBase):
             described = next(iter(metric.describe()))
-            there[described.name + "_total" * (described.type == "counter")] = ", ".join(metric._labelnames)
+            there[described.name + "_total" * (described.type == "counter")] = ", ".join(
+                metric._labelnames
+            )
     assert told == there
 
 
@@ -61,7 +72,9 @@ def test_the_limits_in_the_handbook_are_the_limits_there_are() -> None:
 
 
 def _limits(where: str) -> Iterator[int]:
-    """`messages.request.VALIDITY_S`, `VALIDITY_DEFAULT_S` → 60, 172800, 86400; what is in milliseconds is told in seconds."""
+    """`messages.request.VALIDITY_S`, `VALIDITY_DEFAULT_S` → 60, 172800, 86400; what is in
+    milliseconds is told in seconds.
+    """
     module = ""
     for name in re.findall(r"`([\w.]+)`", where):
         module, _, constant = name.rpartition(".") if "." in name else (module, "", name)
@@ -71,36 +84,61 @@ def _limits(where: str) -> Iterator[int]:
 
 
 def test_the_events_in_the_handbook_are_the_events_that_are_logged() -> None:
-    told = {name for row in _table("docs/operations.md", "event") for name in re.findall(r"`(\w+)`", row[0])}
+    told = {
+        name
+        for row in _table("docs/operations.md", "event")
+        for name in re.findall(r"`(\w+)`", row[0])
+    }
     assert told == {event for source in sources(PACKAGE) for event in LOGGED.findall(source.text)}
 
 
 def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    declared = [*project["project"]["dependencies"], *(name for group in project["dependency-groups"].values() for name in group)]
-    told = {name for row in _table("docs/decisions.md", "dependency") for name in re.findall(r"`([\w-]+)`", row[0])}
+    declared = [
+        *project["project"]["dependencies"],
+        *(name for group in project["dependency-groups"].values() for name in group),
+    ]
+    told = {
+        name
+        for row in _table("docs/decisions.md", "dependency")
+        for name in re.findall(r"`([\w-]+)`", row[0])
+    }
     assert told == {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in declared}
 
 
 def test_the_tour_of_the_house_names_every_file_of_it() -> None:
     tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    files = [source.path for source in sources(PACKAGE) if not source.path.endswith("__init__.py") and not source.path.startswith(NOT_LISTED)]
+    files = [
+        source.path
+        for source in sources(PACKAGE)
+        if not source.path.endswith("__init__.py") and not source.path.startswith(NOT_LISTED)
+    ]
     unnamed = [path for path in files if f"`{path}`" not in tour]
-    assert not unnamed, f"docs/architecture.md does not say what these are for: {', '.join(unnamed)}"
+    assert not unnamed, (
+        f"docs/architecture.md does not say what these are for: {', '.join(unnamed)}"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_refers_to_is_there(page: Path) -> None:
     text = page.read_text("utf-8")
-    missing = [f"{path}: {name}" for path, name in PATH_AND_NAME.findall(text) if not _is_there(path, name)]
-    missing += [f"{target}#{anchor}" for target, anchor in LINK.findall(_prose(text)) if not _leads_somewhere(page, target, anchor)]
+    missing = [
+        f"{path}: {name}" for path, name in PATH_AND_NAME.findall(text) if not _is_there(path, name)
+    ]
+    missing += [
+        f"{target}#{anchor}"
+        for target, anchor in LINK.findall(_prose(text))
+        if not _leads_somewhere(page, target, anchor)
+    ]
     assert not missing, f"{page.name} refers to what is not there: {', '.join(missing)}"
 
 
 def _is_there(path: str, name: str) -> bool:
     """Whether the file exists, and defines the name (`once`, or `Turn.once`)."""
     found = next((folder / path for folder in FOLDERS_OF_PATHS if (folder / path).is_file()), None)
-    return found is not None and (not name or name in _defined(ast.parse(found.read_text("utf-8")).body))
+    return found is not None and (
+        not name or name in _defined(ast.parse(found.read_text("utf-8")).body)
+    )
 
 
 def _defined(statements: list[ast.stmt], prefix: str = "") -> Iterator[str]:
@@ -134,5 +172,9 @@ def test_the_handbook_says_of_every_table_how_long_it_is_kept() -> None:
     for table in sorted((PACKAGE).glob("*/tables.py")):
         import_module(f"heliograph.{table.parent.name}.tables")
     import_module("heliograph.base.leases")
-    told = {name for row in _table("docs/retention.md", "table") for name in re.findall(r"`(\w+)`", row[0])}
+    told = {
+        name
+        for row in _table("docs/retention.md", "table")
+        for name in re.findall(r"`(\w+)`", row[0])
+    }
     assert told == set(metadata.tables)

@@ -23,7 +23,9 @@ def _document(directory: Path, text: str) -> Path:
 
 
 def test_a_document_is_one_session_beside_its_server(tmp_path: Path) -> None:
-    document = _document(tmp_path, """
+    document = _document(
+        tmp_path,
+        """
 <!-- not run: it would never end -->
 ```sh
 sleep 1000000
@@ -45,13 +47,16 @@ print(open("here", "w").write(os.environ["ANSWER"]))
 ```json
 {"not": "run"}
 ```
-""")
+""",
+    )
     run(document, tmp_path / "run")
     assert (tmp_path / "run" / "here").read_text() == "200"
 
 
 def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:
-    document = _document(tmp_path, "```sh\ntrue\n```\n\n```sh\necho was here\nfalse\necho not here\n```\n")
+    document = _document(
+        tmp_path, "```sh\ntrue\n```\n\n```sh\necho was here\nfalse\necho not here\n```\n"
+    )
     with pytest.raises(DocumentFailed, match=r"(?s)exit status 1.*--- guide\.md:5\nwas here\n$"):
         run(document, tmp_path / "run")
 
@@ -63,7 +68,9 @@ def test_a_block_is_not_left_out_without_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_file_that_the_reader_saves_is_there_before_the_first_block(tmp_path: Path) -> None:
-    document = _document(tmp_path, """
+    document = _document(
+        tmp_path,
+        """
 ```sh
 python hello.py > here
 ```
@@ -71,7 +78,8 @@ python hello.py > here
 ```python
 print("127.0.0.1:8080")
 ```
-""")
+""",
+    )
     run(document, tmp_path / "run")
     assert (tmp_path / "run" / "here").read_text() == "127.0.0.1:8080\n"
 

@@ -1,6 +1,8 @@
-"""Into another capability only through its front door, its `__init__.py` (docs/architecture.md, "The rooms").
+"""Into another capability only through its front door, its `__init__.py` (docs/architecture.md,
+"The rooms").
 
-That imports run downward only is the layers contract in pyproject.toml, checked by import-linter (`make lint`).
+That imports run downward only is the layers contract in pyproject.toml, checked by import-linter
+(`make lint`).
 """
 
 import ast
@@ -23,8 +25,10 @@ GUESTS_WITH_KEYS = {
 
 def test_a_capability_is_entered_through_its_front_door_only() -> None:
     trespasses = [
-        f"{source.path} imports {module}: take it from heliograph.{module.split('.')[1]}, or open OPEN_FILES in this test, with a reason"
-        for source in sources(PACKAGE) if (home := source.path.split("/")[0]) not in GUESTS_WITH_KEYS
+        f"{source.path} imports {module}: take it from heliograph.{module.split('.')[1]}, or open"
+        " OPEN_FILES in this test, with a reason"
+        for source in sources(PACKAGE)
+        if (home := source.path.split("/")[0]) not in GUESTS_WITH_KEYS
         for module in _imported_modules(source)
         if _passes_a_front_door(home, module)
     ]
@@ -33,18 +37,25 @@ def test_a_capability_is_entered_through_its_front_door_only() -> None:
 
 def _passes_a_front_door(home: str, module: str) -> bool:
     room, *inside = module.split(".")[1:] or [""]
-    return bool(inside) and room != home and room not in ALL_DOORS_OPEN and inside[0] not in OPEN_FILES
+    return (
+        bool(inside) and room != home and room not in ALL_DOORS_OPEN and inside[0] not in OPEN_FILES
+    )
 
 
 def _imported_modules(source: Source) -> Iterator[str]:
-    """Modules of ours that this file imports, with `from heliograph.wallet import ledger` read as the module that it is."""
+    """Modules of ours that this file imports, with `from heliograph.wallet import ledger`
+    read as the module that it is.
+    """
     package = ".".join(("heliograph", *source.path.split("/")[:-1]))
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             module = resolve_name("." * node.level + (node.module or ""), package)
-            names = [f"{module}.{alias.name}" if _is_module(f"{module}.{alias.name}") else module for alias in node.names]
+            names = [
+                f"{module}.{alias.name}" if _is_module(f"{module}.{alias.name}") else module
+                for alias in node.names
+            ]
         else:
             continue
         yield from (name for name in names if name.split(".")[0] == "heliograph")

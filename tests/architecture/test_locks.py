@@ -1,4 +1,6 @@
-"""What is installed is what was locked: every dependency pinned, each file known by its hash, and no index host named."""
+"""What is installed is what was locked: every dependency pinned, each file known by its
+hash, and no index host named.
+"""
 
 import re
 import tomllib
@@ -28,12 +30,16 @@ def test_the_locks_hold_every_dependency_that_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     declared = {
         "requirements.lock": project["project"]["dependencies"],
-        "requirements-dev.lock": project["project"]["dependencies"] + project["dependency-groups"]["dev"],
+        "requirements-dev.lock": project["project"]["dependencies"]
+        + project["dependency-groups"]["dev"],
         "tools/uv.lock": project["dependency-groups"]["uv"],
         "tools/build.lock": project["dependency-groups"]["build"],
     }
     for lock, requirements in declared.items():
-        names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower().replace("_", "-") for requirement in requirements}
+        names = {
+            re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower().replace("_", "-")
+            for requirement in requirements
+        }
         assert names - set(_pins(lock)) == set(), f"{lock} is behind pyproject.toml: make lock"
 
 

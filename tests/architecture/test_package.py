@@ -1,4 +1,6 @@
-"""The package as others install it: a wheel and an sdist, built once, and the wheel installed into an environment of its own, without the network."""
+"""The package as others install it: a wheel and an sdist, built once, and the wheel
+installed into an environment of its own, without the network.
+"""
 
 import importlib.metadata
 import os
@@ -27,15 +29,29 @@ class Built(NamedTuple):
 
 def _uv() -> Path:
     """Of this checkout, or of the one whose environment the tests run in."""
-    found = next((uv for checkout in (ROOT, Path(sys.prefix).parent) if (uv := checkout / ".tools" / "bin" / "uv").is_file()), None)
+    found = next(
+        (
+            uv
+            for checkout in (ROOT, Path(sys.prefix).parent)
+            if (uv := checkout / ".tools" / "bin" / "uv").is_file()
+        ),
+        None,
+    )
     if found is None:
         raise ServiceMissing("uv is needed, to build the package: make install")
     return found
 
 
 def _run(*command: object, cwd: Path, **environment: str) -> str:
-    done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -43,34 +59,75 @@ def _run(*command: object, cwd: Path, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     directory = tmp_path_factory.mktemp("dist")
-    _run(ROOT / "tools" / "install.sh", "build", directory, cwd=ROOT, **(os.environ | {"UV": str(_uv())}))
+    _run(
+        ROOT / "tools" / "install.sh",
+        "build",
+        directory,
+        cwd=ROOT,
+        **(os.environ | {"UV": str(_uv())}),
+    )
     (wheel,), (sdist,) = directory.glob("*.whl"), directory.glob("*.tar.gz")
     return Built(wheel, sdist)
 
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and, linked from the one that the tests run in, exactly the distributions of requirements.lock."""
+    """A fresh environment with the wheel and, linked from the one that the tests run in,
+    exactly the distributions of requirements.lock.
+    """
     venv = tmp_path_factory.mktemp("fresh") / "venv"
-    _run(_uv(), "venv", "--quiet", "--offline", "--python", sys.executable, venv, cwd=ROOT, **os.environ)
+    _run(
+        _uv(),
+        "venv",
+        "--quiet",
+        "--offline",
+        "--python",
+        sys.executable,
+        venv,
+        cwd=ROOT,
+        **os.environ,
+    )
     (site,) = venv.glob("lib/python*/site-packages")
-    for name, version, conditional in PINNED.findall((ROOT / "requirements.lock").read_text("utf-8")):
+    for name, version, conditional in PINNED.findall(
+        (ROOT / "requirements.lock").read_text("utf-8")
+    ):
         try:
             found = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            assert conditional, f"{name} is not installed: make install"  # for another Python or platform
+            # for another Python or platform
+            assert conditional, f"{name} is not installed: make install"
             continue
         assert found.version == version, name
-        for top in {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "__pycache__")}:
+        for top in {
+            file.parts[0]
+            for file in found.files or []
+            if file.parts[0] not in ("..", "__pycache__")
+        }:
             link = site / top
             if not link.exists():  # namespaces are shared
                 link.symlink_to(Path(str(found.locate_file(top))))
-    _run(_uv(), "pip", "install", "--quiet", "--offline", "--no-deps", "--python", venv / "bin" / "python", built.wheel, cwd=ROOT, **os.environ)
+    _run(
+        _uv(),
+        "pip",
+        "install",
+        "--quiet",
+        "--offline",
+        "--no-deps",
+        "--python",
+        venv / "bin" / "python",
+        built.wheel,
+        cwd=ROOT,
+        **os.environ,
+    )
     return venv
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(built: Built) -> None:
-    there = {f"heliograph/{path.relative_to(PACKAGE).as_posix()}" for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    there = {
+        f"heliograph/{path.relative_to(PACKAGE).as_posix()}"
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
     with zipfile.ZipFile(built.wheel) as wheel:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == there
@@ -80,8 +137,18 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(built: Built) ->
 def test_the_sdist_holds_what_an_installation_needs(built: Built) -> None:
     with tarfile.open(built.sdist) as sdist:
         packed = {name.partition("/")[2] for name in sdist.getnames()}
-    deployed = {path.relative_to(ROOT).as_posix() for path in (ROOT / "deploy").rglob("*") if path.is_file()}
-    assert {*deployed, "LICENSE", "README.md", "CHANGELOG.md", "requirements.lock", "docs/operations.md", "tools/install.sh"} <= packed
+    deployed = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "deploy").rglob("*") if path.is_file()
+    }
+    assert {
+        *deployed,
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "requirements.lock",
+        "docs/operations.md",
+        "tools/install.sh",
+    } <= packed
 
 
 def test_what_the_wheel_says_of_itself(built: Built) -> None:
@@ -95,8 +162,15 @@ def test_what_the_wheel_says_of_itself(built: Built) -> None:
     assert newest[1] == PROJECT["version"]
 
 
-def test_the_installed_wheel_says_its_version_and_delivers_a_text(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_wheel_says_its_version_and_delivers_a_text(
+    installed: Path, tmp_path: Path
+) -> None:
     program = installed / "bin" / "heliograph"
-    assert _run(program, "--version", cwd=tmp_path, PATH=os.defpath) == f"heliograph {PROJECT['version']}\n"
-    said = _run(program, "demo", "--once", "--port", "0", cwd=tmp_path, PATH=os.defpath, LANG="C.UTF-8")
+    assert (
+        _run(program, "--version", cwd=tmp_path, PATH=os.defpath)
+        == f"heliograph {PROJECT['version']}\n"
+    )
+    said = _run(
+        program, "demo", "--once", "--port", "0", cwd=tmp_path, PATH=os.defpath, LANG="C.UTF-8"
+    )
     assert re.search(r"^ +delivered +\d", said, re.MULTILINE), said

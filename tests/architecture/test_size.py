@@ -7,14 +7,18 @@ from fnmatch import fnmatch
 from tests.architecture.sources import ROOT, sources
 
 FUNCTION_LINES_MAX = 60
-MODULE_LINES_MAX = 300
+MODULE_LINES_MAX = 400
 LONGER_FOR_A_REASON = {  # what the test would print, with * for the rest
     "src/heliograph/migrations/versions/*": "a migration is a list, written once and never changed",
 }
 
 
 def test_no_function_is_longer_than_a_screen_and_no_module_than_a_sitting() -> None:
-    too_long = [place for place in _too_long() if not any(fnmatch(place, pattern) for pattern in LONGER_FOR_A_REASON)]
+    too_long = [
+        place
+        for place in _too_long()
+        if not any(fnmatch(place, pattern) for pattern in LONGER_FOR_A_REASON)
+    ]
     assert not too_long, "\n".join(too_long)
 
 
@@ -24,7 +28,10 @@ def _too_long() -> Iterator[str]:
             if (lines := source.text.count("\n")) > MODULE_LINES_MAX:
                 yield f"{folder}/{source.path}: {lines} lines"
             for node in ast.walk(source.tree):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := _lines(node)) > FUNCTION_LINES_MAX:
+                if (
+                    isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and (lines := _lines(node)) > FUNCTION_LINES_MAX
+                ):
                     yield f"{folder}/{source.path}:{node.lineno} {node.name}: {lines} lines"
 
 

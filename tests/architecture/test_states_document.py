@@ -4,4 +4,6 @@ from tools.states import DOCUMENT, document
 
 
 def test_the_page_of_states_is_what_the_code_decides() -> None:
-    assert DOCUMENT.read_text("utf-8") == document(), "docs/states.md is out of date: run `make docs`"
+    assert DOCUMENT.read_text("utf-8") == document(), (
+        "docs/states.md is out of date: run `make docs`"
+    )

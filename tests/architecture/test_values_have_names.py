@@ -1,4 +1,6 @@
-"""A value is known by its name: rows are not read by the places of their columns, and no call has a long row of values without names."""
+"""A value is known by its name: rows are not read by the places of their columns, and no call has a
+long row of values without names.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -8,9 +10,14 @@ from tests.architecture.sources import PACKAGE, sources
 
 POSITIONAL_MAX: Final = 6
 VARIADIC: Final = {  # they take as many values of one kind as there are
-    "sa.Table", "sa.select", "op.create_table", "_closed", "_SAR_TLVS.pack"}
-ASKS_THE_DRIVER: Final = {  # the layer under the declared statements; and changes of tables, which take no values
-    "base/statements.py", "messages/months.py"}
+    "sa.Table",
+    "sa.select",
+    "op.create_table",
+    "_closed",
+    "_SAR_TLVS.pack",
+}
+# the layer under the declared statements; and changes of tables, which take no values
+ASKS_THE_DRIVER: Final = {"base/statements.py", "messages/months.py"}
 
 
 def test_no_row_is_read_by_place() -> None:
@@ -22,8 +29,12 @@ def test_no_call_has_more_values_than_names() -> None:
 
 
 def test_every_statement_of_the_hot_paths_is_declared() -> None:
-    asking = {source.path for source in sources(PACKAGE) for node in ast.walk(source.tree)
-              if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tx.fetch", "tx.over")}
+    asking = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tx.fetch", "tx.over")
+    }
     assert asking == ASKS_THE_DRIVER
 
 
@@ -31,7 +42,12 @@ def _read_by_place() -> Iterator[str]:
     """`row[5]`, `rows[0][8]`, `row[2:5]`. (A migration is written once, and never changed.)"""
     for source in sources(PACKAGE):
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.Subscript) and _is_place(node.slice) and _is_row(node.value) and not source.path.startswith("migrations/"):
+            if (
+                isinstance(node, ast.Subscript)
+                and _is_place(node.slice)
+                and _is_row(node.value)
+                and not source.path.startswith("migrations/")
+            ):
                 yield f"{source.path}:{node.lineno} {ast.unparse(node)}"
 
 
@@ -43,11 +59,19 @@ def _is_place(index: ast.expr) -> bool:
 def _is_row(value: ast.expr) -> bool:
     if isinstance(value, ast.Name):
         return value.id in ("row", "record")
-    return isinstance(value, ast.Subscript) and _is_place(value.slice) and isinstance(value.value, ast.Name)
+    return (
+        isinstance(value, ast.Subscript)
+        and _is_place(value.slice)
+        and isinstance(value.value, ast.Name)
+    )
 
 
 def _long_calls() -> Iterator[str]:
     for source in sources(PACKAGE):
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call) and len(node.args) > POSITIONAL_MAX and ast.unparse(node.func) not in VARIADIC:
+            if (
+                isinstance(node, ast.Call)
+                and len(node.args) > POSITIONAL_MAX
+                and ast.unparse(node.func) not in VARIADIC
+            ):
                 yield f"{source.path}:{node.lineno} {ast.unparse(node.func)}: {len(node.args)}"

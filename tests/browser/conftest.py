@@ -1,6 +1,7 @@
 """A real server and a real browser, one of each for a file of tests.
 
-Not for longer: while a browser is open, no test of this process could have an event loop of its own.
+Not for longer: while a browser is open, no test of this process could have an event loop of its
+own.
 """
 
 import os
@@ -14,7 +15,9 @@ from tests.services import ServiceMissing, chromium
 
 
 @pytest.fixture(scope="module")
-def server(new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     with serving(new_database("sqlite"), tmp_path_factory.mktemp("serve")) as server:
         yield server
 
@@ -26,6 +29,8 @@ def browser() -> Iterator[Browser]:
         raise ServiceMissing(chromium.ADVICE)
     with sync_playwright() as playwright:
         # Chromium refuses to keep root in its sandbox
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
         yield browser
         browser.close()

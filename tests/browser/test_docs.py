@@ -1,4 +1,6 @@
-"""/docs in a browser: it can be searched, copied from, used by the keyboard alone, and read on a phone, in the dark and without a script."""
+"""/docs in a browser: it can be searched, copied from, used by the keyboard alone, and read on a
+phone, in the dark and without a script.
+"""
 
 import os
 import subprocess
@@ -16,18 +18,39 @@ TAB_STOPS_MAX: Final = 400
 
 
 @contextmanager
-def opened(browser: Browser, server: Server, width: int = WIDE["width"], scheme: str = "light", *, script: bool = True,
-           but: str = "nothing") -> Iterator[Page]:
-    """The page, of which nothing may be wrong `but` what its browser says with these words: no error on the console, no file that is missing,
-    nothing that its policy forbids."""
+def opened(
+    browser: Browser,
+    server: Server,
+    width: int = WIDE["width"],
+    scheme: str = "light",
+    *,
+    script: bool = True,
+    but: str = "nothing",
+) -> Iterator[Page]:
+    """The page, of which nothing may be wrong `but` what its browser says with these words: no
+    error on the console, no file that is missing, nothing that its policy forbids.
+    """
     context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light", java_script_enabled=script)
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+        java_script_enabled=script,
+    )
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
     page = context.new_page()
     wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: (
+            wrong.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("response", lambda response: wrong.append(f"{response.status} {response.url}") if response.status >= 400 else None)
+    page.on(
+        "response",
+        lambda response: (
+            wrong.append(f"{response.status} {response.url}") if response.status >= 400 else None
+        ),
+    )
     page.goto(f"{server.url}/docs")
     yield page
     context.close()
@@ -44,11 +67,22 @@ def hits(page: Page) -> list[str]:
     return [title.split("\n")[0] for title in page.locator(".search li a").all_inner_texts()]
 
 
-@pytest.mark.parametrize(("words", "title"), [
-    ("cors", "Calls from a web page"), ("idempotency", "Safe retries"), ("retry", "Safe retries"), ("rate limit", "Rate limits"),
-    ("webhook signature", "Receive a webhook"), ("sandbox key", "Quickstart"), ("otp_incorrect", "Verify a one-time password"),
-    ("/sms/send", "Send an SMS"), ("SEND sms", "Send an SMS"), ("credits customer", "Move credits"), ("country", "Send an SMS"),
-])
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("cors", "Calls from a web page"),
+        ("idempotency", "Safe retries"),
+        ("retry", "Safe retries"),
+        ("rate limit", "Rate limits"),
+        ("webhook signature", "Receive a webhook"),
+        ("sandbox key", "Quickstart"),
+        ("otp_incorrect", "Verify a one-time password"),
+        ("/sms/send", "Send an SMS"),
+        ("SEND sms", "Send an SMS"),
+        ("credits customer", "Move credits"),
+        ("country", "Send an SMS"),
+    ],
+)
 def test_what_people_look_for_is_found(page: Page, words: str, title: str) -> None:
     page.get_by_role("searchbox").fill(words)
     assert title in hits(page)
@@ -85,11 +119,15 @@ def test_every_sample_is_copied_as_it_stands(page: Page) -> None:
     for figure in [figures.nth(place) for place in range(0, figures.count(), 9)]:
         figure.get_by_role("button", name="Copy").click()
         expect(figure.get_by_role("button")).to_have_text("Copied")
-        assert page.evaluate("navigator.clipboard.readText()") == figure.locator("pre").text_content()
+        assert (
+            page.evaluate("navigator.clipboard.readText()") == figure.locator("pre").text_content()
+        )
 
 
 def test_a_sample_is_copied_where_the_browser_forbids_the_clipboard(page: Page) -> None:
-    page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden')))")
+    page.evaluate(
+        "void (navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden')))"
+    )
     figure = page.locator("figure:has(.copy):visible").nth(1)
     figure.get_by_role("button", name="Copy").click()
     expect(figure.get_by_role("button")).to_have_text("Copied")
@@ -100,9 +138,18 @@ def test_a_copied_sample_sends(page: Page, server: Server) -> None:
     sample = page.locator("#post_sms_send figure[data-language=curl]")
     sample.get_by_role("button", name="Copy").click()
     expect(sample.get_by_role("button")).to_have_text("Copied")
-    command = page.evaluate("navigator.clipboard.readText()").replace("http://127.0.0.1:8080", server.url)
+    command = page.evaluate("navigator.clipboard.readText()").replace(
+        "http://127.0.0.1:8080", server.url
+    )
     key = server.cast.chidi.key(sandbox=True)  # nobody has approved a sender of his
-    done = subprocess.run(["bash", "-c", command], env={**os.environ, "API_KEY": key}, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "API_KEY": key},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
     assert '"success":true' in done.stdout
 
 
@@ -112,7 +159,9 @@ def test_the_language_that_is_chosen_stays_chosen_everywhere(page: Page) -> None
     for place in ("#post_contacts", "#post_otp_verify"):
         expect(page.locator(f"{place} figure[data-language=php]")).to_be_visible()
         expect(page.locator(f"{place} figure[data-language=curl]")).to_be_hidden()
-        expect(page.locator(place).get_by_role("button", name="PHP")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(place).get_by_role("button", name="PHP")).to_have_attribute(
+            "aria-pressed", "true"
+        )
     page.reload()
     expect(page.locator("#post_otp_verify figure[data-language=php]")).to_be_visible()
 
@@ -123,22 +172,35 @@ def test_the_keyboard_reaches_all_and_shows_where_it_is(page: Page) -> None:
         page.keyboard.press("Tab")
         at = page.evaluate("""() => {
             const at = document.activeElement, style = getComputedStyle(at);
-            return {tag: at.tagName, outline: style.outlineStyle, text: at.textContent.trim().slice(0, 20), label: at.ariaLabel};
+            const text = at.textContent.trim().slice(0, 20);
+            return {tag: at.tagName, outline: style.outlineStyle, text, label: at.ariaLabel};
         }""")
         if at["tag"] == "BODY":
             break
         assert at["outline"] != "none", at
         reached.add((at["tag"], at["label"] or at["text"]))
-    assert {("A", "Skip to the content"), ("INPUT", "Search this page"), ("BUTTON", "Node"), ("BUTTON", "Copy"), ("SUMMARY", "Errors")} <= reached
+    assert {
+        ("A", "Skip to the content"),
+        ("INPUT", "Search this page"),
+        ("BUTTON", "Node"),
+        ("BUTTON", "Copy"),
+        ("SUMMARY", "Errors"),
+    } <= reached
 
 
 @pytest.mark.parametrize("width", [375, 390, 768, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_the_window(browser: Browser, server: Server, width: int, scheme: str) -> None:
+def test_nothing_is_wider_than_the_window(
+    browser: Browser, server: Server, width: int, scheme: str
+) -> None:
     with opened(browser, server, width, scheme) as page:
-        page.evaluate("for (const details of document.querySelectorAll('main details')) details.open = true")
+        page.evaluate(
+            "for (const details of document.querySelectorAll('main details')) details.open = true"
+        )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        light = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] > 127")
+        light = page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] > 127"
+        )
         assert light == (scheme == "light")
 
 
@@ -157,7 +219,8 @@ def test_its_policy_runs_no_script_but_its_own(browser: Browser, server: Server)
             const script = document.createElement('script');
             script.textContent = 'window.evil = true';
             const forbidden = new Promise((told) => {
-                document.addEventListener('securitypolicyviolation', (event) => told(event.effectiveDirective));
+                document.addEventListener(
+                    'securitypolicyviolation', (event) => told(event.effectiveDirective));
                 setTimeout(told, 3000, 'nothing');
             });
             document.body.append(script);

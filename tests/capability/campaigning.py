@@ -21,7 +21,9 @@ class Sent:
     def __init__(self, house: House, people: int, message: str) -> None:
         self.house = house
         add_contacts(house.db, house.amina, phones(people))
-        self.campaign: Campaign = campaigns.launch(house.db, write_down(house.db, house.amina, message=message).id).campaign
+        self.campaign: Campaign = campaigns.launch(
+            house.db, write_down(house.db, house.amina, message=message).id
+        ).campaign
         self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
 
     async def look(self) -> None:
@@ -49,14 +51,26 @@ class Sent:
 
 
 class Running:
-    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet holds 1,000 credits."""
+    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet
+    holds 1,000 credits.
+    """
 
-    def __init__(self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any) -> None:
+    def __init__(
+        self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any
+    ) -> None:
         self.house = house
-        self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=chunk, ahead=ahead)
+        self.jobs = Jobs(
+            house.db,
+            Chunker(house.cache, house.queue),
+            house.woken.append,
+            chunk=chunk,
+            ahead=ahead,
+        )
         self.link = house.turn()
         add_contacts(house.db, house.amina, phones(people))
-        self.campaign = campaigns.launch(house.db, write_down(house.db, house.amina, **fields).id).campaign
+        self.campaign = campaigns.launch(
+            house.db, write_down(house.db, house.amina, **fields).id
+        ).campaign
 
     async def look(self) -> None:
         await self.house.cache.refresh()
@@ -88,7 +102,9 @@ class Running:
             if credits > present:
                 wallet.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
             elif credits < present:
-                wallet.adjust_credits(tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms())
+                wallet.adjust_credits(
+                    tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms()
+                )
 
     def change(self, **settings: Any) -> None:
         with self.house.db.write() as tx:

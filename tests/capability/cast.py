@@ -14,7 +14,14 @@ NOW_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 T = TypeVar("T")
 
 
-def account(db: Database, name: str = "amina", *, credits: int = 0, balance: int = 0, parent_id: str | None = None) -> accounts.Account:
+def account(
+    db: Database,
+    name: str = "amina",
+    *,
+    credits: int = 0,
+    balance: int = 0,
+    parent_id: str | None = None,
+) -> accounts.Account:
     """An account in Ghana, with a wallet in GHS that holds this much."""
     with db.write() as tx:
         made = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=NOW_MS)
@@ -32,7 +39,9 @@ def epoch(db: Database) -> int:
 
 
 def at_once(count: int, work: Callable[[int], T]) -> list[T | Exception]:
-    """What `work(k)` gave in each of `count` threads that start together: its result, or the exception."""
+    """What `work(k)` gave in each of `count` threads that start together: its result, or the
+    exception.
+    """
     start = Barrier(count)
 
     def run(k: int) -> T | Exception:

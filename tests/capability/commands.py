@@ -1,4 +1,6 @@
-"""The operator's commands as tests run them: as they are typed, in this process, on the test's database."""
+"""The operator's commands as tests run them: as they are typed, in this process, on the test's
+database.
+"""
 
 import json
 from collections.abc import Callable
@@ -32,9 +34,16 @@ def runner(database_url: str, directory: Path) -> Run:
     """`run("account", "list", REDIS_URL="")`: as from a shell, with these variables beside."""
 
     def command(*args: object, stdin: str | None = None, **more: str) -> Said:
-        env = {"DATABASE_URL": database_url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DATA_DIR": str(directory / "data"), **more}
+        env = {
+            "DATABASE_URL": database_url,
+            "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+            "HELIOGRAPH_DATA_DIR": str(directory / "data"),
+            **more,
+        }
         result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin, env=env)
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert result.exception is None or isinstance(result.exception, SystemExit), (
+            result.exception
+        )
         return Said(result.exit_code, result.stdout, result.stderr)
 
     return command

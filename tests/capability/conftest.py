@@ -1,5 +1,7 @@
-"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL. `house`: the way out on one. `run`: the commands.
-`lived`, `decided`: what an eventful hour, or an operator's decisions, have left behind, on each; who changes it takes the change back."""
+"""`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL.
+`house`: the way out on one. `run`: the commands. `lived`, `decided`: what an eventful hour, or an
+operator's decisions, have left behind, on each; who changes it takes the change back.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,14 +38,22 @@ def run(database_url: str, tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def lived(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+def lived(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Lived]:
     database = Database(new_database(request.param))
     yield live(database, tmp_path_factory.mktemp("lived"))
     database.close()
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def decided(request: pytest.FixtureRequest, new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Decided]:
+def decided(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Decided]:
     database = Database(new_database(request.param))
     yield decide(database, tmp_path_factory.mktemp("decided"))
     database.close()

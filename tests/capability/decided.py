@@ -1,4 +1,6 @@
-"""A database and the SMSC's log after an operator has decided about messages in doubt, with his commands beside a running server."""
+"""A database and the SMSC's log after an operator has decided about messages in doubt, with his
+commands beside a running server.
+"""
 
 import time
 from collections.abc import Callable
@@ -18,16 +20,35 @@ from tests.crash.processes import ServerProcess
 from tests.factories import SENDER, issue_key, open_account, open_carrier
 from tests.wire.smsc_process import SmscProcess, running
 
-UNHEARD, DROPPED = "delay:10m, late:10m", "drop, late:10m"  # taken, and neither answer nor receipt comes; a drop ends the connection
+# taken, and neither answer nor receipt comes; a drop ends the connection
+UNHEARD, DROPPED = "delay:10m, late:10m", "drop, late:10m"
 BARE = "text-only"  # the receipt comes, and names no part
 # What the SMSC does to each submit_sm, in their order; `live` sends in this order too.
 SCRIPT = (
-    DROPPED, "",  # once
-    DROPPED, DROPPED, "",  # twice
-    "", UNHEARD, "", DROPPED, "",  # long, delivered, long's second part
-    "", UNHEARD, "", "", UNHEARD, "", UNHEARD, UNHEARD, DROPPED,  # long sent, long delivered, sent, canceled, undeliverable
-    UNHEARD, f"drop, {BARE}",  # other, matched: the receipt may be either's, for it has come after both
-)  # fmt: skip
+    DROPPED,
+    "",  # once
+    DROPPED,
+    DROPPED,
+    "",  # twice
+    "",
+    UNHEARD,
+    "",
+    DROPPED,
+    "",  # long, delivered, long's second part
+    # long sent, long delivered, sent, canceled, undeliverable
+    "",
+    UNHEARD,
+    "",
+    "",
+    UNHEARD,
+    "",
+    UNHEARD,
+    UNHEARD,
+    DROPPED,
+    # other, matched: the receipt may be either's, for it has come after both
+    UNHEARD,
+    f"drop, {BARE}",
+)
 WITHIN_S = 60.0
 
 
@@ -40,13 +61,38 @@ class Decided:
 
     def places(self, name: str, event: str = "submit_sm", part: int | None = None) -> list[int]:
         """Of the log's lines about a message's submissions."""
-        own = [line for line in self.lived.events if line["event"] == "submit_sm" and line["recipient"] == RECIPIENTS[name]]
-        its = {line["message_id"] for line in (own[-1:] if name == "matched" else own) if part in (None, line["part"])}
-        return [place for place, line in enumerate(self.lived.events) if line["event"] == event and line.get("message_id") in its]
+        own = [
+            line
+            for line in self.lived.events
+            if line["event"] == "submit_sm" and line["recipient"] == RECIPIENTS[name]
+        ]
+        its = {
+            line["message_id"]
+            for line in (own[-1:] if name == "matched" else own)
+            if part in (None, line["part"])
+        }
+        return [
+            place
+            for place, line in enumerate(self.lived.events)
+            if line["event"] == event and line.get("message_id") in its
+        ]
 
 
-NAMES = ("once", "twice", "long", "delivered", "long sent", "long delivered", "sent", "canceled", "undeliverable", "matched")
-RECIPIENTS = {name: f"2332055501{place:02}" for place, name in enumerate(NAMES)} | {"other": "233205550109"}
+NAMES = (
+    "once",
+    "twice",
+    "long",
+    "delivered",
+    "long sent",
+    "long delivered",
+    "sent",
+    "canceled",
+    "undeliverable",
+    "matched",
+)
+RECIPIENTS = {name: f"2332055501{place:02}" for place, name in enumerate(NAMES)} | {
+    "other": "233205550109"
+}
 
 
 class _Desk:
@@ -63,7 +109,9 @@ class _Desk:
         assert self._server.end() == 0
 
     def begin_anew(self) -> None:
-        """Another server, which does not wait longer and longer to bind, as one does whose connections are dropped time and again."""
+        """Another server, which does not wait longer and longer to bind, as one does whose
+        connections are dropped time and again.
+        """
         self.end()
         self._server = ServerProcess(self._db.url, self._data_dir)
         self._server.wait_until_ready()
@@ -71,11 +119,20 @@ class _Desk:
     def send(self, name: str) -> None:
         """And waits until the SMSC has read all of it."""
         text = f"{name}: {TEXTS[1] if name.startswith('long') else TEXTS[0]}"
-        answer = httpx.post(f"{self._server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {self._key}"}, timeout=30,
-                            json={"sender": SENDER, "message": text, "recipients": [RECIPIENTS[name]]}).raise_for_status()
+        answer = httpx.post(
+            f"{self._server.address}/api/v1/sms/send",
+            headers={"Authorization": f"Bearer {self._key}"},
+            timeout=30,
+            json={"sender": SENDER, "message": text, "recipients": [RECIPIENTS[name]]},
+        ).raise_for_status()
         assert answer.json()["data"]["credits_used"] == (3 if name.startswith("long") else 1)
         with self._db.read() as tx:
-            self.ids[name] = ids.text_of_raw("msg", tx.execute(sa.select(messages.c.id).order_by(messages.c.id.desc()).limit(1)).scalar_one())
+            self.ids[name] = ids.text_of_raw(
+                "msg",
+                tx.execute(
+                    sa.select(messages.c.id).order_by(messages.c.id.desc()).limit(1)
+                ).scalar_one(),
+            )
         self._read(3 if name.startswith("long") else 1)
 
     def _read(self, count: int) -> None:
@@ -91,11 +148,34 @@ class _Desk:
             return list(tx.execute(sa.select(inflight.c.state)).scalars())
 
     def resend(self, name: str) -> None:
-        assert self._run("message", "resend", self.ids[name], "--reason", "they never got it", "--by", "kofi", "--json").json[0]["refused"] is None
+        assert (
+            self._run(
+                "message",
+                "resend",
+                self.ids[name],
+                "--reason",
+                "they never got it",
+                "--by",
+                "kofi",
+                "--json",
+            ).json[0]["refused"]
+            is None
+        )
         self._read(1)
 
     def settle(self, name: str, as_: str) -> None:
-        said = self._run("message", "settle", self.ids[name], "--as", as_, "--reason", "they say so", "--by", "kofi", "--json")
+        said = self._run(
+            "message",
+            "settle",
+            self.ids[name],
+            "--as",
+            as_,
+            "--reason",
+            "they say so",
+            "--by",
+            "kofi",
+            "--json",
+        )
         assert said.json[0]["refused"] is None
 
     def match(self, name: str) -> None:
@@ -104,10 +184,27 @@ class _Desk:
 
         def is_parked() -> bool:
             with self._db.read() as tx:
-                return ref in tx.execute(sa.select(carrier_refs.c.ref).where(carrier_refs.c.message_id.is_(None))).scalars()
+                return (
+                    ref
+                    in tx.execute(
+                        sa.select(carrier_refs.c.ref).where(carrier_refs.c.message_id.is_(None))
+                    ).scalars()
+                )
 
         _wait(is_parked)
-        assert self._run("receipt", "match", f"carrier/{ref}", "--message", self.ids[name], "--by", "kofi", "--json").json["id"] == self.ids[name]
+        assert (
+            self._run(
+                "receipt",
+                "match",
+                f"carrier/{ref}",
+                "--message",
+                self.ids[name],
+                "--by",
+                "kofi",
+                "--json",
+            ).json["id"]
+            == self.ids[name]
+        )
 
     def settled(self, **statuses: str) -> None:
         """Waits until messages have come to this."""
@@ -116,7 +213,13 @@ class _Desk:
 
     def _status(self, name: str) -> str:
         with self._db.read() as tx:
-            return str(tx.execute(sa.select(messages.c.status).where(messages.c.id == ids.raw_of_text("msg", self.ids[name]))).scalar_one())
+            return str(
+                tx.execute(
+                    sa.select(messages.c.status).where(
+                        messages.c.id == ids.raw_of_text("msg", self.ids[name])
+                    )
+                ).scalar_one()
+            )
 
 
 def _wait(until: Callable[[], object]) -> None:
@@ -129,7 +232,9 @@ def _wait(until: Callable[[], object]) -> None:
 def decide(db: Database, directory: Path) -> Decided:
     """Sends, loses answers, decides; the server and the SMSC have both ended when this returns."""
     key = issue_key(db, open_account(db, credits=1_000))
-    (directory / "answers.txt").write_text("".join(f"after {place} submits: {acts}\n" for place, acts in enumerate(SCRIPT) if acts))
+    (directory / "answers.txt").write_text(
+        "".join(f"after {place} submits: {acts}\n" for place, acts in enumerate(SCRIPT) if acts)
+    )
     with running(directory, "--script", "answers.txt", "--seed", "3") as smsc:
         open_carrier(db, port=smsc.port, window=10, in_doubt="never")
         desk = _Desk(db, directory / "data", smsc, runner(db.url, directory), key)

@@ -1,4 +1,6 @@
-"""Every command with values that are right in form, made from the table of commands: for what must be so of all of them."""
+"""Every command with values that are right in form, made from the table of commands: for
+what must be so of all of them.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,19 +14,51 @@ from heliograph.messages.unmatched import RECEIPT_PREFIX
 
 # Arguments and required options whose value is neither a number nor one of a choice, by their name.
 _VALUES: Final = {
-    "account": "amina", "acc": "amina", "amount": "1", "at": "2999-01-31T09:30", "campaign_id": "cmp_1", "carriers": "simulator",
+    "account": "amina",
+    "acc": "amina",
+    "amount": "1",
+    "at": "2999-01-31T09:30",
+    "campaign_id": "cmp_1",
+    "carriers": "simulator",
     "contact": "233201234567",
-    "country": "GH", "currency": "GHS", "destination": "GH", "endpoint": "whe_1", "events": "all", "host": "127.0.0.1", "key_id": "key_1",
-    "message_id": "msg_1", "message_ids": "msg_1", "name": "simulator", "per_segment": "1", "permissions": "all", "phone": "233201234567",
+    "country": "GH",
+    "currency": "GHS",
+    "destination": "GH",
+    "endpoint": "whe_1",
+    "events": "all",
+    "host": "127.0.0.1",
+    "key_id": "key_1",
+    "message_id": "msg_1",
+    "message_ids": "msg_1",
+    "name": "simulator",
+    "per_segment": "1",
+    "permissions": "all",
+    "phone": "233201234567",
     "prefix": "233",
-    "quotas": "logs=1MB", "reason": "asked", "receipt_id": ids.new(RECEIPT_PREFIX), "sender": "AMINA", "sender_id": "sid_1", "to": "233201234567",
-    "url": "https://shop.example/hook", "where": "GH"}  # fmt: skip
+    "quotas": "logs=1MB",
+    "reason": "asked",
+    "receipt_id": ids.new(RECEIPT_PREFIX),
+    "sender": "AMINA",
+    "sender_id": "sid_1",
+    "to": "233201234567",
+    "url": "https://shop.example/hook",
+    "where": "GH",
+}
 # What a command wants beside, which click does not know to be required.
 _BESIDE: Final = {
-    "account set": ["--countries", "GH"], "account suspend": ["--reason", "asked"], "campaign create": ["--message", "Hello", "--all"],
-    "carrier set": ["--port", "2775"], "contact set": ["--name", "Kofi"], "erase": ["--yes"], "serve": ["--port", "0"], "api": ["--port", "0"],
-    "demo": ["--port", "0"], "webhook replay": ["--since", "1h"], "receipt list": ["--unmatched"],
-    "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"]}  # fmt: skip
+    "account set": ["--countries", "GH"],
+    "account suspend": ["--reason", "asked"],
+    "campaign create": ["--message", "Hello", "--all"],
+    "carrier set": ["--port", "2775"],
+    "contact set": ["--name", "Kofi"],
+    "erase": ["--yes"],
+    "serve": ["--port", "0"],
+    "api": ["--port", "0"],
+    "demo": ["--port", "0"],
+    "webhook replay": ["--since", "1h"],
+    "receipt list": ["--unmatched"],
+    "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"],
+}
 
 
 class Typed(NamedTuple):

@@ -31,25 +31,55 @@ class OtpHouse(House):
         """`like`: another process of the same house, which has opened its accounts and carriers."""
         super().__init__(url, like=like)
         self.codes, self.sealer = Codes(SECRET_KEY), text_sealer(SECRET_KEY)
-        self.acceptor = Acceptor(self.db, self.cache, self.woken.append, self.queue, {"otp": Issuing()})
+        self.acceptor = Acceptor(
+            self.db, self.cache, self.woken.append, self.queue, {"otp": Issuing()}
+        )
         self.verifier = Verifier(self.db, self.cache, self.codes)
 
-    def request(self, phone: str = PHONE, *, code: str | None = None, account_id: str | None = None, sandbox: bool = False,
-                sender: str = SENDER) -> tuple[OtpRequest, str]:
+    def request(
+        self,
+        phone: str = PHONE,
+        *,
+        code: str | None = None,
+        account_id: str | None = None,
+        sandbox: bool = False,
+        sender: str = SENDER,
+    ) -> tuple[OtpRequest, str]:
         """As POST /otp/send makes it, and its code."""
         number, whose = ids.new_number(), account_id or self.amina
         code = code or self.codes.make(sandbox=sandbox)
         return OtpRequest(
-            number, whose, whose, sandbox, sender, self.sealer.seal(f"{code} is your code"), "GSM-7", 1, [phone], [parse_phone(phone)], None, 300,
-            False, [], type="otp", path="POST /otp/send",
-            code_hmac=self.codes.keyed(ids.raw_of_number(number), whose, int(phone), code, sandbox=sandbox)), code
+            number,
+            whose,
+            whose,
+            sandbox,
+            sender,
+            self.sealer.seal(f"{code} is your code"),
+            "GSM-7",
+            1,
+            [phone],
+            [parse_phone(phone)],
+            None,
+            300,
+            False,
+            [],
+            type="otp",
+            path="POST /otp/send",
+            code_hmac=self.codes.keyed(
+                ids.raw_of_number(number), whose, int(phone), code, sandbox=sandbox
+            ),
+        ), code
 
     async def asked(self, *requests: tuple[OtpRequest, str]) -> list[Sent | Refusal]:
         """What becomes of these, which come together."""
         await self.cache.refresh()
-        outcomes = await asyncio.gather(*(self.acceptor.accept(request) for request, _ in requests), return_exceptions=True)
-        return [refused(outcome) if isinstance(outcome, BaseException) else Sent(outcome.send.id, code)
-                for outcome, (_, code) in zip(outcomes, requests, strict=True)]
+        outcomes = await asyncio.gather(
+            *(self.acceptor.accept(request) for request, _ in requests), return_exceptions=True
+        )
+        return [
+            refused(outcome) if isinstance(outcome, BaseException) else Sent(outcome.send.id, code)
+            for outcome, (_, code) in zip(outcomes, requests, strict=True)
+        ]
 
     async def ask(self, phone: str = PHONE, **more: str | bool) -> Sent | Refusal:
         return (await self.asked(self.request(phone, **more)))[0]  # type: ignore[arg-type]
@@ -60,17 +90,30 @@ class OtpHouse(House):
         assert isinstance(outcome, Sent), outcome
         return outcome
 
-    def given(self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False) -> Try:
+    def given(
+        self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
+    ) -> Try:
         whose = account_id or self.amina
         return Try(ids.new_number(), whose, whose, sandbox, int(phone), code, [])
 
-    async def give(self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False) -> str | Refusal:
+    async def give(
+        self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
+    ) -> str | Refusal:
         """`verified`, or why not."""
-        return (await self.given_together(self.given(code, phone, account_id=account_id, sandbox=sandbox)))[0]
+        return (
+            await self.given_together(
+                self.given(code, phone, account_id=account_id, sandbox=sandbox)
+            )
+        )[0]
 
     async def given_together(self, *tries: Try) -> list[str | Refusal]:
-        outcomes = await asyncio.gather(*(self.verifier.verify(one) for one in tries), return_exceptions=True)
-        return ["verified" if isinstance(outcome, Verified) else refused(outcome) for outcome in outcomes]
+        outcomes = await asyncio.gather(
+            *(self.verifier.verify(one) for one in tries), return_exceptions=True
+        )
+        return [
+            "verified" if isinstance(outcome, Verified) else refused(outcome)
+            for outcome in outcomes
+        ]
 
 
 def refused(error: BaseException) -> Refusal:

@@ -1,4 +1,6 @@
-"""The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link whose every move the test decides."""
+"""The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link
+whose every move the test decides.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -15,7 +17,15 @@ from heliograph.base.db import Database
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.leases import Lease, workers
-from heliograph.carriers import Answer, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.carriers import (
+    Answer,
+    LinkState,
+    Outcome,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    Submission,
+)
 from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over, text_sealer
 from heliograph.messages.batch import Outcome as Accepted
 from heliograph.messages.fair import FairQueue
@@ -34,7 +44,9 @@ def only_worker(db: Database, epoch: int) -> None:
     """A process begins with this epoch, after all others have died."""
     with db.write() as tx:
         tx.execute(workers.delete())
-        tx.execute(workers.insert().values(epoch=epoch, kind="worker", started_at_ms=clock.now_ms()))
+        tx.execute(
+            workers.insert().values(epoch=epoch, kind="worker", started_at_ms=clock.now_ms())
+        )
 
 
 def lease_of(db: Database, epoch: int) -> Lease:
@@ -46,11 +58,14 @@ def lease_of(db: Database, epoch: int) -> Lease:
 
 
 class LossyDatabase(Database):
-    """A database whose hot transactions can be made to end badly: `fates` holds how the next ones do, one after the other."""
+    """A database whose hot transactions can be made to end badly: `fates` holds how the
+    next ones do, one after the other.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.fates: list[str] = []  # "": as it should, "reply lost": committed, and nobody learns of it, "lost": rolled back
+        # "": as it should, "reply lost": committed, and nobody learns of it, "lost": rolled back
+        self.fates: list[str] = []
         self.reply_was_lost = False
         self.transactions = 0  # hot ones, so far
         self.writes_lost = 0  # how many of the next ordinary ones are rolled back
@@ -59,7 +74,10 @@ class LossyDatabase(Database):
     @contextmanager
     def write(self) -> Iterator[Connection]:
         if self.served and asyncio._get_running_loop() is not None:
-            raise AssertionError("what is asked in the event loop waits for a lock that only the loop can give back: await asyncio.to_thread(...)")
+            raise AssertionError(
+                "what is asked in the event loop waits for a lock that only the loop can give back:"
+                " await asyncio.to_thread(...)"
+            )
         with super().write() as tx:
             yield tx
             if self.writes_lost:
@@ -80,7 +98,9 @@ class LossyDatabase(Database):
 
 
 class ScriptedLink:
-    """A Link without a wire: it keeps what it is given, and the test says what is answered. One submission a segment."""
+    """A Link without a wire: it keeps what it is given, and the test says what is answered. One
+    submission a segment.
+    """
 
     def __init__(self, turn: Turn, window: int) -> None:
         self.turn = turn
@@ -95,13 +115,25 @@ class ScriptedLink:
         return max(0, self.window - len(self.open)) if self.state is LinkState.BOUND else 0
 
     def prepare(self, message: Outgoing) -> list[Submission]:
-        return [Submission(message.message_id, part, 1 << (part - 1), message.attempt, message.sender, message.recipient, message)
-                for part in range(1, message.segments + 1)]
+        return [
+            Submission(
+                message.message_id,
+                part,
+                1 << (part - 1),
+                message.attempt,
+                message.sender,
+                message.recipient,
+                message,
+            )
+            for part in range(1, message.segments + 1)
+        ]
 
     def submit(self, submissions: Sequence[Submission]) -> None:
         assert len(submissions) <= self.room(), "more than there is room for"
         self.submitted += submissions
-        self.open |= {(submission.message_id, submission.part): submission for submission in submissions}
+        self.open |= {
+            (submission.message_id, submission.part): submission for submission in submissions
+        }
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
         self.acknowledged += receipts
@@ -113,8 +145,14 @@ class ScriptedLink:
         self.state = LinkState.CLOSED
         self.answer(*self.open.values(), outcome=Outcome.UNANSWERED)
 
-    def answer(self, *submissions: Submission, outcome: Outcome = Outcome.ACCEPTED, ref: str | None = None, late: bool = False,
-               command_status: int = 0) -> list[str]:
+    def answer(
+        self,
+        *submissions: Submission,
+        outcome: Outcome = Outcome.ACCEPTED,
+        ref: str | None = None,
+        late: bool = False,
+        command_status: int = 0,
+    ) -> list[str]:
         """The carrier answers these, each with an id of its own unless one is given; those ids."""
         refs = []
         for submission in submissions:
@@ -123,12 +161,33 @@ class ScriptedLink:
             refs.append(accepted_ref or "")
             if not late:
                 self.open.pop((submission.message_id, submission.part), None)
-            self.turn.answered([Answer(submission.message_id, submission.part, submission.parts, submission.attempt, outcome, accepted_ref,
-                                       command_status, late)])
+            self.turn.answered(
+                [
+                    Answer(
+                        submission.message_id,
+                        submission.part,
+                        submission.parts,
+                        submission.attempt,
+                        outcome,
+                        accepted_ref,
+                        command_status,
+                        late,
+                    )
+                ]
+            )
         return refs
 
-    def receive(self, ref: str | None, recipient: str | None, state: ReceiptState | None = ReceiptState.DELIVRD, *, error: str | None = None,
-                raw: bytes = b"", sender: str | None = SENDER, reference: int | None = None) -> Receipt:
+    def receive(
+        self,
+        ref: str | None,
+        recipient: str | None,
+        state: ReceiptState | None = ReceiptState.DELIVRD,
+        *,
+        error: str | None = None,
+        raw: bytes = b"",
+        sender: str | None = SENDER,
+        reference: int | None = None,
+    ) -> Receipt:
         """A delivery receipt comes in."""
         receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
         self.turn.received([receipt])
@@ -149,9 +208,13 @@ class Row(NamedTuple):
 
 
 class House:
-    """One account with a sender and credits, one carrier with a route to it. `turn()` gives the carrier's turn and scripted link."""
+    """One account with a sender and credits, one carrier with a route to it. `turn()` gives the
+    carrier's turn and scripted link.
+    """
 
-    def __init__(self, url: str, database: type[LossyDatabase] = LossyDatabase, like: "House | None" = None) -> None:
+    def __init__(
+        self, url: str, database: type[LossyDatabase] = LossyDatabase, like: "House | None" = None
+    ) -> None:
         self.db = database(url)
         self.cache = ConfigCache(self.db)
         self.woken: list[set[int]] = []
@@ -171,17 +234,38 @@ class House:
         only_worker(self.db, worker)
         return await take_over(self.db, worker, clock.now_ms())
 
-    def turn(self, window: int = 100, *, carrier_id: int | None = None, receipts: str = "all", id_format: str = "auto",
-             worker: int = WORKER, kind: type[ScriptedLink] = ScriptedLink) -> ScriptedLink:
-        facts = CarrierFacts(self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format)
-        turn = Turn(self.db, facts, worker, lambda state, detail: None, lambda: self.may_write, text_sealer(SECRET_KEY).unseal)
+    def turn(
+        self,
+        window: int = 100,
+        *,
+        carrier_id: int | None = None,
+        receipts: str = "all",
+        id_format: str = "auto",
+        worker: int = WORKER,
+        kind: type[ScriptedLink] = ScriptedLink,
+    ) -> ScriptedLink:
+        facts = CarrierFacts(
+            self.carrier_id if carrier_id is None else carrier_id, "carrier", receipts, id_format
+        )
+        turn = Turn(
+            self.db,
+            facts,
+            worker,
+            lambda state, detail: None,
+            lambda: self.may_write,
+            text_sealer(SECRET_KEY).unseal,
+        )
         link = kind(turn, window)
         turn.link = link
         return link
 
-    async def send(self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any) -> Accepted:
-        """Accepted by the real Acceptor, under the configuration of this moment. Raises what it refuses with. A machine so busy that what was read
-        is too old a moment later is given another chance."""
+    async def send(
+        self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any
+    ) -> Accepted:
+        """Accepted by the real Acceptor, under the configuration of this moment. Raises what it
+        refuses with. A machine so busy that what was read is too old a moment later is given
+        another chance.
+        """
         account_id = more.pop("account_id", self.amina)
         for _ in range(CHANCES):
             await self.cache.refresh()
@@ -190,15 +274,26 @@ class House:
             except Unavailable:
                 if self.cache.is_fresh:
                     raise
-        raise AssertionError(f"{CHANCES} times the configuration was out of date when it had been read")
+        raise AssertionError(
+            f"{CHANCES} times the configuration was out of date when it had been read"
+        )
 
-    async def tried(self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any) -> Accepted | ServiceError:
+    async def tried(
+        self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any
+    ) -> Accepted | ServiceError:
         try:
             return await self.send(to, text, **more)
         except ServiceError as error:
             return error
 
-    async def submitted(self, to: str | Sequence[str] = "233201234567", text: str = "hello", *, window: int = 100, **more: Any) -> ScriptedLink:
+    async def submitted(
+        self,
+        to: str | Sequence[str] = "233201234567",
+        text: str = "hello",
+        *,
+        window: int = 100,
+        **more: Any,
+    ) -> ScriptedLink:
         """A send that is on the wire, unanswered."""
         await self.send(to, text, **more)
         link = self.turn(window)
@@ -210,14 +305,24 @@ class House:
     def messages(self) -> list[Row]:
         """All messages, in the order in which they were accepted."""
         with self.db.read() as tx:
-            return [Row(*row) for row in tx.execute(sa.select(*[messages.c[name] for name in Row._fields]).order_by(messages.c.id))]
+            return [
+                Row(*row)
+                for row in tx.execute(
+                    sa.select(*[messages.c[name] for name in Row._fields]).order_by(messages.c.id)
+                )
+            ]
 
     def statuses(self) -> list[str]:
-        return [row.status if row.error_code is None else f"{row.status}/{row.error_code}" for row in self.messages()]
+        return [
+            row.status if row.error_code is None else f"{row.status}/{row.error_code}"
+            for row in self.messages()
+        ]
 
     def count(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         with self.db.read() as tx:
-            return int(tx.execute(sa.select(sa.func.count()).select_from(table).where(*where)).scalar_one())
+            return int(
+                tx.execute(sa.select(sa.func.count()).select_from(table).where(*where)).scalar_one()
+            )
 
     def sends(self) -> int:
         return self.count(sends)
@@ -229,10 +334,18 @@ class House:
     def entries(self, kind: str) -> list[int]:
         """The credits of all ledger entries of a type."""
         with self.db.read() as tx:
-            return list(tx.execute(sa.select(ledger_entries.c.credits).where(ledger_entries.c.type == kind).order_by(ledger_entries.c.id)).scalars())
+            return list(
+                tx.execute(
+                    sa.select(ledger_entries.c.credits)
+                    .where(ledger_entries.c.type == kind)
+                    .order_by(ledger_entries.c.id)
+                ).scalars()
+            )
 
     def assert_sound(self) -> None:
-        """The ledger proves the balances, the charges the messages, and the tallies are what those add up to."""
+        """The ledger proves the balances, the charges the messages, and the tallies are
+        what those add up to.
+        """
         with self.db.read() as tx:
             wallet.hold_still(tx)
             found = [*wallet.verify(tx), *verify_charges(tx), *verify_tallies(tx)]
@@ -245,5 +358,7 @@ class House:
     def carrier_is(self, state: LinkState, *, carrier_id: int | None = None) -> None:
         """Recorded as the carrier's state, from now on."""
         with self.db.write() as tx:
-            carriers.record_state(tx, WORKER, carrier_id or self.carrier_id, state, "", clock.now_ms())
+            carriers.record_state(
+                tx, WORKER, carrier_id or self.carrier_id, state, "", clock.now_ms()
+            )
             config.bump(tx)

@@ -1,4 +1,6 @@
-"""The queue is fair: nobody waits behind what another account has queued, on fast carriers and on slow ones."""
+"""The queue is fair: nobody waits behind what another account has queued, on fast carriers
+and on slow ones.
+"""
 
 from collections import Counter
 
@@ -24,7 +26,9 @@ def free_of_charge(house: House) -> None:
 
 
 @awaited
-async def test_a_single_send_is_next_though_another_account_has_a_hundred_thousand_waiting(house: House) -> None:
+async def test_a_single_send_is_next_though_another_account_has_a_hundred_thousand_waiting(
+    house: House,
+) -> None:
     chidi = open_account(house.db, "chidi", credits=1_000)
     free_of_charge(house)
     for k in range(10):
@@ -79,7 +83,9 @@ async def test_accounts_that_wait_for_one_carrier_share_it_evenly(house: House) 
 
 
 @awaited
-async def test_what_an_account_does_on_one_carrier_costs_it_nothing_on_another(house: House) -> None:
+async def test_what_an_account_does_on_one_carrier_costs_it_nothing_on_another(
+    house: House,
+) -> None:
     chidi = open_account(house.db, "chidi", credits=1_000)
     free_of_charge(house)
     slow = house.turn(window=10, carrier_id=open_carrier(house.db, "slow", prefix="254"))

@@ -1,4 +1,6 @@
-"""The queue stays fair through a restart, fail-over and failed transactions, and to accounts of every habit."""
+"""The queue stays fair through a restart, fail-over and failed transactions, and to
+accounts of every habit.
+"""
 
 import asyncio
 from collections import Counter
@@ -19,7 +21,10 @@ CHIDIS = 500_000  # his numbers begin here
 
 
 def whose(recipients: list[str]) -> list[str]:
-    return ["chidi" if int(recipient) >= 233_200_000_000 + CHIDIS else "amina" for recipient in recipients]
+    return [
+        "chidi" if int(recipient) >= 233_200_000_000 + CHIDIS else "amina"
+        for recipient in recipients
+    ]
 
 
 async def served(link: ScriptedLink, turns: int) -> list[str]:
@@ -59,7 +64,9 @@ async def test_who_sends_little_and_often_has_half_of_the_carrier_and_no_more(ho
         await send_later(house, phones(1, first=CHIDIS + k), account_id=chidi)
         sent += await served(link, 1)
     assert 14 <= Counter(whose(sent))["chidi"] <= 16
-    assert [phone for phone in sent if whose([phone]) == ["chidi"]] == phones(Counter(whose(sent))["chidi"], first=CHIDIS)
+    assert [phone for phone in sent if whose([phone]) == ["chidi"]] == phones(
+        Counter(whose(sent))["chidi"], first=CHIDIS
+    )
 
 
 @awaited
@@ -87,12 +94,16 @@ async def test_who_waits_before_a_restart_gets_no_second_place_after_it(house: H
     await send_later(house, phones(60, first=CHIDIS), account_id=chidi)
     sent = await served(link, 100)
     assert 49 <= Counter(whose(sent))["chidi"] <= 51
-    assert [phone for phone in sent if whose([phone]) == ["amina"]] == phones(Counter(whose(sent))["amina"], first=5), "her own keep their order"
+    assert [phone for phone in sent if whose([phone]) == ["amina"]] == phones(
+        Counter(whose(sent))["amina"], first=5
+    ), "her own keep their order"
 
 
 @pytest.mark.parametrize("behind", [True, False], ids=["its time is behind", "its time is ahead"])
 @awaited
-async def test_what_fails_over_takes_turns_with_what_waits_there(house: House, behind: bool) -> None:
+async def test_what_fails_over_takes_turns_with_what_waits_there(
+    house: House, behind: bool
+) -> None:
     """Virtual time is a carrier's own: of the two, either may be minutes ahead."""
     chidi, eve = (open_account(house.db, name, credits=1_000) for name in ("chidi", "eve"))
     second = open_carrier(house.db, "second", prefix="2332")
@@ -106,7 +117,12 @@ async def test_what_fails_over_takes_turns_with_what_waits_there(house: House, b
     open_route(house.db, "carrier", "second", prefix="2332")
     with house.db.read() as tx:
         routes = Routes(load_routes(tx))
-    assert await fail_over(house.db, routes, frozenset({house.carrier_id}), house.queue, clock.now_ms()) == 1
+    assert (
+        await fail_over(
+            house.db, routes, frozenset({house.carrier_id}), house.queue, clock.now_ms()
+        )
+        == 1
+    )
     link = house.turn(window=1, carrier_id=second)
     shares = Counter(whose(await served(link, 100)))
     assert 49 <= shares["chidi"] <= 51

@@ -1,4 +1,6 @@
-"""Accepting when something goes wrong or changes meanwhile: a bad request, a lost COMMIT, no database, another configuration."""
+"""Accepting when something goes wrong or changes meanwhile: a bad request, a lost COMMIT,
+no database, another configuration.
+"""
 
 import asyncio
 
@@ -26,7 +28,8 @@ async def test_what_the_database_refuses_fails_alone(house: House, bad: int) -> 
     if bad == TOO_LARGE and not house.db.postgresql:
         bad = TOO_LARGE_EVER
     requests = [send_request(house.amina, phone) for phone in phones(20)]
-    requests[13].segments = requests[4].segments = bad  # nothing that a client can send; what a fault of ours might
+    # nothing that a client can send; what a fault of ours might
+    requests[13].segments = requests[4].segments = bad
     with house.db.write() as tx:
         carriers.set_rate(tx, "default", 0)  # so that it can be paid
     results = await at_once(house, *requests)
@@ -38,19 +41,31 @@ async def test_what_the_database_refuses_fails_alone(house: House, bad: int) -> 
 
 @awaited
 @pytest.mark.parametrize("fates", [["reply lost"], ["lost"], ["lost", "reply lost", "reply lost"]])
-async def test_a_batch_whose_commit_was_lost_is_run_again_and_charged_once(house: House, fates: list[str]) -> None:
+async def test_a_batch_whose_commit_was_lost_is_run_again_and_charged_once(
+    house: House, fates: list[str]
+) -> None:
     house.db.fates = fates.copy()
-    results = await at_once(house, *(send_request(house.amina, phones(2), key=f"k-{k % 5}") for k in range(10)), send_request(house.amina))
+    results = await at_once(
+        house,
+        *(send_request(house.amina, phones(2), key=f"k-{k % 5}") for k in range(10)),
+        send_request(house.amina),
+    )
     assert reasons(results) == ["accepted"] * 11
     assert len({result.send.id for result in results if isinstance(result, Accepted)}) == 6
-    assert (house.sends(), house.credits(), house.entries("sms_charge")) == (6, 989, [-2] * 5 + [-1])
+    assert (house.sends(), house.credits(), house.entries("sms_charge")) == (
+        6,
+        989,
+        [-2] * 5 + [-1],
+    )
     first, *_ = [result for result in results if isinstance(result, Accepted)]
     assert answer(await house.send(phones(2), key="k-0")) == answer(first)
     house.assert_sound()
 
 
 @awaited
-async def test_a_batch_that_is_halved_after_a_lost_commit_finds_what_it_stored(house: House) -> None:
+async def test_a_batch_that_is_halved_after_a_lost_commit_finds_what_it_stored(
+    house: House,
+) -> None:
     poison = send_request(house.amina)
     original = poison.segments
     good = [send_request(house.amina, phone) for phone in phones(3)]
@@ -58,7 +73,8 @@ async def test_a_batch_that_is_halved_after_a_lost_commit_finds_what_it_stored(h
     accepting = asyncio.create_task(at_once(house, *good, poison))
     while not house.db.reply_was_lost:
         await asyncio.sleep(0.001)
-    poison.number, poison.segments = send_request(house.amina).number, TOO_LARGE_EVER  # from now on it cannot be stored
+    # from now on it cannot be stored
+    poison.number, poison.segments = send_request(house.amina).number, TOO_LARGE_EVER
     results = await accepting
     assert reasons(results)[:3] == ["accepted"] * 3
     assert isinstance(results[3], ServiceError)
@@ -75,7 +91,9 @@ async def test_without_a_database_the_answer_is_503_and_nothing_is_stored(house:
 
 
 @awaited
-async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(
+    postgresql_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(batching, "CONFLICT_TRIES", 0)  # each of them waits a second for the lock
     house = postgresql_house
     chidi = open_account(house.db, "chidi", credits=10)
@@ -95,25 +113,34 @@ async def test_a_lock_that_is_not_got_is_503_for_that_account_alone(postgresql_h
 
 @awaited
 @pytest.mark.parametrize("left", [999, 0], ids=["and could be accepted", "and would be refused"])
-async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replayed(postgresql_house: House, left: int) -> None:
+async def test_a_key_that_is_used_while_the_batch_waits_for_its_locks_is_replayed(
+    postgresql_house: House, left: int
+) -> None:
     house = postgresql_house
     first = await house.send(key="k-0")
     with psycopg.connect(house.db.url) as other:
         other.execute("SELECT * FROM wallets FOR UPDATE")
         sending = asyncio.create_task(house.send(key="k-1"))
-        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        waiting = """
+            SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+                AND datname = current_database()"""
         while other.execute(waiting).fetchone() != (1,):
             await asyncio.sleep(0.001)
-            other.execute("SELECT pg_stat_clear_snapshot()")  # else the sessions of its first look are all that it sees
+            # else the sessions of its first look are all that it sees
+            other.execute("SELECT pg_stat_clear_snapshot()")
         other.execute("UPDATE idempotency_keys SET key = 'k-1'")
-        other.execute("UPDATE wallets SET sms_credits = %s WHERE account_id = %s", [left, house.amina])
+        other.execute(
+            "UPDATE wallets SET sms_credits = %s WHERE account_id = %s", [left, house.amina]
+        )
     assert (await sending).replayed
     assert answer(await sending) == answer(first)
     assert (house.sends(), house.credits()) == (1, left)
 
 
 @awaited
-async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_it(house: House) -> None:
+async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_it(
+    house: House,
+) -> None:
     await house.send()
     with house.db.write() as tx:
         sender = senders.usable(tx, house.amina, sandbox=False)[0]
@@ -149,7 +176,15 @@ async def test_a_revoked_key_is_refused_within_a_second(database_url: str) -> No
     db = Database(database_url)
     amina = open_account(db)
     with db.write() as tx:
-        issued = keys.issue(tx, amina, name="k", sandbox=False, tier="standard", permissions=["all"], now_ms=clock.now_ms())
+        issued = keys.issue(
+            tx,
+            amina,
+            name="k",
+            sandbox=False,
+            tier="standard",
+            permissions=["all"],
+            now_ms=clock.now_ms(),
+        )
     cache = ConfigCache(db)
     polling = asyncio.create_task(cache.poll())
     await cache.refresh()

@@ -1,4 +1,6 @@
-"""A process that others have taken for dead begins anew, whatever it meets on the way, and keeps nobody else out."""
+"""A process that others have taken for dead begins anew, whatever it meets on the way, and keeps
+nobody else out.
+"""
 
 import asyncio
 import time
@@ -36,7 +38,9 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def begun(db: Database, kind: str = "worker", carrier_id: int | None = None) -> Sending:
     cache = ConfigCache(db)
-    sending = Sending(db, cache, Settings(Path(), db.url, SECRET_KEY), FairQueue(), kind, carrier_id)
+    sending = Sending(
+        db, cache, Settings(Path(), db.url, SECRET_KEY), FairQueue(), kind, carrier_id
+    )
     await sending.hold()
     await cache.refresh()
     await sending.start()
@@ -69,7 +73,9 @@ async def until_another_epoch(db: Database, former: list[int]) -> None:
 
 
 @awaited
-async def test_a_process_whose_start_fails_is_gone_at_once(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_whose_start_fails_is_gone_at_once(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else the others leave its carrier to it until its beat has stood still for 30 s."""
 
     async def fail(*_: object) -> int:
@@ -77,7 +83,9 @@ async def test_a_process_whose_start_fails_is_gone_at_once(postgresql_url: str, 
 
     monkeypatch.setattr(messages, "take_over", fail)
     db = Database(postgresql_url)
-    sending = Sending(db, ConfigCache(db), Settings(Path(), db.url, SECRET_KEY), FairQueue(), "carrier", 1)
+    sending = Sending(
+        db, ConfigCache(db), Settings(Path(), db.url, SECRET_KEY), FairQueue(), "carrier", 1
+    )
     await sending.hold()
     registered = epochs(db)
     with pytest.raises(Unavailable):
@@ -89,7 +97,9 @@ async def test_a_process_whose_start_fails_is_gone_at_once(postgresql_url: str, 
 
 
 @awaited
-async def test_a_process_that_cannot_register_for_a_while_keeps_nobody_out(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_cannot_register_for_a_while_keeps_nobody_out(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sends, "AGAIN_S", 0.05)
     db, other = Database(postgresql_url), Database(postgresql_url)
     sending = await begun(db)
@@ -105,12 +115,15 @@ async def test_a_process_that_cannot_register_for_a_while_keeps_nobody_out(postg
     retire_all(db)
     await until_another_epoch(db, former)
     assert refusals == [0]
-    await ended(await begun(other, "scheduler"), other)  # AlreadyServed, were the lock still held by the first one alone
+    # AlreadyServed, were the lock still held by the first one alone
+    await ended(await begun(other, "scheduler"), other)
     await ended(sending, db)
 
 
 @awaited
-async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(postgresql_url: str) -> None:
+async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(
+    postgresql_url: str,
+) -> None:
     db = Database(postgresql_url)
     sending = await begun(db)
     former = epochs(db)
@@ -125,12 +138,18 @@ async def test_a_process_begins_anew_though_rows_are_locked_for_a_while(postgres
 
 
 @awaited
-async def test_a_process_begins_anew_though_the_endpoint_that_it_holds_is_locked(postgresql_url: str) -> None:
+async def test_a_process_begins_anew_though_the_endpoint_that_it_holds_is_locked(
+    postgresql_url: str,
+) -> None:
     db = Database(postgresql_url)
     account_id = open_account(db)
     await asyncio.to_thread(endpoint, db, account_id)
     async with db.hot() as tx:
-        await emit(tx, await listeners(tx, [account_id]), [Event(account_id, False, "message.sent", clock.now_ms(), {})])
+        await emit(
+            tx,
+            await listeners(tx, [account_id]),
+            [Event(account_id, False, "message.sent", clock.now_ms(), {})],
+        )
     sending = await begun(db)
     former = epochs(db)
     with psycopg.connect(postgresql_url) as holder:
@@ -153,10 +172,17 @@ async def until_held(holder: "psycopg.Connection[tuple[object, ...]]") -> None:
 
 
 @awaited
-async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(postgresql_url: str) -> None:
-    """It has the lock to itself then; the time limit of idle transactions ends that, and the others are there."""
+async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(
+    postgresql_url: str,
+) -> None:
+    """It has the lock to itself then; the time limit of idle transactions ends that, and the others
+    are there.
+    """
     db = Database(postgresql_url)
-    stopped, other = AdvisoryLock(postgres_hosts(postgresql_url), DATABASE_LOCK, shared=True), DatabaseHeld(db, shared=True)
+    stopped, other = (
+        AdvisoryLock(postgres_hosts(postgresql_url), DATABASE_LOCK, shared=True),
+        DatabaseHeld(db, shared=True),
+    )
     assert await stopped.take()
     assert await stopped.alone()
     began_s = time.monotonic()
@@ -185,7 +211,9 @@ async def test_a_process_whose_carrier_is_removed_ends_and_says_so(postgresql_ur
     db = Database(postgresql_url)
     carrier_id = open_carrier(db, "short-lived", prefix=None)
     sending = await begun(db, "carrier", carrier_id)
-    await asyncio.to_thread(db.transact, lambda tx: remove_carrier(tx, "short-lived", messages_waiting=0))
+    await asyncio.to_thread(
+        db.transact, lambda tx: remove_carrier(tx, "short-lived", messages_waiting=0)
+    )
     async with asyncio.timeout(WITHIN_S):
         await asyncio.wait({sending.keeping})
     with pytest.raises(NotFound, match="was removed"):

@@ -1,4 +1,6 @@
-"""Whoever opts out while a campaign is under way gets nothing more of it, wherever his text is; who did not gets his."""
+"""Whoever opts out while a campaign is under way gets nothing more of it, wherever his text is; who
+did not gets his.
+"""
 
 import asyncio
 
@@ -23,8 +25,15 @@ from tests.factories import awaited, phones
 
 def opts(house: House, *places: int, out: bool = True) -> None:
     with house.db.write() as tx:
-        contacts.upsert(tx, World(house.amina, False), [Change(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out}) for place in places],
-                        now_ms=clock.now_ms())
+        contacts.upsert(
+            tx,
+            World(house.amina, False),
+            [
+                Change(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
+                for place in places
+            ],
+            now_ms=clock.now_ms(),
+        )
 
 
 def changes_phone(house: House, place: int) -> None:
@@ -33,7 +42,13 @@ def changes_phone(house: House, place: int) -> None:
     with house.db.write() as tx:
         contact = contacts.by_phone(tx, world, phones(1, first=place)[0])
         assert contact is not None
-        contacts.update(tx, world, contacts.text_id(contact), Change(Phone("233209999999", "GH")), now_ms=clock.now_ms())
+        contacts.update(
+            tx,
+            world,
+            contacts.text_id(contact),
+            Change(Phone("233209999999", "GH")),
+            now_ms=clock.now_ms(),
+        )
 
 
 def is_removed(house: House, place: int) -> None:
@@ -52,7 +67,9 @@ def reached(running: Running) -> set[int]:
 @pytest.mark.parametrize("message", ["Hello", "Hello {phone}"])
 @pytest.mark.parametrize("held", [False, True])
 @awaited
-async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(house: House, held: bool, message: str) -> None:
+async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(
+    house: House, held: bool, message: str
+) -> None:
     running = Running(house, 25, ahead=10, message=message)
     await running.look()
     if held:
@@ -74,7 +91,11 @@ async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(house: House,
     await running.look()
     row = now(house.db, running.campaign)
     assert reached(running) == set(range(25)) - {0, 3, 4, 9, 12, 20, 24}
-    assert (row.status, row.opted_out, running.tally()) == ("completed", 3, Tally(delivered=18, failed=4, segments=22, credits=18))
+    assert (row.status, row.opted_out, running.tally()) == (
+        "completed",
+        3,
+        Tally(delivered=18, failed=4, segments=22, credits=18),
+    )
     assert house.credits() == 1_000 - 18
     assert {row.error_code for row in house.messages() if row.status == "failed"} == {"blocked"}
     assert house.count(opt_outs) == 0
@@ -84,7 +105,9 @@ async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(house: House,
 
 
 @awaited
-async def test_a_paused_one_completes_when_the_last_whose_text_is_held_has_opted_out(house: House) -> None:
+async def test_a_paused_one_completes_when_the_last_whose_text_is_held_has_opted_out(
+    house: House,
+) -> None:
     running = Running(house, 3)
     await running.look()
     with house.db.write() as tx:
@@ -120,15 +143,23 @@ async def test_with_nobody_left_it_completes_though_it_waits_for_credits(house: 
 
 
 @awaited
-async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_again(house: House) -> None:
+async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_again(
+    house: House,
+) -> None:
     running = Running(house, 4)
     await running.look()
     running.link.window = 3
     await running.link.turn.once()
     opts(house, 0, 1, 2)
     await running.look()
-    assert (house.count(opt_outs), set(house.statuses())) == (3, {"queued"}), "they are remembered while a carrier has something for them"
-    for submission, outcome in zip(list(running.link.open.values()), (Outcome.ACCEPTED, Outcome.THROTTLED, Outcome.UNANSWERED), strict=True):
+    assert (house.count(opt_outs), set(house.statuses())) == (3, {"queued"}), (
+        "they are remembered while a carrier has something for them"
+    )
+    for submission, outcome in zip(
+        list(running.link.open.values()),
+        (Outcome.ACCEPTED, Outcome.THROTTLED, Outcome.UNANSWERED),
+        strict=True,
+    ):
         running.link.answer(submission, outcome=outcome)
     await running.link.turn.once()
     clock.move(by_ms=121_000)
@@ -138,8 +169,14 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
         await running.look()
         await running.send()
-        assert house.statuses() == ["sent", "failed/blocked", "failed/blocked", "delivered"], "what was in doubt is not sent once more"
-        assert (len(running.link.submitted), house.count(opt_outs), house.credits()) == (4, 0, 1_000 - 2)
+        assert house.statuses() == ["sent", "failed/blocked", "failed/blocked", "delivered"], (
+            "what was in doubt is not sent once more"
+        )
+        assert (len(running.link.submitted), house.count(opt_outs), house.credits()) == (
+            4,
+            0,
+            1_000 - 2,
+        )
     finally:
         clock.move(by_ms=-121_000)
     house.assert_sound()
@@ -147,7 +184,9 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
 
 @awaited
 async def test_what_a_turn_is_just_taking_is_looked_at_again(postgresql_house: House) -> None:
-    """Its run is locked: whether the text is handed over, or waits in what is left of the run, is seen when the turn has ended."""
+    """Its run is locked: whether the text is handed over, or waits in what is left of the
+    run, is seen when the turn has ended.
+    """
     house = postgresql_house
     running = Running(house, 5)
     await running.look()
@@ -165,7 +204,9 @@ async def test_what_a_turn_is_just_taking_is_looked_at_again(postgresql_house: H
 
 
 @awaited
-async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though_he_is_gone_then(house: House) -> None:
+async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though_he_is_gone_then(
+    house: House,
+) -> None:
     """He was read already when he opted out."""
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, 10, "enough", now_ms=clock.now_ms())
@@ -187,7 +228,10 @@ async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though
         await jobs.once()
     finally:
         clock.move(by_ms=-1_000)
-    assert [message.recipient for message in house.messages()] == [int(phones(3)[0]), int(phones(3)[2])]
+    assert [message.recipient for message in house.messages()] == [
+        int(phones(3)[0]),
+        int(phones(3)[2]),
+    ]
     row = now(house.db, draft)
     assert (row.recipients_total, row.opted_out, house.count(opt_outs)) == (3, 1, 0)
 
@@ -203,7 +247,9 @@ async def test_who_opts_in_again_at_once_gets_it(house: House) -> None:
 
 
 @awaited
-async def test_a_look_ends_in_time_and_the_next_one_goes_on_with_whose_turn_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_look_ends_in_time_and_the_next_one_goes_on_with_whose_turn_it_is(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("heliograph.campaigns.jobs.EXPAND_S", 0.0)
     running = Running(house, 25, chunk=10)
     other = campaigns.launch(house.db, write_down(house.db, house.amina).id).campaign

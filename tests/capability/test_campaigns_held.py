@@ -1,4 +1,6 @@
-"""A campaign's jobs, killed half way, and whoever decides otherwise meanwhile: nothing stays held that shall go, and nothing goes that shall not."""
+"""A campaign's jobs, killed half way, and whoever decides otherwise meanwhile: nothing
+stays held that shall go, and nothing goes that shall not.
+"""
 
 import asyncio
 
@@ -24,18 +26,22 @@ PEOPLE = RUNS_AT_ONCE + 50  # each text is a run of its own, so that they are he
 async def test_what_was_held_when_a_pause_was_half_done_is_let_go_by_resuming(house: House) -> None:
     made = await sent(house, PEOPLE)
     made.decide("pause")
-    assert await messages.hold(house.db, made.campaign.group_id) == RUNS_AT_ONCE  # and the process dies
+    # and the process dies
+    assert await messages.hold(house.db, made.campaign.group_id) == RUNS_AT_ONCE
     made.decide("resume")
     await made.looks(PEOPLE, 0)
 
 
 @awaited
-async def test_what_was_let_go_when_a_resumption_was_half_done_is_held_by_pausing_again(house: House) -> None:
+async def test_what_was_let_go_when_a_resumption_was_half_done_is_held_by_pausing_again(
+    house: House,
+) -> None:
     made = await sent(house, PEOPLE)
     made.decide("pause")
     await made.looks(0, PEOPLE)
     made.decide("resume")
-    assert await messages.release(house.db, made.campaign.group_id) == RUNS_AT_ONCE  # and the process dies
+    # and the process dies
+    assert await messages.release(house.db, made.campaign.group_id) == RUNS_AT_ONCE
     made.decide("pause")
     await made.looks(0, PEOPLE)
     made.decide("resume")
@@ -43,7 +49,9 @@ async def test_what_was_let_go_when_a_resumption_was_half_done_is_held_by_pausin
 
 
 @awaited
-async def test_the_rest_of_a_run_that_a_carrier_is_taking_is_held_when_it_has_taken(postgresql_house: House) -> None:
+async def test_the_rest_of_a_run_that_a_carrier_is_taking_is_held_when_it_has_taken(
+    postgresql_house: House,
+) -> None:
     """Its turn has the run locked while others are held, and puts the rest back when it commits."""
     house = postgresql_house
     made = await sent(house, people=10, message="Hello")
@@ -51,13 +59,18 @@ async def test_the_rest_of_a_run_that_a_carrier_is_taking_is_held_when_it_has_ta
     with psycopg.connect(house.db.url) as turn:
         first, count = turn.execute("SELECT first_id, count FROM queue FOR UPDATE").fetchall()[0]
         await made.look()
-        turn.execute("UPDATE queue SET first_id = %s, count = %s", (first.hex[:-1] + f"{int(first.hex[-1], 16) ^ 1:x}", count - 1))
+        turn.execute(
+            "UPDATE queue SET first_id = %s, count = %s",
+            (first.hex[:-1] + f"{int(first.hex[-1], 16) ^ 1:x}", count - 1),
+        )
     assert made.runs() == (1, 0)
     await made.looks(0, 1)
 
 
 @awaited
-async def test_what_is_paid_is_let_go_though_the_campaign_stops_again_by_itself(house: House) -> None:
+async def test_what_is_paid_is_let_go_though_the_campaign_stops_again_by_itself(
+    house: House,
+) -> None:
     made = await sent(house, PEOPLE)
     made.decide("pause")
     await made.look()
@@ -84,25 +97,36 @@ async def test_what_comes_back_while_it_is_paused_waits_too(house: House) -> Non
     await running.link.turn.once()
     clock.move(by_ms=RESEND_AFTER_MS + 1)
     try:
-        assert await messages.settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
+        assert (
+            await messages.settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
+            == 1
+        )
         running.link.window = 100
         await running.look()
         await running.send()
         await running.look()
-        assert (len(running.link.submitted), house.statuses()) == (4, ["queued", "queued", "queued", "sent", "queued", "queued"])
+        assert (len(running.link.submitted), house.statuses()) == (
+            4,
+            ["queued", "queued", "queued", "sent", "queued", "queued"],
+        )
         assert running.state() == ("paused", "paused_by_operator")
         with house.db.write() as tx:
             campaigns.resume(tx, running.campaign.id)
         await running.look()
         await running.send()
-        assert (len(running.link.submitted), house.statuses()) == (9, ["delivered"] * 3 + ["sent"] + ["delivered"] * 2)
+        assert (len(running.link.submitted), house.statuses()) == (
+            9,
+            ["delivered"] * 3 + ["sent"] + ["delivered"] * 2,
+        )
     finally:
         clock.move(by_ms=-RESEND_AFTER_MS - 1)
     house.assert_sound()
 
 
 @awaited
-async def test_what_comes_back_waits_for_a_decision_that_is_just_stored(postgresql_house: House) -> None:
+async def test_what_comes_back_waits_for_a_decision_that_is_just_stored(
+    postgresql_house: House,
+) -> None:
     house = postgresql_house
     running = Running(house, 3)
     await running.look()
@@ -124,8 +148,10 @@ async def test_a_look_waits_for_what_is_just_coming_back(postgresql_house: House
     made.decide("pause")
     with psycopg.connect(house.db.url) as turn:
         turn.execute("SELECT held FROM groups FOR SHARE")
-        turn.execute("INSERT INTO queue SELECT carrier_id, 77, first_id, 1, send_id, segments, prefix, attempt, not_before_ms, expires_at_ms "
-                     "FROM queue")
+        turn.execute(
+            "INSERT INTO queue SELECT carrier_id, 77, first_id, 1, send_id, segments, prefix,"
+            " attempt, not_before_ms, expires_at_ms FROM queue"
+        )
         look = asyncio.create_task(made.look())
         await asyncio.sleep(0.3)
         assert not look.done()
@@ -150,6 +176,11 @@ async def test_parts_of_one_message_that_come_back_one_after_the_other_meet(hous
 
 def _copied(house: House, by_us: int) -> None:
     """Each run stands in the queue twice."""
-    columns = [(queue.c.rank_us + by_us).label("rank_us") if column.name == "rank_us" else column for column in queue.c]
+    columns = [
+        (queue.c.rank_us + by_us).label("rank_us") if column.name == "rank_us" else column
+        for column in queue.c
+    ]
     with house.db.write() as tx:
-        tx.execute(queue.insert().from_select([column.name for column in queue.c], sa.select(*columns)))
+        tx.execute(
+            queue.insert().from_select([column.name for column in queue.c], sa.select(*columns))
+        )

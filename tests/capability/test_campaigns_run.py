@@ -1,4 +1,6 @@
-"""A campaign that is sent, by the jobs that look after it and the carrier's own turn: whom it reaches, what it costs, why it stops and goes on."""
+"""A campaign that is sent, by the jobs that look after it and the carrier's own turn: whom
+it reaches, what it costs, why it stops and goes on.
+"""
 
 import json
 
@@ -29,15 +31,28 @@ DAY_MS = 86_400_000
 
 
 @awaited
-async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_told(house: House) -> None:
+async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_told(
+    house: House,
+) -> None:
     endpoint(house.db, house.amina, kinds=["campaign.completed"])
-    running = Running(house, 25, message="Hello" + "{phone|" + "\N{PERSONAL COMPUTER}" * (TEMPLATE_CHARACTERS_MAX - 13) + "}")
+    running = Running(
+        house,
+        25,
+        message="Hello"
+        + "{phone|"
+        + "\N{PERSONAL COMPUTER}" * (TEMPLATE_CHARACTERS_MAX - 13)
+        + "}",
+    )
     await running.look()
     assert running.tally() == Tally(queued=25, segments=25, credits=25)
     assert house.woken
     assert house.entries("sms_charge") == [-10, -10, -5]
     with house.db.read() as tx:
-        references = set(tx.execute(sa.select(ledger_entries.c.reference).where(ledger_entries.c.type == "sms_charge")).scalars())
+        references = set(
+            tx.execute(
+                sa.select(ledger_entries.c.reference).where(ledger_entries.c.type == "sms_charge")
+            ).scalars()
+        )
     assert references == {campaigns.text_id(running.campaign)}
     await running.look()
     assert running.state() == ("sending", None), "it is queued still"
@@ -50,7 +65,13 @@ async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_t
     assert told["data"] == as_record(now(house.db, running.campaign), running.tally())
     assert told["data"]["statistics"]["delivery_rate"] == 1
     with house.db.read() as tx:
-        page = report(tx, house.amina, PageWanted(100, None), Filters(group_id=running.campaign.group_id), sandbox=False)
+        page = report(
+            tx,
+            house.amina,
+            PageWanted(100, None),
+            Filters(group_id=running.campaign.group_id),
+            sandbox=False,
+        )
     assert len(page.messages) == 25
     assert {message_record(message)["campaign_id"] for message in page.messages} == references
     house.assert_sound()
@@ -61,7 +82,11 @@ async def test_who_opts_out_or_can_be_sent_to_no_more_is_left_out_and_counted(ho
     running = Running(house, 25, ahead=10)
     await running.look()
     with house.db.write() as tx:
-        tx.execute(sa.update(contacts).where(contacts.c.phone.in_([int(phone) for phone in phones(5, first=8)])).values(opted_out=True))
+        tx.execute(
+            sa.update(contacts)
+            .where(contacts.c.phone.in_([int(phone) for phone in phones(5, first=8)]))
+            .values(opted_out=True)
+        )
     await running.send()
     await running.look()
     running.change(countries=["NG"])
@@ -69,18 +94,29 @@ async def test_who_opts_out_or_can_be_sent_to_no_more_is_left_out_and_counted(ho
     await running.look()
     await running.look()
     row = now(house.db, running.campaign)
-    assert (row.status, row.recipients_total, row.opted_out, row.refused, running.tally().delivered) == ("completed", 25, 3, 2, 20)
+    assert (
+        row.status,
+        row.recipients_total,
+        row.opted_out,
+        row.refused,
+        running.tally().delivered,
+    ) == ("completed", 25, 3, 2, 20)
     assert house.credits() == 1_000 - 20
 
 
 @awaited
-async def test_it_waits_for_credits_and_goes_on_by_itself_as_far_as_those_reach_that_come(house: House) -> None:
+async def test_it_waits_for_credits_and_goes_on_by_itself_as_far_as_those_reach_that_come(
+    house: House,
+) -> None:
     running = Running(house, 25)
     running.holds(13)
     await running.look()
     assert running.state() == ("paused", "insufficient_credits")
     assert (running.tally().queued, house.credits()) == (13, 0)
-    for more, queued, state in ((5, 18, ("paused", "insufficient_credits")), (100, 25, ("sending", None))):
+    for more, queued, state in (
+        (5, 18, ("paused", "insufficient_credits")),
+        (100, 25, ("sending", None)),
+    ):
         running.holds(more)
         await running.look()
         await running.look()
@@ -143,14 +179,18 @@ async def test_the_daily_cap_holds_it_until_tomorrow(house: House) -> None:
             for _ in range(2):
                 await running.look()
             assert running.tally().queued == queued
-            assert running.state() == (("paused", "daily_cap_reached") if queued < 25 else ("sending", None))
+            assert running.state() == (
+                ("paused", "daily_cap_reached") if queued < 25 else ("sending", None)
+            )
             clock.move(by_ms=DAY_MS)
     finally:
         clock.move(by_ms=-3 * DAY_MS)
 
 
 @awaited
-async def test_a_suspended_account_or_sender_stops_it_until_somebody_resumes_it(house: House) -> None:
+async def test_a_suspended_account_or_sender_stops_it_until_somebody_resumes_it(
+    house: House,
+) -> None:
     running = Running(house, 25, ahead=5)
     with house.db.write() as tx:
         accounts.suspend(tx, house.amina)
@@ -187,7 +227,9 @@ async def test_its_rate_is_kept_from_the_first_moment(house: House) -> None:
 
 
 @awaited
-async def test_what_is_queued_of_a_canceled_one_fails_and_is_paid_back_and_what_a_carrier_has_goes_on(house: House) -> None:
+async def test_what_is_queued_of_a_canceled_one_is_paid_back_and_what_a_carrier_has_goes_on(
+    house: House,
+) -> None:
     running = Running(house, 40, message="x" * 161, ahead=20)
     running.link.window = 10
     await running.look()
@@ -201,14 +243,20 @@ async def test_what_is_queued_of_a_canceled_one_fails_and_is_paid_back_and_what_
     await running.send()
     await running.look()
     row = now(house.db, running.campaign)
-    assert (row.status, row.ended_at_ms is None, running.tally()) == ("canceled", False, Tally(delivered=5, failed=15, segments=40, credits=10))
+    assert (row.status, row.ended_at_ms is None, running.tally()) == (
+        "canceled",
+        False,
+        Tally(delivered=5, failed=15, segments=40, credits=10),
+    )
     assert {row.error_code for row in house.messages()} == {None, "canceled"}
     assert house.credits() == 1_000 - 10
     house.assert_sound()
 
 
 @awaited
-async def test_a_paused_one_leaves_nothing_for_a_carrier_and_a_resumed_one_all(house: House) -> None:
+async def test_a_paused_one_leaves_nothing_for_a_carrier_and_a_resumed_one_all(
+    house: House,
+) -> None:
     running = Running(house, 20, message="Hello {phone}")
     await running.look()
     with house.db.write() as tx:
@@ -221,4 +269,7 @@ async def test_a_paused_one_leaves_nothing_for_a_carrier_and_a_resumed_one_all(h
     await running.look()
     await running.send()
     await running.look()
-    assert (running.state(), house.count(messages, messages.c.status == "delivered")) == (("completed", None), 20)
+    assert (running.state(), house.count(messages, messages.c.status == "delivered")) == (
+        ("completed", None),
+        20,
+    )

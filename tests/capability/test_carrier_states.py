@@ -6,18 +6,33 @@ import sqlalchemy as sa
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.leases import workers
-from heliograph.carriers import LinkState, all_carriers, down_carriers, mend_states, outdated_states, record_state
+from heliograph.carriers import (
+    LinkState,
+    all_carriers,
+    down_carriers,
+    mend_states,
+    outdated_states,
+    record_state,
+)
 from heliograph.carriers.manage import DOWN_MS
 from tests.factories import open_carrier
 
-BOUND, REFUSED, BACKING_OFF, CONNECTING, CLOSED = LinkState.BOUND, LinkState.REFUSED, LinkState.BACKING_OFF, LinkState.CONNECTING, LinkState.CLOSED
+BOUND, REFUSED, BACKING_OFF, CONNECTING, CLOSED = (
+    LinkState.BOUND,
+    LinkState.REFUSED,
+    LinkState.BACKING_OFF,
+    LinkState.CONNECTING,
+    LinkState.CLOSED,
+)
 
 
 @pytest.fixture
 def carrier_id(db: Database) -> int:
     with db.write() as tx:
         for epoch in (1, 2, 3):
-            tx.execute(workers.insert().values(epoch=epoch, kind="carrier", started_at_ms=clock.now_ms()))
+            tx.execute(
+                workers.insert().values(epoch=epoch, kind="carrier", started_at_ms=clock.now_ms())
+            )
     return open_carrier(db)
 
 
@@ -38,10 +53,22 @@ def shown(db: Database, carrier_id: int) -> tuple[str, str]:
 
 def test_the_carrier_is_what_its_best_link_is(db: Database, carrier_id: int) -> None:
     assert recorded(db, carrier_id, (1, BOUND, "2 of 2 binds")) == ("bound", "2 of 2 binds")
-    assert recorded(db, carrier_id, (2, REFUSED, "already bound")) == ("bound", "in 1 of 2 processes: 2 of 2 binds")
-    assert recorded(db, carrier_id, (3, BOUND, "1 of 2 binds")) == ("bound", "in 2 of 3 processes: 2 of 2 binds")
-    assert recorded(db, carrier_id, (1, CLOSED, ""), (3, BACKING_OFF, "timed out")) == ("refused", "in 1 of 2 processes: already bound")
-    assert recorded(db, carrier_id, (2, CONNECTING, "")) == ("backing_off", "in 1 of 2 processes: timed out")
+    assert recorded(db, carrier_id, (2, REFUSED, "already bound")) == (
+        "bound",
+        "in 1 of 2 processes: 2 of 2 binds",
+    )
+    assert recorded(db, carrier_id, (3, BOUND, "1 of 2 binds")) == (
+        "bound",
+        "in 2 of 3 processes: 2 of 2 binds",
+    )
+    assert recorded(db, carrier_id, (1, CLOSED, ""), (3, BACKING_OFF, "timed out")) == (
+        "refused",
+        "in 1 of 2 processes: already bound",
+    )
+    assert recorded(db, carrier_id, (2, CONNECTING, "")) == (
+        "backing_off",
+        "in 1 of 2 processes: timed out",
+    )
     assert recorded(db, carrier_id, (2, CLOSED, ""), (3, CLOSED, "")) == ("closed", "")
 
 

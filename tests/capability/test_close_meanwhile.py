@@ -1,4 +1,6 @@
-"""What is under way while an account is closed: it was there before, and is owed, or it is refused."""
+"""What is under way while an account is closed: it was there before, and is owed, or it is
+refused.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -31,7 +33,9 @@ def closed_now(db: Database, account_id: str) -> None:
 
 @pytest.mark.parametrize("sandbox", [False, True])
 @awaited
-async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(house: House, run: Run, sandbox: bool) -> None:
+async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(
+    house: House, run: Run, sandbox: bool
+) -> None:
     """Whatever the process remembers of the account; and a text that costs nothing too."""
     await asyncio.to_thread(run, "rate", "set", "default", "0")
     await asyncio.to_thread(run, "account", "pay-out", text(house.db, house.amina), "--reason", "x")
@@ -41,14 +45,21 @@ async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(house
     await asyncio.to_thread(closed_now, house.db, house.amina)
     with pytest.raises(accounts.AccountClosed) as refused:
         await house.send(**wish)
-    assert (refused.value.status, refused.value.code, refused.value.reason) == (403, "FORBIDDEN", "account_suspended")
-    assert (await house.send(key="order-1", **wish)).replayed  # what was accepted before is told as it was
+    assert (refused.value.status, refused.value.code, refused.value.reason) == (
+        403,
+        "FORBIDDEN",
+        "account_suspended",
+    )
+    # what was accepted before is told as it was
+    assert (await house.send(key="order-1", **wish)).replayed
     assert house.count(queue) == 0
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
 @awaited
-async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_refused(postgresql_house: House, sandbox: bool) -> None:
+async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_refused(
+    postgresql_house: House, sandbox: bool
+) -> None:
     """The statement that it waits in saw the configuration as it was before."""
     house = postgresql_house
     with house.db.write() as tx:
@@ -60,7 +71,9 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
     def close_while_it_waits(loop: asyncio.AbstractEventLoop) -> Any:
         with house.db.write() as tx:
             closing.close(tx, house.amina, None, "kofi", now_ms=clock.now_ms())
-            sending = asyncio.run_coroutine_threadsafe(house.tried(sandbox=sandbox, sender="SANDBOX" if sandbox else SENDER), loop)
+            sending = asyncio.run_coroutine_threadsafe(
+                house.tried(sandbox=sandbox, sender="SANDBOX" if sandbox else SENDER), loop
+            )
             wait_for_a_waiter(house.db, sending)
         return sending
 
@@ -70,8 +83,12 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
 
 
 @awaited
-async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_account(house: House) -> None:
-    """As when its process read that the account was active, and the account was closed before it got the wallet."""
+async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_account(
+    house: House,
+) -> None:
+    """As when its process read that the account was active, and the account was closed
+    before it got the wallet.
+    """
     with house.db.write() as tx:
         closing.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     add_contacts(house.db, house.amina, phones(3), sandbox=True)
@@ -82,21 +99,36 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     wanted = messages.Wanted(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
     with house.queue.places() as places:
         async with house.db.hot() as tx:
-            chunk = await chunker.store(tx, places, wanted, [messages.Recipient(233201234567, "GH", "hello", "GSM-7", 1)])
+            chunk = await chunker.store(
+                tx, places, wanted, [messages.Recipient(233201234567, "GH", "hello", "GSM-7", 1)]
+            )
     assert (chunk.messages, chunk.stopped) == (0, "account_suspended")
     assert house.count(queue) == 0
 
 
 @pytest.mark.parametrize("addition", ["customer", "key", "campaign"])
-def test_what_is_being_added_while_the_account_is_closed_is_refused(postgresql_house: House, addition: str) -> None:
+def test_what_is_being_added_while_the_account_is_closed_is_refused(
+    postgresql_house: House, addition: str
+) -> None:
     db, amina = postgresql_house.db, postgresql_house.amina
     with db.write() as tx:
         closing.pay_out(tx, accounts.by_id(tx, amina), "x")
     campaign = write_down(db, amina)
     add: dict[str, Callable[[Connection], object]] = {
-        "customer": lambda tx: connect.provision(tx, amina, BILAL._replace(external_ref=None), sandbox=True, now_ms=clock.now_ms()),
-        "key": lambda tx: keys.issue(tx, amina, name="x", sandbox=True, tier="free", permissions=["all"], now_ms=clock.now_ms()),
-        "campaign": lambda tx: campaigns.schedule(tx, campaign.id, clock.now_ms() + clock.DAY_MS)}
+        "customer": lambda tx: connect.provision(
+            tx, amina, BILAL._replace(external_ref=None), sandbox=True, now_ms=clock.now_ms()
+        ),
+        "key": lambda tx: keys.issue(
+            tx,
+            amina,
+            name="x",
+            sandbox=True,
+            tier="free",
+            permissions=["all"],
+            now_ms=clock.now_ms(),
+        ),
+        "campaign": lambda tx: campaigns.schedule(tx, campaign.id, clock.now_ms() + clock.DAY_MS),
+    }
 
     def added() -> None:
         with db.write() as tx:
@@ -113,8 +145,12 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(postgresql_h
 
 
 def wait_for_a_waiter(db: Database, work: "Future[Any]") -> None:
-    """Until the work waits for a lock. PostgreSQL shows a transaction the same activity again and again."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    """Until the work waits for a lock. PostgreSQL shows a transaction the same activity again and
+    again.
+    """
+    waiting = """
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND wait_event_type = 'Lock'"""
     is_there = False
     while not is_there:
         assert not work.done(), work.result()

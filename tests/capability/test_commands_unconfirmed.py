@@ -1,4 +1,6 @@
-"""What commands say and do while PostgreSQL does not confirm commits: nothing hangs with locks, and nothing is promised that is not so."""
+"""What commands say and do while PostgreSQL does not confirm commits: nothing hangs with locks, and
+nothing is promised that is not so.
+"""
 
 import json
 import time
@@ -38,11 +40,15 @@ def standby(server: PrivatePostgres) -> Iterator[Unreplicated]:
     made.confirm()
 
 
-def test_a_migration_is_not_begun_while_no_standby_confirms(standby: Unreplicated, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_is_not_begun_while_no_standby_confirms(
+    standby: Unreplicated, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = standby.server.url
     standby.lose()
     began_s = time.monotonic()
-    with pytest.raises(Unavailable, match="does not confirm what it stores, so no migration is begun"):
+    with pytest.raises(
+        Unavailable, match="does not confirm what it stores, so no migration is begun"
+    ):
         migrate.upgrade(url)
     assert time.monotonic() - began_s < 5
     assert _count(url, LOCKS) == 0
@@ -55,7 +61,9 @@ def test_a_migration_is_not_begun_while_no_standby_confirms(standby: Unreplicate
             standby.lose()
 
     monkeypatch.setattr(migrate, "_require_confirmed", lost_just_then)
-    with pytest.raises(Unavailable, match=r"Migration \d+ is stored, and no synchronous standby confirms it"):
+    with pytest.raises(
+        Unavailable, match=r"Migration \d+ is stored, and no synchronous standby confirms it"
+    ):
         migrate.upgrade(url)
     monkeypatch.undo()
     standby.confirm()
@@ -70,7 +78,9 @@ def run(standby: Unreplicated, tmp_path: Path) -> Run:
     return runner(standby.server.url, tmp_path)
 
 
-def test_a_command_says_how_to_find_out_whether_it_was_applied(standby: Unreplicated, run: Run) -> None:
+def test_a_command_says_how_to_find_out_whether_it_was_applied(
+    standby: Unreplicated, run: Run
+) -> None:
     db = Database(standby.server.url)
     open_account(db, "amina", credits=10)
     db.close()
@@ -79,7 +89,10 @@ def test_a_command_says_how_to_find_out_whether_it_was_applied(standby: Unreplic
     standby.lose()
     for words, told in (
         ((*grant, "--reference", "inv-17"), "repeat it with the same --reference"),
-        (("account", "create", "bilal", "--country", "GH", "--currency", "GHS"), "look whether it was before you repeat it"),
+        (
+            ("account", "create", "bilal", "--country", "GH", "--currency", "GHS"),
+            "look whether it was before you repeat it",
+        ),
     ):
         said = run(*words)
         assert (said.status, said.out, said.err.count("\n")) == (1, "", 1), said
@@ -87,7 +100,10 @@ def test_a_command_says_how_to_find_out_whether_it_was_applied(standby: Unreplic
         assert "Idempotency-Key" not in said.err
         assert "may have been applied" in said.err
     standby.confirm()
-    until(lambda: run("account", "show", "amina", "--json").json["sms_credits"] == 15, "it was applied after all")
+    until(
+        lambda: run("account", "show", "amina", "--json").json["sms_credits"] == 15,
+        "it was applied after all",
+    )
     assert run(*grant, "--reference", "inv-17", "--json").json["applied"] is False
     standby.lose()
     assert "without a --reference a repeat is applied again" in run(*grant).err
@@ -101,7 +117,10 @@ def test_doctor_says_that_nothing_can_be_stored(standby: Unreplicated, run: Run)
 
 
 def _findings(run: Run) -> list[tuple[str, str]]:
-    return [(finding["check"], finding["verdict"]) for finding in json.loads(run("doctor", "--json").out)]
+    return [
+        (finding["check"], finding["verdict"])
+        for finding in json.loads(run("doctor", "--json").out)
+    ]
 
 
 def found_version(url: str) -> str | None:

@@ -1,4 +1,6 @@
-"""What partners and customers have between them, below the API: transfers, their alarms, who hears of them, and what the operator sees."""
+"""What partners and customers have between them, below the API: transfers, their alarms,
+who hears of them, and what the operator sees.
+"""
 
 from typing import Any
 
@@ -20,25 +22,38 @@ from tests.capability.webhooks import endpoint, events
 BILAL = Wish("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
 
 
-def provision(db: Database, partner: accounts.Account, *, sandbox: bool = False, **wish: Any) -> str:
+def provision(
+    db: Database, partner: accounts.Account, *, sandbox: bool = False, **wish: Any
+) -> str:
     """A customer's raw id."""
     with db.write() as tx:
-        return connect.provision(tx, partner.id, BILAL._replace(**wish), sandbox=sandbox, now_ms=NOW_MS).customer.account_id
+        return connect.provision(
+            tx, partner.id, BILAL._replace(**wish), sandbox=sandbox, now_ms=NOW_MS
+        ).customer.account_id
 
 
-def moved(db: Database, partner: accounts.Account, customer_id: str, credits: int) -> tuple[int, int]:
+def moved(
+    db: Database, partner: accounts.Account, customer_id: str, credits: int
+) -> tuple[int, int]:
     """What the customer and the partner have after a move."""
     with db.write() as tx:
-        after = connect.move_credits(tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1)
+        after = connect.move_credits(
+            tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1
+        )
     return after.customers_credits, after.partners_credits
 
 
 def told(db: Database) -> list[tuple[str, str, int]]:
     """Whose figures were told to be low, which, and how low."""
-    return [(event["account_id"][:4], event["data"]["kind"], event["data"]["sms_credits"]) for event in events(db)]
+    return [
+        (event["account_id"][:4], event["data"]["kind"], event["data"]["sms_credits"])
+        for event in events(db)
+    ]
 
 
-def test_an_alarm_fires_for_whoever_a_transfer_leaves_low_and_is_armed_for_whoever_it_brings_back(db: Database) -> None:
+def test_an_alarm_fires_for_whoever_a_transfer_leaves_low_and_is_armed_for_whoever_it_brings_back(
+    db: Database,
+) -> None:
     amina = account(db, "amina", credits=250)
     bilal = provision(db, amina)
     endpoint(db, amina.id, kinds=["wallet.low_balance"], include_customers=True)
@@ -55,7 +70,10 @@ def test_an_alarm_fires_for_whoever_a_transfer_leaves_low_and_is_armed_for_whoev
     assert moved(db, amina, bilal, 52) == (151, 99)
     assert told(db)[2:] == [("cus_", "credits", 99), ("acc_", "credits", 99)]
     with db.read() as tx:
-        assert (wallet.wallet_of(tx, amina.id).armed.credits, wallet.wallet_of(tx, bilal).armed.credits) == (False, True)
+        assert (
+            wallet.wallet_of(tx, amina.id).armed.credits,
+            wallet.wallet_of(tx, bilal).armed.credits,
+        ) == (False, True)
     assert_books_agree(db)
 
 
@@ -79,7 +97,9 @@ def test_a_customer_hears_of_itself_and_not_of_its_partner(db: Database) -> None
     assert told(db) == [("cus_", "credits", 99)]
 
 
-def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agrees(db: Database) -> None:
+def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agrees(
+    db: Database,
+) -> None:
     amina = account(db, credits=100, balance=1)
     bilal = provision(db, amina, currency="KWD", initial_credits=60)
     assert moved(db, amina, bilal, -20) == (40, 60)
@@ -88,14 +108,20 @@ def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agree
     with db.read() as tx:
         wallet.hold_still(tx)
         assert wallet.verify(tx) == []
-        assert (wallet.wallet_of(tx, bilal).figures, wallet.wallet_of(tx, amina.id).figures) == (Figures(1_234, 40), Figures(100, 60))
+        assert (wallet.wallet_of(tx, bilal).figures, wallet.wallet_of(tx, amina.id).figures) == (
+            Figures(1_234, 40),
+            Figures(100, 60),
+        )
     assert_books_agree(db)
 
 
 def test_the_ledgers_proof_finds_a_transfer_that_only_one_side_holds(db: Database) -> None:
     amina = account(db, credits=100, balance=10)
     bilal = provision(db, amina, initial_credits=60, initial_balance=2.5)
-    for change, back in (({"sms_credits": 61}, {"sms_credits": 60}), ({"balance_minor": 0}, {"balance_minor": 250})):
+    for change, back in (
+        ({"sms_credits": 61}, {"sms_credits": 60}),
+        ({"balance_minor": 0}, {"balance_minor": 250}),
+    ):
         with db.write() as tx:
             tx.execute(wallets.update().where(wallets.c.account_id == bilal).values(change))
             assert [found.account_id for found in wallet.verify(tx)] == [bilal]
@@ -106,8 +132,20 @@ def test_the_ledgers_proof_finds_a_transfer_that_only_one_side_holds(db: Databas
 def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) -> None:
     amina = account(db)
     bilal = provision(db, amina, sandbox=True, initial_credits=70, initial_balance=2.5)
-    hook = ("webhook", "add", "https://shop.example/hook", "--account", accounts.text_of_id(bilal, is_customer=True), "--events", "all", "--mode")
-    assert "--mode must be sandbox for a customer that was provisioned in sandbox" in run(*hook, "live").err
+    hook = (
+        "webhook",
+        "add",
+        "https://shop.example/hook",
+        "--account",
+        accounts.text_of_id(bilal, is_customer=True),
+        "--events",
+        "all",
+        "--mode",
+    )
+    assert (
+        "--mode must be sandbox for a customer that was provisioned in sandbox"
+        in run(*hook, "live").err
+    )
     assert run(*hook, "sandbox").status == 0
     with db.write() as tx:
         with pytest.raises(InvalidRequest, match="sandbox customer"):
@@ -115,12 +153,22 @@ def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) ->
         with pytest.raises(InvalidRequest, match="sandbox customer"):
             wallet.topup(tx, bilal, 1, "x", now_ms=NOW_MS)
         with pytest.raises(InvalidRequest, match="must be sandbox"):
-            keys.issue(tx, bilal, name="live", sandbox=False, tier="free", permissions=["all"], now_ms=NOW_MS)
+            keys.issue(
+                tx,
+                bilal,
+                name="live",
+                sandbox=False,
+                tier="free",
+                permissions=["all"],
+                now_ms=NOW_MS,
+            )
         with pytest.raises(InsufficientCredits):
             connect.move_credits(tx, amina.id, bilal, Move(-71, None), sandbox=True, now_ms=NOW_MS)
         assert wallet.verify(tx) == []
     shown = run("account", "list", "--customers-of", "amina", "--json").json
-    assert [(one["name"], one["sandbox"], one["sms_credits"], one["wallet"]["balance"]) for one in shown] == [("Bilal Stores", True, 70, 2.5)]
+    assert [
+        (one["name"], one["sandbox"], one["sms_credits"], one["wallet"]["balance"]) for one in shown
+    ] == [("Bilal Stores", True, 70, 2.5)]
     assert shown[0]["partner_id"] == accounts.text_id(amina)
 
 
@@ -137,6 +185,20 @@ def test_an_operator_finds_a_customer_by_id_and_name(db: Database, run: Run) -> 
     named = run("account", "show", "Bilal Stores", "--json").json
     assert named["id"] == accounts.text_of_id(bilal, is_customer=True)
     assert run("account", "show", named["id"], "--json").json == named
-    assert [one["id"] for one in run("account", "list", "--customers-of", "amina", "--json").json] == [named["id"]]
-    made = run("key", "create", "--account", named["id"], "--mode", "live", "--tier", "standard", "--permissions", "all", "--json").json
+    assert [
+        one["id"] for one in run("account", "list", "--customers-of", "amina", "--json").json
+    ] == [named["id"]]
+    made = run(
+        "key",
+        "create",
+        "--account",
+        named["id"],
+        "--mode",
+        "live",
+        "--tier",
+        "standard",
+        "--permissions",
+        "all",
+        "--json",
+    ).json
     assert made["key"].startswith("sk_live_")

@@ -22,7 +22,9 @@ PLACES = 16
 
 def read(host: str, port: int, token: bytes = b"") -> httpx.Response:
     headers = [(b"authorization", b"Bearer " + token)] if token else []
-    return httpx.get(f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics", headers=headers, timeout=10)
+    return httpx.get(
+        f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics", headers=headers, timeout=10
+    )
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
@@ -46,7 +48,10 @@ def test_whoever_reads_shows_the_token_if_there_is_one() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "metrics.example"])
 def test_without_a_token_nobody_else_can_read_it(host: str) -> None:
-    with pytest.raises(SettingError, match=r"--metrics-host.*HELIOGRAPH_METRICS_TOKEN"), showing_metrics(host, free_port(), None):
+    with (
+        pytest.raises(SettingError, match=r"--metrics-host.*HELIOGRAPH_METRICS_TOKEN"),
+        showing_metrics(host, free_port(), None),
+    ):
         pass
 
 
@@ -54,21 +59,31 @@ def test_an_address_that_cannot_be_had_is_named() -> None:
     port = free_port()
     with showing_metrics("127.0.0.1", port, None):
         for host, taken in (("127.0.0.1", port), ("192.0.2.1", free_port())):
-            with pytest.raises(SettingError, match=rf"--metrics-port.*{taken} on {host}"), showing_metrics(host, taken, TOKEN):
+            with (
+                pytest.raises(SettingError, match=rf"--metrics-port.*{taken} on {host}"),
+                showing_metrics(host, taken, TOKEN),
+            ):
                 pass
 
 
 def test_a_reader_that_never_ends_keeps_nobody() -> None:
     port = free_port()
     began_s = time.monotonic()
-    with showing_metrics("127.0.0.1", port, None), httpx.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=10):
+    with (
+        showing_metrics("127.0.0.1", port, None),
+        httpx.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=10),
+    ):
         assert any(thread.name == "metrics" for thread in threading.enumerate())
     assert time.monotonic() - began_s < 5
     assert not any(thread.name == "metrics" for thread in threading.enumerate())
 
 
-@pytest.mark.parametrize("said", [b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "], ids=["nothing", "half a request"])
-def test_who_only_holds_connections_keeps_no_reader_away(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "], ids=["nothing", "half a request"]
+)
+def test_who_only_holds_connections_keeps_no_reader_away(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counted, "CONNECTIONS_MAX", PLACES)
     port = free_port()
     idle: list[socket.socket] = []
@@ -88,10 +103,15 @@ def test_who_only_holds_connections_keeps_no_reader_away(said: bytes, monkeypatc
 
 
 def test_of_many_connections_those_end_that_have_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside others who only come, a reader that has asked is given the whole answer, however long it takes to arrive."""
+    """Beside others who only come, a reader that has asked is given the whole answer,
+    however long it takes to arrive.
+    """
     monkeypatch.setattr(metrics, "registry", lambda: Long())
     port = free_port()
-    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=10) as reader:
+    with (
+        showing_metrics("127.0.0.1", port, None),
+        socket.create_connection(("127.0.0.1", port), timeout=10) as reader,
+    ):
         reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         got = len(reader.recv(1))  # the answer has begun, and is more than stands in the socket
         for _ in range(2 * CONNECTIONS_MAX):
@@ -104,7 +124,10 @@ def test_of_many_connections_those_end_that_have_not_asked(monkeypatch: pytest.M
 def test_two_host_fields_are_no_host() -> None:
     """A page that a browser believes to be the first one's may not read as the second one's."""
     port = free_port()
-    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=10) as reader:
+    with (
+        showing_metrics("127.0.0.1", port, None),
+        socket.create_connection(("127.0.0.1", port), timeout=10) as reader,
+    ):
         reader.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n")
         assert reader.recv(1024).split()[1] == b"403"
 
@@ -121,7 +144,10 @@ class Long(CollectorRegistry):
 def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "REQUEST_S", 0.3)
     port = free_port()
-    with showing_metrics("127.0.0.1", port, None), socket.create_connection(("127.0.0.1", port), timeout=0.05) as client:
+    with (
+        showing_metrics("127.0.0.1", port, None),
+        socket.create_connection(("127.0.0.1", port), timeout=0.05) as client,
+    ):
         until_s = time.monotonic() + 10
         with suppress(ConnectionError):
             while time.monotonic() < until_s and not is_closed(client):
@@ -129,10 +155,15 @@ def test_a_request_has_so_long_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() < until_s
 
 
-@pytest.mark.parametrize("head", [b"\r\n\r\n", b"GET\r\n\r\n", b"\xff\xfe \x00\r\n:\r\n\r\n", b"GET /" + b"x" * 9_000])
+@pytest.mark.parametrize(
+    "head", [b"\r\n\r\n", b"GET\r\n\r\n", b"\xff\xfe \x00\r\n:\r\n\r\n", b"GET /" + b"x" * 9_000]
+)
 def test_what_is_no_request_ends_its_connection_and_nothing_else(head: bytes) -> None:
     port = free_port()
-    with showing_metrics("127.0.0.1", port, TOKEN), socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with (
+        showing_metrics("127.0.0.1", port, TOKEN),
+        socket.create_connection(("127.0.0.1", port), timeout=10) as client,
+    ):
         client.sendall(head)
         with suppress(ConnectionError):
             while said := client.recv(65_536):

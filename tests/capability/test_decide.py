@@ -1,4 +1,6 @@
-"""What an operator decides about messages in doubt: by the judges of answers and receipts, paid back like theirs, and kept."""
+"""What an operator decides about messages in doubt: by the judges of answers and receipts,
+paid back like theirs, and kept.
+"""
 
 from itertools import product
 from random import Random
@@ -19,12 +21,21 @@ from tests.factories import PHONE, awaited, open_carrier, phones
 THREE_SEGMENTS = "x" * 400
 DAY_MS = 86_400_000
 TOLD = (Decision.SENT, Decision.DELIVERED, Decision.UNDELIVERABLE, Decision.CANCELED)
-AFTER = {Decision.SENT: "sent", Decision.DELIVERED: "delivered", Decision.UNDELIVERABLE: "failed/undeliverable", Decision.CANCELED: "failed/canceled"}
+AFTER = {
+    Decision.SENT: "sent",
+    Decision.DELIVERED: "delivered",
+    Decision.UNDELIVERABLE: "failed/undeliverable",
+    Decision.CANCELED: "failed/canceled",
+}
 
 
-async def in_doubt(house: House, *to: str, text: str = "hello", kind: str = "sms", window: int = 2_000) -> ScriptedLink:
+async def in_doubt(
+    house: House, *to: str, text: str = "hello", kind: str = "sms", window: int = 2_000
+) -> ScriptedLink:
     """A send whose answers never came."""
-    link = await house.submitted(list(to) or PHONE, text, kind=kind, validity_s=3_600, window=window)
+    link = await house.submitted(
+        list(to) or PHONE, text, kind=kind, validity_s=3_600, window=window
+    )
     await unanswered(link)
     return link
 
@@ -35,10 +46,16 @@ async def unanswered(link: ScriptedLink) -> None:
         await link.turn.once()
 
 
-async def decided(house: House, decision: Decision, *places: int, receipts: str = "all") -> list[Decided]:
+async def decided(
+    house: House, decision: Decision, *places: int, receipts: str = "all"
+) -> list[Decided]:
     """About these messages, in the order of acceptance; about all, if none is named."""
     rows = house.messages()
-    doubts = {house.carrier_id: [(rows[place].id, rows[place].credits) for place in places or range(len(rows))]}
+    doubts = {
+        house.carrier_id: [
+            (rows[place].id, rows[place].credits) for place in places or range(len(rows))
+        ]
+    }
     done: list[Decided] = []
     facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
     await decide(house.db, doubts, facts, decision, signed("kofi", "ticket 4711"), done.extend)
@@ -48,7 +65,14 @@ async def decided(house: House, decision: Decision, *places: int, receipts: str 
 def recorded(house: House) -> list[tuple[str, int, str, str]]:
     columns = operator_decisions.c
     with house.db.read() as tx:
-        return [tuple(row) for row in tx.execute(sa.select(columns.decision, columns.parts, columns.decided_by, columns.reason).order_by(columns.id))]
+        return [
+            tuple(row)
+            for row in tx.execute(
+                sa.select(
+                    columns.decision, columns.parts, columns.decided_by, columns.reason
+                ).order_by(columns.id)
+            )
+        ]
 
 
 # settling
@@ -56,12 +80,19 @@ def recorded(house: House) -> list[tuple[str, int, str, str]]:
 
 @awaited
 @pytest.mark.parametrize("decision", TOLD)
-async def test_what_the_operator_says_settles_the_doubt_once(house: House, decision: Decision) -> None:
+async def test_what_the_operator_says_settles_the_doubt_once(
+    house: House, decision: Decision
+) -> None:
     await in_doubt(house, *phones(2))
     done = await decided(house, decision, 0)
     assert house.statuses() == [AFTER[decision], "queued"]
-    assert (house.count(inflight), house.credits()) == (1, 999 if decision is Decision.CANCELED else 998)
-    assert [(each.refused, each.credits_refunded) for each in done] == [(None, int(decision is Decision.CANCELED))]
+    assert (house.count(inflight), house.credits()) == (
+        1,
+        999 if decision is Decision.CANCELED else 998,
+    )
+    assert [(each.refused, each.credits_refunded) for each in done] == [
+        (None, int(decision is Decision.CANCELED))
+    ]
     assert recorded(house) == [(decision.value, 1, "kofi", "ticket 4711")]
     again = await decided(house, decision, 0)
     assert "is not in doubt: it is " in str(again[0].refused)
@@ -70,8 +101,13 @@ async def test_what_the_operator_says_settles_the_doubt_once(house: House, decis
 
 
 @awaited
-@pytest.mark.parametrize(("decision", "outcome"), list(product(TOLD, [Outcome.ACCEPTED, Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED])))
-async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(house: House, decision: Decision, outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("decision", "outcome"),
+    list(product(TOLD, [Outcome.ACCEPTED, Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED])),
+)
+async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
+    house: House, decision: Decision, outcome: Outcome
+) -> None:
     link = await in_doubt(house)
     await decided(house, decision)
     credits = house.credits()
@@ -81,26 +117,38 @@ async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(hou
     await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
     await fail_expired(house.db, clock.now_ms())
     await link.turn.once()
-    assert (house.statuses(), house.credits(), len(link.submitted)) == ([AFTER[decision]], credits, 1)
+    assert (house.statuses(), house.credits(), len(link.submitted)) == (
+        [AFTER[decision]],
+        credits,
+        1,
+    )
     house.assert_sound()
 
 
 @awaited
 @pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REFUSED])
 @pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])
-async def test_the_operators_word_after_an_answer_changes_nothing(house: House, decision: Decision, outcome: Outcome) -> None:
+async def test_the_operators_word_after_an_answer_changes_nothing(
+    house: House, decision: Decision, outcome: Outcome
+) -> None:
     link = await in_doubt(house)
     link.answer(link.submitted[0], outcome=outcome, late=True)
     await link.turn.once()
     before = (house.statuses(), house.credits())
     done = await decided(house, decision)
     assert "is not in doubt: it is " in str(done[0].refused)
-    assert ((house.statuses(), house.credits()), recorded(house), house.count(queue)) == (before, [], 0)
+    assert ((house.statuses(), house.credits()), recorded(house), house.count(queue)) == (
+        before,
+        [],
+        0,
+    )
     house.assert_sound()
 
 
 @awaited
-async def test_a_message_that_the_operator_called_sent_is_ended_by_its_receipt(house: House) -> None:
+async def test_a_message_that_the_operator_called_sent_is_ended_by_its_receipt(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     link.answer(link.submitted[0], ref="aa1", late=True)
@@ -112,20 +160,27 @@ async def test_a_message_that_the_operator_called_sent_is_ended_by_its_receipt(h
 
 @awaited
 @pytest.mark.parametrize("decision", TOLD)
-async def test_of_several_parts_those_in_doubt_are_settled_and_what_was_taken_is_not_paid_back(house: House, decision: Decision) -> None:
+async def test_of_several_parts_those_in_doubt_are_settled_and_what_was_taken_is_not_paid_back(
+    house: House, decision: Decision
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(one)
     link.answer(*others, outcome=Outcome.UNANSWERED)
     await link.turn.once()
     await decided(house, decision)
-    assert (house.statuses(), house.credits()) == ([AFTER[decision]], 999 if decision is Decision.CANCELED else 997)
+    assert (house.statuses(), house.credits()) == (
+        [AFTER[decision]],
+        999 if decision is Decision.CANCELED else 997,
+    )
     assert recorded(house)[0][:2] == (decision.value, 0b110)
     house.assert_sound()
 
 
 @awaited
-async def test_a_canceled_message_with_a_part_on_the_wire_waits_for_its_answer_before_it_is_paid_back(house: House) -> None:
+async def test_a_canceled_message_with_a_part_on_the_wire_is_paid_back_after_its_answer(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(*others, outcome=Outcome.UNANSWERED)
@@ -153,7 +208,9 @@ async def test_what_waits_with_a_canceled_message_is_not_sent(house: House) -> N
 
 
 @awaited
-async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_them_sent(house: House) -> None:
+async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_them_sent(
+    house: House,
+) -> None:
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="last")
     await link.turn.once()
@@ -172,7 +229,9 @@ async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_t
 
 @awaited
 @pytest.mark.parametrize("by_itself", [True, False])
-async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itself(house: House, by_itself: bool) -> None:
+async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itself(
+    house: House, by_itself: bool
+) -> None:
     link = await in_doubt(house)
     if by_itself:
         clock.move(by_ms=RESEND_AFTER_MS)
@@ -223,7 +282,9 @@ async def test_a_late_answer_keeps_what_waits_to_be_sent_again_from_going_out(ho
 @awaited
 async def test_an_otp_is_not_sent_again_whoever_says_so(house: House) -> None:
     link = await in_doubt(house, kind="otp")
-    assert "is a one-time password: it is never sent twice" in str((await decided(house, Decision.RESENT))[0].refused)
+    assert "is a one-time password: it is never sent twice" in str(
+        (await decided(house, Decision.RESENT))[0].refused
+    )
     await link.turn.once()
     assert (len(link.submitted), house.count(inflight), recorded(house)) == (1, 1, [])
     await decided(house, Decision.CANCELED)
@@ -231,14 +292,18 @@ async def test_an_otp_is_not_sent_again_whoever_says_so(house: House) -> None:
 
 
 @awaited
-async def test_what_is_past_its_validity_or_settled_by_another_try_is_not_sent_again(house: House) -> None:
+async def test_what_is_past_its_validity_or_settled_by_another_try_is_not_sent_again(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     await decided(house, Decision.RESENT)
     await link.turn.once()
     await unanswered(link)
     link.answer(link.submitted[0], late=True)
     await link.turn.once()
-    assert "is sent: it is not sent again" in str((await decided(house, Decision.RESENT))[0].refused)
+    assert "is sent: it is not sent again" in str(
+        (await decided(house, Decision.RESENT))[0].refused
+    )
     await house.send(PHONE, "another", validity_s=3_600)
     await link.turn.once()
     await unanswered(link)
@@ -251,19 +316,36 @@ async def test_what_is_past_its_validity_or_settled_by_another_try_is_not_sent_a
 
 
 @awaited
-async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_the_next(house: House) -> None:
+async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_the_next(
+    house: House,
+) -> None:
     await in_doubt(house, *phones(200), text=THREE_SEGMENTS)
     told: list[int] = []
     doubts = {house.carrier_id: [(row.id, 3) for row in house.messages()]}
     facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")}
     house.db.fates = ["", "lost"]
     with pytest.raises(Unavailable):
-        await decide(house.db, doubts, facts, Decision.CANCELED, signed("kofi", "lost"), lambda some: told.append(len(some)))
-    assert (told, house.credits(), len(recorded(house))) == ([SEGMENTS_MAX // 3], 400 + 3 * told[0], told[0])
+        await decide(
+            house.db,
+            doubts,
+            facts,
+            Decision.CANCELED,
+            signed("kofi", "lost"),
+            lambda some: told.append(len(some)),
+        )
+    assert (told, house.credits(), len(recorded(house))) == (
+        [SEGMENTS_MAX // 3],
+        400 + 3 * told[0],
+        told[0],
+    )
     house.assert_sound()
     done: list[Decided] = []
     await decide(house.db, doubts, facts, Decision.CANCELED, signed("kofi", "lost"), done.extend)
-    assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (200 - told[0], 1_000, 200)
+    assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (
+        200 - told[0],
+        1_000,
+        200,
+    )
     house.assert_sound()
 
 
@@ -272,8 +354,13 @@ def test_a_batch_has_whole_messages_and_no_more_than_the_limit(seed: int) -> Non
     random = Random(seed)
     doubts = [(f"{number:032x}", random.randint(1, 10)) for number in range(random.randint(0, 400))]
     made = list(batches(doubts))
-    assert [message_id for batch in made for message_id in batch] == [message_id for message_id, _ in doubts]
-    sizes = [sum(segments for message_id, segments in doubts if message_id in set(batch)) for batch in made]
+    assert [message_id for batch in made for message_id in batch] == [
+        message_id for message_id, _ in doubts
+    ]
+    sizes = [
+        sum(segments for message_id, segments in doubts if message_id in set(batch))
+        for batch in made
+    ]
     assert all(SEGMENTS_MAX - 10 < size <= SEGMENTS_MAX for size in sizes[:-1])
 
 
@@ -282,6 +369,16 @@ async def test_doubts_with_another_carrier_are_left_alone(house: House) -> None:
     await in_doubt(house)
     other = open_carrier(house.db, "second", prefix=None)
     done: list[Decided] = []
-    await decide(house.db, {other: [(house.messages()[0].id, 1)]}, {other: CarrierFacts(other, "second")}, Decision.CANCELED, signed("kofi", "x"),
-                 done.extend)
-    assert (done[0].refused is None, house.statuses(), house.count(inflight)) == (False, ["queued"], 1)
+    await decide(
+        house.db,
+        {other: [(house.messages()[0].id, 1)]},
+        {other: CarrierFacts(other, "second")},
+        Decision.CANCELED,
+        signed("kofi", "x"),
+        done.extend,
+    )
+    assert (done[0].refused is None, house.statuses(), house.count(inflight)) == (
+        False,
+        ["queued"],
+        1,
+    )

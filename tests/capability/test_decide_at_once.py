@@ -1,4 +1,6 @@
-"""An operator's decisions beside a turn, the sweeps, and another operator: each doubt ends one way, and is paid back once."""
+"""An operator's decisions beside a turn, the sweeps, and another operator: each doubt ends one way,
+and is paid back once.
+"""
 
 import asyncio
 from random import Random
@@ -25,12 +27,15 @@ def patient_house(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> H
 
 @awaited
 @pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])
-async def test_an_answer_that_waits_for_a_decision_under_way_finds_it_made(patient_house: House, decision: Decision) -> None:
+async def test_an_answer_that_waits_for_a_decision_under_way_finds_it_made(
+    patient_house: House, decision: Decision
+) -> None:
     house = patient_house
     link = await in_doubt(house)
     late = link.submitted[0]
     link.window = 0
-    async with house.db.hot() as other:  # holds what the decision comes to last but one, so that it holds the doubt
+    # holds what the decision comes to last but one, so that it holds the doubt
+    async with house.db.hot() as other:
         await other.fetch("SELECT id FROM messages FOR UPDATE")
         deciding = asyncio.create_task(decided(house, decision))
         await waiting_for_locks(house, 1)
@@ -45,7 +50,9 @@ async def test_an_answer_that_waits_for_a_decision_under_way_finds_it_made(patie
 
 @awaited
 @pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])
-async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(patient_house: House, decision: Decision) -> None:
+async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(
+    patient_house: House, decision: Decision
+) -> None:
     house = patient_house
     link = await in_doubt(house)
     async with house.db.hot() as other:
@@ -57,13 +64,22 @@ async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(pati
         await waiting_for_locks(house, 2)
     done, _ = await asyncio.gather(deciding, turning)
     assert "is not in doubt: it is failed" in str(done[0].refused)
-    assert (house.statuses(), house.credits(), house.entries("sms_refund"), recorded(house)) == (["failed/carrier_rejected"], 1_000, [1], [])
+    assert (house.statuses(), house.credits(), house.entries("sms_refund"), recorded(house)) == (
+        ["failed/carrier_rejected"],
+        1_000,
+        [1],
+        [],
+    )
     house.assert_sound()
 
 
 async def waiting_for_locks(house: House, sessions: int) -> None:
     """Until so many sessions of this database wait for rows that another one holds."""
-    query = sa.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+    query = sa.text(
+        """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                AND wait_event_type = 'Lock'"""
+    )
     while True:
         with house.db.read() as tx:
             if tx.execute(query).scalar_one() >= sessions:
@@ -72,27 +88,47 @@ async def waiting_for_locks(house: House, sessions: int) -> None:
 
 
 @awaited
-async def test_decisions_and_late_answers_at_once_end_each_message_one_way_and_pay_back_once(house: House) -> None:
-    """Everybody at once, again and again: two operators with opposite words, late answers, receipts, and the sweeps."""
+async def test_decisions_and_late_answers_at_once_end_each_message_one_way_and_pay_back_once(
+    house: House,
+) -> None:
+    """Everybody at once, again and again: two operators with opposite words, late answers,
+    receipts, and the sweeps.
+    """
     random = Random(4711)
     link = await in_doubt(house, *phones(60), text="x" * 200)
     carrier = CarrierFacts(house.carrier_id, "carrier", "all", "as_is")
     while house.count(inflight) or house.count(queue):
-        rows = [place for place, row in enumerate(house.messages()) if row.status in ("queued", "failed")] or [0]
+        rows = [
+            place
+            for place, row in enumerate(house.messages())
+            if row.status in ("queued", "failed")
+        ] or [0]
         some = random.sample(rows, min(len(rows), 8))
         for submission in random.sample(link.submitted, 6):
-            link.answer(submission, late=True, outcome=random.choice([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED]),
-                        ref=f"{submission.message_id[-6:]}{submission.part}z")
-        link.answer(*random.sample(list(link.open.values()), len(link.open)), outcome=Outcome.UNANSWERED)
+            link.answer(
+                submission,
+                late=True,
+                outcome=random.choice([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED]),
+                ref=f"{submission.message_id[-6:]}{submission.part}z",
+            )
+        link.answer(
+            *random.sample(list(link.open.values()), len(link.open)), outcome=Outcome.UNANSWERED
+        )
         before = {row.id: row for row in house.messages()}
         await asyncio.gather(
-            decided(house, random.choice([*TOLD, Decision.RESENT]), *some), decided(house, random.choice(TOLD), *reversed(some)),
-            link.turn.once(), match_doubts(house.db, carrier, 0, clock.now_ms()),
-            settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True))
+            decided(house, random.choice([*TOLD, Decision.RESENT]), *some),
+            decided(house, random.choice(TOLD), *reversed(some)),
+            link.turn.once(),
+            match_doubts(house.db, carrier, 0, clock.now_ms()),
+            settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True),
+        )
         house.assert_sound()
         for row in house.messages():
             if before[row.id].status in ("delivered", "failed"):
-                assert (row.status, row.error_code) == (before[row.id].status, before[row.id].error_code)
+                assert (row.status, row.error_code) == (
+                    before[row.id].status,
+                    before[row.id].error_code,
+                )
         clock.move(by_ms=1_000)
     assert {row.status for row in house.messages()} <= {"sent", "delivered", "failed"}
     assert house.credits() == 1_000 - 120 + sum(row.refunded for row in house.messages())

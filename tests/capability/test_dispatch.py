@@ -1,4 +1,6 @@
-"""Carriers kept in step with the configuration and swept, each for itself: one that drains or fails holds up no other."""
+"""Carriers kept in step with the configuration and swept, each for itself: one that drains or fails
+holds up no other.
+"""
 
 import asyncio
 import time
@@ -31,7 +33,13 @@ LONDON = "447911123456"
 
 
 def dispatch(house: House, worker: int = WORKER) -> Dispatch:
-    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), lease_of(house.db, worker), house.queue)
+    return Dispatch(
+        house.db,
+        house.cache,
+        Settings(Path(), house.db.url, SECRET_KEY),
+        lease_of(house.db, worker),
+        house.queue,
+    )
 
 
 def set_up(house: House, name: str, **settings: object) -> None:
@@ -42,18 +50,33 @@ def set_up(house: House, name: str, **settings: object) -> None:
 def park(house: House, carrier_id: int, recipient: int) -> None:
     """A receipt of a state that nobody knows."""
     with house.db.write() as tx:
-        tx.execute(carrier_refs.insert().values(carrier_id=carrier_id, ref="aa1", receipt_state="NONE", recipient=recipient,
-                                                created_at_ms=clock.now_ms()))
+        tx.execute(
+            carrier_refs.insert().values(
+                carrier_id=carrier_id,
+                ref="aa1",
+                receipt_state="NONE",
+                recipient=recipient,
+                created_at_ms=clock.now_ms(),
+            )
+        )
 
 
 def state_of(house: House, carrier_id: int) -> str:
     with house.db.read() as tx:
-        return str(tx.execute(sa.select(carriers_table.c.state).where(carriers_table.c.id == carrier_id)).scalar_one())
+        return str(
+            tx.execute(
+                sa.select(carriers_table.c.state).where(carriers_table.c.id == carrier_id)
+            ).scalar_one()
+        )
 
 
 def window_of(of: Dispatch, carrier_id: int) -> int | None:
     running = of._running.get(carrier_id)
-    return running.connection.window if running is not None and running.connection is not None else None
+    return (
+        running.connection.window
+        if running is not None and running.connection is not None
+        else None
+    )
 
 
 def epoch_of(house: House) -> int:
@@ -82,22 +105,32 @@ async def test_a_carrier_that_drains_holds_up_no_change_of_another(house: House)
         await asyncio.to_thread(set_up, house, "carrier", window=5)
         await house.cache.refresh()
         await until(lambda: bool(carrier._changes))
-        second = await asyncio.to_thread(open_carrier, house.db, "second", port=smsc.port, prefix=None)
+        second = await asyncio.to_thread(
+            open_carrier, house.db, "second", port=smsc.port, prefix=None
+        )
         await house.cache.refresh()
         await until(lambda: state_of(house, second) == "bound", within_s=5)
         assert house.carrier_id in carrier._changes
-        await asyncio.to_thread(set_up, house, "carrier", window=7)  # while it drains: seen when that is done
+        # while it drains: seen when that is done
+        await asyncio.to_thread(set_up, house, "carrier", window=7)
         await house.cache.refresh()
         await asyncio.sleep(2 * dispatching.WATCH_S)
         smsc.sessions[0].transport.abort()
-        await until(lambda: window_of(carrier, house.carrier_id) == 7 and state_of(house, house.carrier_id) == "bound")
+        await until(
+            lambda: (
+                window_of(carrier, house.carrier_id) == 7
+                and state_of(house, house.carrier_id) == "bound"
+            )
+        )
         assert house.count(inflight, inflight.c.state == "in_doubt") == 1
         await carrier.stop()
         assert len(smsc.sessions[-1].answers(pdu.UNBIND)) == 1
 
 
 @awaited
-async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and_unbinds(house: House) -> None:
+async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and_unbinds(
+    house: House,
+) -> None:
     async with raw_carrier() as smsc:
         set_up(house, "carrier", port=smsc.port)
         await house.cache.refresh()
@@ -112,7 +145,8 @@ async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and
         await house.cache.refresh()
         await until(lambda: bool(carrier._changes))
         stopping = asyncio.create_task(carrier.stop())
-        await asyncio.sleep(0)  # it is canceled where it waits for the answer, and waits for it again
+        # it is canceled where it waits for the answer, and waits for it again
+        await asyncio.sleep(0)
         smsc.sessions[0].say(pdu.encode_pdu(pdu.SUBMIT_SM | pdu.RESPONSE, 0, 2, b"7a\0"))
         smsc.sessions[0].deaf = False
         await stopping
@@ -121,11 +155,14 @@ async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and
 
 
 @awaited
-async def test_a_state_that_could_not_be_stored_is_stored_at_the_next_chance(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_state_that_could_not_be_stored_is_stored_at_the_next_chance(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dispatching, "AGAIN_S", 0.01)
     house.carrier_is_removed_from_routes()
     with house.db.write() as tx:
-        carriers.remove_carrier(tx, "carrier", messages_waiting=0)  # what it reports would be another chance
+        # what it reports would be another chance
+        carriers.remove_carrier(tx, "carrier", messages_waiting=0)
     carrier = dispatch(house)
     await carrier.start()
     await until(lambda: state_of(house, SIMULATOR_ID) == "bound" and not carrier._states)
@@ -159,12 +196,18 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
 
 @awaited
 @pytest.mark.parametrize("state", [LinkState.BACKING_OFF, LinkState.BOUND])
-async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(house: House, state: LinkState) -> None:
-    """What the process before had told may have changed since, and it may not have told the last of it."""
+async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(
+    house: House, state: LinkState
+) -> None:
+    """What the process before had told may have changed since, and it may not have told the last of
+    it.
+    """
     house.carrier_is(state)
     clock.move(by_ms=DOWN_MS)
     for _ in range(2):
-        sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda carrier_ids: None)
+        sweeps = Sweeps(
+            house.db, lease_of(house.db, WORKER), house.queue, {}, lambda carrier_ids: None
+        )
         before = epoch_of(house)
         await sweeps.once()
         assert epoch_of(house) == before + 1
@@ -173,7 +216,9 @@ async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(house: Ho
 
 
 @pytest.mark.parametrize(("down_ms", "tells"), [(DOWN_MS - 1, 0), (DOWN_MS, 1)])
-def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(database_url: str, down_ms: int, tells: int) -> None:
+def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(
+    database_url: str, down_ms: int, tells: int
+) -> None:
     house = House(database_url)
     now_ms = clock.now_ms()
     with house.db.write() as tx:
@@ -188,7 +233,9 @@ def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(databa
 
 
 @awaited
-async def test_a_process_stops_in_time_though_its_database_is_away(private_postgres: PrivatePostgres, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_stops_in_time_though_its_database_is_away(
+    private_postgres: PrivatePostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dispatching, "FINISH_S", 1.0)
     migrate.upgrade(private_postgres.url)
     house = House(private_postgres.url)
@@ -214,7 +261,9 @@ async def test_a_process_stops_in_time_though_its_database_is_away(private_postg
 
 
 @awaited
-async def test_a_look_at_the_carriers_that_fails_ends_no_sweeping(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_look_at_the_carriers_that_fails_ends_no_sweeping(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sweeping, "SWEEP_S", 0.01)
     sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, house.woken.append)
     looks = 0

@@ -1,4 +1,6 @@
-"""What was never answered is settled by the receipt that belongs to it: by its reference, or as the only one that can be meant; never by guess."""
+"""What was never answered is settled by the receipt that belongs to it: by its reference, or as the
+only one that can be meant; never by guess.
+"""
 
 import pytest
 
@@ -17,7 +19,13 @@ SHOP = "SHOP"
 BY_ID = pytest.mark.parametrize("ref", ["aa1", None], ids=["with an id", "without an id"])
 
 
-async def in_doubt(house: House, *texts: str, link: ScriptedLink | None = None, to: str = PHONE, sender: str = SENDER) -> ScriptedLink:
+async def in_doubt(
+    house: House,
+    *texts: str,
+    link: ScriptedLink | None = None,
+    to: str = PHONE,
+    sender: str = SENDER,
+) -> ScriptedLink:
     """Sends to one handset whose answers never came."""
     link = link or house.turn()
     for text in texts or ("hello",):
@@ -29,7 +37,12 @@ async def in_doubt(house: House, *texts: str, link: ScriptedLink | None = None, 
 
 
 async def match(house: House, *, receipts: str = "all", id_format: str = "as_is") -> int:
-    return await match_doubts(house.db, CarrierFacts(house.carrier_id, "carrier", receipts, id_format), clock.now_ms() - 3_600_000, clock.now_ms())
+    return await match_doubts(
+        house.db,
+        CarrierFacts(house.carrier_id, "carrier", receipts, id_format),
+        clock.now_ms() - 3_600_000,
+        clock.now_ms(),
+    )
 
 
 def reference(link: ScriptedLink, place: int) -> int:
@@ -48,7 +61,9 @@ def approve(house: House, sender: str) -> None:
 
 @awaited
 @BY_ID
-async def test_a_receipt_that_brings_our_reference_back_settles_that_message_of_several(house: House, ref: str | None) -> None:
+async def test_a_receipt_that_brings_our_reference_back_settles_that_message_of_several(
+    house: House, ref: str | None
+) -> None:
     link = await in_doubt(house, "one", "two", "three")
     link.receive(ref, PHONE, reference=reference(link, 1))
     await link.turn.once()
@@ -60,7 +75,9 @@ async def test_a_receipt_that_brings_our_reference_back_settles_that_message_of_
 
 @awaited
 @pytest.mark.parametrize(("recipient", "sender"), [("233209999999", SENDER), (PHONE, "OTHER")])
-async def test_a_reference_is_believed_only_if_handset_and_sender_agree(house: House, recipient: str, sender: str) -> None:
+async def test_a_reference_is_believed_only_if_handset_and_sender_agree(
+    house: House, recipient: str, sender: str
+) -> None:
     link = await in_doubt(house)
     link.receive("aa1", recipient, reference=reference(link, 0), sender=sender)
     await link.turn.once()
@@ -68,7 +85,9 @@ async def test_a_reference_is_believed_only_if_handset_and_sender_agree(house: H
 
 
 @awaited
-async def test_a_receipt_with_another_messages_reference_is_not_the_only_doubts(house: House) -> None:
+async def test_a_receipt_with_another_messages_reference_is_not_the_only_doubts(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     link.receive("aa1", PHONE, reference=reference(link, 0) ^ 0x40)
     await link.turn.once()
@@ -79,7 +98,9 @@ async def test_a_receipt_with_another_messages_reference_is_not_the_only_doubts(
 
 
 @awaited
-async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printed_and_proves_nothing_of_that(house: House) -> None:
+async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printed(
+    house: House,
+) -> None:
     link = await in_doubt(house, "one", "two")
     link.receive("7000000", PHONE, ReceiptState.ENROUTE, reference=reference(link, 0))
     link.receive("7000001", PHONE, ReceiptState.UNDELIV, reference=reference(link, 1))
@@ -100,7 +121,9 @@ async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printe
 
 @awaited
 @BY_ID
-async def test_the_sender_tells_two_doubts_about_one_handset_apart(house: House, ref: str | None) -> None:
+async def test_the_sender_tells_two_doubts_about_one_handset_apart(
+    house: House, ref: str | None
+) -> None:
     approve(house, SHOP)
     link = await in_doubt(house)
     await in_doubt(house, "another", link=link, sender=SHOP)
@@ -112,8 +135,12 @@ async def test_the_sender_tells_two_doubts_about_one_handset_apart(house: House,
 
 @awaited
 @BY_ID
-@pytest.mark.parametrize(("recipient", "sender"), [(PHONE, "OTHER"), ("233209999999", SENDER), (None, SENDER)])
-async def test_a_receipt_for_another_sender_or_handset_settles_nothing(house: House, ref: str | None, recipient: str | None, sender: str) -> None:
+@pytest.mark.parametrize(
+    ("recipient", "sender"), [(PHONE, "OTHER"), ("233209999999", SENDER), (None, SENDER)]
+)
+async def test_a_receipt_for_another_sender_or_handset_settles_nothing(
+    house: House, ref: str | None, recipient: str | None, sender: str
+) -> None:
     link = await in_doubt(house)
     link.receive(ref, recipient, sender=sender)
     await link.turn.once()
@@ -132,11 +159,14 @@ async def test_of_two_that_it_could_be_it_settles_none(house: House, ref: str | 
     link.answer(link.submitted[0], late=True)
     await link.turn.once()
     assert house.statuses() == ["sent", "queued"]
-    assert await match(house) == 0  # as many are parked as there were messages: which one is left, nobody can tell
+    # as many are parked as there were messages: which one is left, nobody can tell
+    assert await match(house) == 0
 
 
 @awaited
-async def test_a_receipt_without_an_id_may_be_of_a_message_that_the_carrier_has_accepted(house: House) -> None:
+async def test_a_receipt_without_an_id_may_be_of_a_message_that_the_carrier_has_accepted(
+    house: House,
+) -> None:
     link = await house.submitted()
     link.answer(*link.open.values(), ref="aa1")
     await in_doubt(house, "another", link=link)
@@ -155,10 +185,14 @@ async def test_a_receipt_without_an_id_may_be_of_a_message_that_the_carrier_has_
 @awaited
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
 @pytest.mark.parametrize("referring", [True, False])
-async def test_each_receipt_settles_the_part_it_can_of_a_message_of_several(house: House, order: list[int], referring: bool) -> None:
+async def test_each_receipt_settles_the_part_it_can_of_a_message_of_several(
+    house: House, order: list[int], referring: bool
+) -> None:
     link = await in_doubt(house, THREE_SEGMENTS)
     for left, place in zip((2, 1, 0), order, strict=True):
-        link.receive(f"aa{place + 1}", PHONE, reference=reference(link, place) if referring else None)
+        link.receive(
+            f"aa{place + 1}", PHONE, reference=reference(link, place) if referring else None
+        )
         await link.turn.once()
         assert await match(house) == 1
         assert house.count(inflight) == left
@@ -169,7 +203,9 @@ async def test_each_receipt_settles_the_part_it_can_of_a_message_of_several(hous
 @awaited
 async def test_receipts_that_come_together_settle_all_parts_at_once(house: House) -> None:
     link = await in_doubt(house, THREE_SEGMENTS)
-    for place, state in enumerate([ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD]):
+    for place, state in enumerate(
+        [ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD]
+    ):
         link.receive(f"aa{place + 1}", PHONE, state)
     await link.turn.once()
     assert await match(house) == 3
@@ -201,7 +237,9 @@ async def test_while_a_part_of_it_may_still_be_answered_nothing_is_guessed(house
 
 
 @awaited
-async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(house: House) -> None:
+async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
+    house: House,
+) -> None:
     await house.send(PHONE, THREE_SEGMENTS)
     link = house.turn(receipts="last")
     await link.turn.once()
@@ -211,7 +249,10 @@ async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
     link.receive("aa3", PHONE)
     await link.turn.once()
     assert await match(house, receipts="last") == 1
-    assert (house.messages()[0].parts_accepted, house.messages()[0].parts_delivered) == (0b101, 0b101)
+    assert (house.messages()[0].parts_accepted, house.messages()[0].parts_delivered) == (
+        0b101,
+        0b101,
+    )
     link.answer(two, late=True)
     await link.turn.once()
     assert house.statuses() == ["delivered"]
@@ -222,8 +263,13 @@ async def test_where_only_the_last_part_asks_for_a_receipt_it_is_the_last_parts(
 
 @awaited
 @BY_ID
-@pytest.mark.parametrize("before", ["sent once more", "ended as unknown", "settled by the operator", "failed by another part"])
-async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never_named_an_id(house: House, ref: str | None, before: str) -> None:
+@pytest.mark.parametrize(
+    "before",
+    ["sent once more", "ended as unknown", "settled by the operator", "failed by another part"],
+)
+async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never_named_an_id(
+    house: House, ref: str | None, before: str
+) -> None:
     """So it settles no other doubt about that handset and sender, but one about another handset."""
     if before == "failed by another part":
         link = await house.submitted(text=THREE_SEGMENTS)
@@ -246,8 +292,14 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
         clock.move(by_ms=49 * 3_600_000)
         await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
     elif before == "settled by the operator":
-        await decide(house.db, {house.carrier_id: [(earlier, 1)]}, {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
-                     Decision.UNDELIVERABLE, signed("the operator", "because"), lambda decided: None)
+        await decide(
+            house.db,
+            {house.carrier_id: [(earlier, 1)]},
+            {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
+            Decision.UNDELIVERABLE,
+            signed("the operator", "because"),
+            lambda decided: None,
+        )
     was = house.statuses()[0]
     assert was in ("delivered", "failed/unknown", "failed/undeliverable", "failed/carrier_rejected")
     await in_doubt(house, "two", link=link)
@@ -262,8 +314,12 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
 
 @awaited
 @pytest.mark.parametrize("id_format", ["as_is", "dec", "hex", "auto"])
-@pytest.mark.parametrize("prints", [("{:x}", "{:d}"), ("{:d}", "{:x}"), ("{:x}", "{:x}"), ("{:d}", "{:d}")], ids=" ".join)
-async def test_an_id_that_is_an_accepted_messages_in_any_reading_settles_no_doubt(house: House, id_format: str, prints: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    "prints", [("{:x}", "{:d}"), ("{:d}", "{:x}"), ("{:x}", "{:x}"), ("{:d}", "{:d}")], ids=" ".join
+)
+async def test_an_id_that_is_an_accepted_messages_in_any_reading_settles_no_doubt(
+    house: House, id_format: str, prints: tuple[str, str]
+) -> None:
     """How a carrier prints ids may be known wrongly: set so, or changed by the carrier."""
     number = 1_697_000_000_123
     link = house.turn(id_format=id_format)

@@ -19,7 +19,8 @@ from tests.factories import awaited
 
 LATE = 200
 ANSWERED_WITHIN_S = 10.0
-LONGEST_QUEUE = 28  # octets before it in <linux/tcp.h>'s tcp_info: of a listening socket, tcpi_sacked
+# octets before it in <linux/tcp.h>'s tcp_info: of a listening socket, tcpi_sacked
+LONGEST_QUEUE = 28
 
 
 def test_who_was_there_is_accepted_and_who_comes_is_not() -> None:
@@ -39,11 +40,14 @@ def test_who_was_there_is_accepted_and_who_comes_is_not() -> None:
 
 
 class Crowded(Server):
-    """One to which many clients come when it is about to close its port. They say what they want when it has."""
+    """One to which many clients come when it is about to close its port. They say what
+    they want when it has.
+    """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         address = (sockets or [])[0].getsockname()
-        late = [socket.create_connection(address, timeout=ANSWERED_WITHIN_S) for _ in range(LATE)]  # the loop can take none of them meanwhile
+        # the loop can take none of them meanwhile
+        late = [socket.create_connection(address, timeout=ANSWERED_WITHIN_S) for _ in range(LATE)]
         self.answers: list[bytes] = []
         self.clients = threading.Thread(target=self._ask, args=(late,))
         self.clients.start()
@@ -60,7 +64,9 @@ class Crowded(Server):
 
 
 @awaited
-async def test_those_in_the_queue_are_answered_when_the_port_is_closed(sqlite_url: str, tmp_path: Path) -> None:
+async def test_those_in_the_queue_are_answered_when_the_port_is_closed(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     db = Database(sqlite_url)
     app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
     await app.start()
@@ -78,7 +84,8 @@ async def test_those_in_the_queue_are_answered_when_the_port_is_closed(sqlite_ur
 
 @awaited
 async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_requests_are_answered(
-        sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "limit", lambda: 800)
     db = Database(sqlite_url)
     app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
@@ -87,7 +94,13 @@ async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_request
     with listening("127.0.0.1", 0) as listener:
 
         async def when_ready(_: int) -> bool:
-            found.append(struct.unpack_from("=I", listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64), LONGEST_QUEUE)[0])
+            found.append(
+                struct.unpack_from(
+                    "=I",
+                    listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64),
+                    LONGEST_QUEUE,
+                )[0]
+            )
             return False
 
         await answer(Server(app, 0.0), listener, [], when_ready)

@@ -1,4 +1,6 @@
-"""Which copies of a database are told from the database that was served, and that nothing starts on one."""
+"""Which copies of a database are told from the database that was served, and that nothing starts on
+one.
+"""
 
 import json
 import os
@@ -22,16 +24,24 @@ from tests.factories import SECRET_KEY
 from tests.services.postgres import find_programs
 
 
-def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     db = Database(sqlite_url)
     for _ in range(3):
         settle_at_home(db, tmp_path)
     for name in ("elsewhere", "of before the last start"):
         (tmp_path / name).mkdir()
-        with sqlite3.connect(sqlite_path(sqlite_url)) as source, sqlite3.connect(tmp_path / name / "copy.db") as copied:
+        with (
+            sqlite3.connect(sqlite_path(sqlite_url)) as source,
+            sqlite3.connect(tmp_path / name / "copy.db") as copied,
+        ):
             source.backup(copied)
     settle_at_home(db, tmp_path)
-    shutil.copy(f"{sqlite_path(sqlite_url)}{home.SUFFIX}", tmp_path / "of before the last start" / "copy.db.home")
+    shutil.copy(
+        f"{sqlite_path(sqlite_url)}{home.SUFFIX}",
+        tmp_path / "of before the last start" / "copy.db.home",
+    )
     for name in ("elsewhere", "of before the last start"):
         copy = Database(f"sqlite:///{tmp_path / name}/copy.db")
         with pytest.raises(SettingError, match="restore-check"):
@@ -71,20 +81,30 @@ def test_a_copy_of_the_whole_data_directory_is_told_on_sqlite(tmp_path: Path, ho
     db.close()
 
 
-def test_a_copy_of_a_minute_ago_is_told_where_it_is_written_over_a_running_database(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_copy_of_a_minute_ago_is_told_where_it_is_written_over_a_running_database(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     db = Database(sqlite_url)
     settle_at_home(db, tmp_path)
-    with sqlite3.connect(sqlite_path(sqlite_url)) as source, sqlite3.connect(tmp_path / "copy.db") as copied:
+    with (
+        sqlite3.connect(sqlite_path(sqlite_url)) as source,
+        sqlite3.connect(tmp_path / "copy.db") as copied,
+    ):
         source.backup(copied)
     home.settle(db, tmp_path)  # as every minute, and at a stop
-    with sqlite3.connect(tmp_path / "copy.db") as source, sqlite3.connect(sqlite_path(sqlite_url)) as copied:
+    with (
+        sqlite3.connect(tmp_path / "copy.db") as source,
+        sqlite3.connect(sqlite_path(sqlite_url)) as copied,
+    ):
         source.backup(copied)
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, tmp_path)
     db.close()
 
 
-@pytest.mark.parametrize("options", [["--clean", "--if-exists"], ["--data-only", "--table=installation"]])
+@pytest.mark.parametrize(
+    "options", [["--clean", "--if-exists"], ["--data-only", "--table=installation"]]
+)
 def test_what_pg_restore_writes_into_the_same_database_is_told(
     new_database: Callable[[str], str], tmp_path: Path, options: list[str]
 ) -> None:
@@ -92,11 +112,19 @@ def test_what_pg_restore_writes_into_the_same_database_is_told(
     assert programs is not None
     settle_at_home(db, tmp_path)
     settle_at_home(db, tmp_path)
-    subprocess.run([programs / "pg_dump", "--format=custom", f"--file={tmp_path}/copy.dump", db.url], check=True)
+    subprocess.run(
+        [programs / "pg_dump", "--format=custom", f"--file={tmp_path}/copy.dump", db.url],
+        check=True,
+    )
     if "--data-only" in options:
         with db.write() as tx:
             tx.exec_driver_sql("DELETE FROM installation")
-    restore: list[str | Path] = [programs / "pg_restore", *options, f"--dbname={db.url}", tmp_path / "copy.dump"]
+    restore: list[str | Path] = [
+        programs / "pg_restore",
+        *options,
+        f"--dbname={db.url}",
+        tmp_path / "copy.dump",
+    ]
     subprocess.run(restore, check=False)  # it grumbles over constraints of partitions, and goes on
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, tmp_path)
@@ -138,7 +166,9 @@ def test_a_migration_leaves_the_mark(postgresql_house: House, tmp_path: Path) ->
     settle_at_home(db, tmp_path)
 
 
-def test_a_database_that_was_restored_beside_is_told(house: House, run: Run, tmp_path: Path) -> None:
+def test_a_database_that_was_restored_beside_is_told(
+    house: House, run: Run, tmp_path: Path
+) -> None:
     settle_at_home(house.db, tmp_path)
     if house.db.postgresql:
         with house.db.write() as tx:
@@ -161,9 +191,21 @@ def test_no_process_that_answers_or_sends_starts_on_a_copy(
     settle_at_home(db, tmp_path)
     with db.write() as tx:
         tx.exec_driver_sql("UPDATE installation SET home = '1/2/0/' || txid_current()")
-    env = {**os.environ, "DATABASE_URL": db.url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "REDIS_URL": redis_url}
+    env = {
+        **os.environ,
+        "DATABASE_URL": db.url,
+        "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+        "REDIS_URL": redis_url,
+    }
     for words in (("api", "--port", "0"), ("worker",)):
-        done = subprocess.run([HELIOGRAPH, *words, "--data-dir", tmp_path], env=env, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            [HELIOGRAPH, *words, "--data-dir", tmp_path],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert "heliograph restore-check --since T" in done.stderr
 

@@ -50,7 +50,9 @@ def test_who_stands_still_for_30_s_is_retired_and_learns_it(db: Database) -> Non
     assert dead.count("api") == 2
 
 
-def test_a_server_on_sqlite_shows_nothing_and_is_not_retired_by_a_command_beside_it(db: Database) -> None:
+def test_a_server_on_sqlite_shows_nothing_and_is_not_retired_by_a_command_beside_it(
+    db: Database,
+) -> None:
     server, command, killed = begun(db, "serve"), begun(db, "listen"), begun(db, "listen")
     looks_for(command, 60)
     assert (command.count("serve"), command.count("listen")) == (0 if db.postgresql else 1, 1)
@@ -70,7 +72,9 @@ def test_who_has_not_looked_for_long_retires_nobody_by_what_he_saw_before(db: Da
     assert (stopped.count("api"), living.count("api")) == (2, 2)
 
 
-def test_who_stood_still_for_20_s_writes_nothing_more_long_before_others_take_over(db: Database) -> None:
+def test_who_stood_still_for_20_s_writes_nothing_more_long_before_others_take_over(
+    db: Database,
+) -> None:
     stopped, living = begun(db, "worker"), begun(db, "worker")
     for _ in range(12):  # beats after 5 and 10 s
         looks_for(stopped, 1)
@@ -80,7 +84,8 @@ def test_who_stood_still_for_20_s_writes_nothing_more_long_before_others_take_ov
         living.look()
         assert living.may_write()
         assert living.count("worker") == (2 if seconds < 30 else 1), seconds
-        assert stopped.may_write() == (seconds < 20 or not db.postgresql), seconds  # a SQLite file has no others
+        # a SQLite file has no others
+        assert stopped.may_write() == (seconds < 20 or not db.postgresql), seconds
 
 
 def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
@@ -95,13 +100,21 @@ def test_who_stands_in_for_others_retires_them_at_once(db: Database) -> None:
 
 def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> None:
     first, second = begun(db, "worker"), begun(db, "worker")
-    for waived_by_first, waived_by_second, having in [({7}, set(), [second]), ({7}, {7, 8}, [first, second]), (set(), {7}, [first]),
-                                                      ({8}, set(), [first, second])]:
+    for waived_by_first, waived_by_second, having in [
+        ({7}, set(), [second]),
+        ({7}, {7, 8}, [first, second]),
+        (set(), {7}, [first]),
+        ({8}, set(), [first, second]),
+    ]:
         first.waived, second.waived = frozenset(waived_by_first), frozenset(waived_by_second)
         first.look()
         second.look()
         first.look()
-        assert senders(first.peers, 7) == senders(second.peers, 7) == sorted(lease.epoch for lease in having)
+        assert (
+            senders(first.peers, 7)
+            == senders(second.peers, 7)
+            == sorted(lease.epoch for lease in having)
+        )
     first.waived = frozenset({7})
     first.look()
     first.begin()  # as a new process: it has not looked for the carrier yet
@@ -109,7 +122,9 @@ def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> N
 
 
 def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_url: str) -> None:
-    """However long it lives: it neither binds nor writes once its process has learnt that it is retired, or has begun anew."""
+    """However long it lives: it neither binds nor writes once its process has learnt that it is
+    retired, or has begun anew.
+    """
     db = Database(postgresql_url)
     lease = begun(db, "worker")
     former = lease.permit()
@@ -150,7 +165,9 @@ def test_a_registration_that_failed_leaves_no_row_behind(database_url: str) -> N
 
 @awaited
 async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url: str) -> None:
-    """It was retired, and the table of the processes is locked for longer than a statement waits."""
+    """It was retired, and the table of the processes is locked for longer than a statement
+    waits.
+    """
     db = Database(postgresql_url)
     lease = begun(db)
     with psycopg.connect(postgresql_url) as other:

@@ -1,4 +1,6 @@
-"""What the process that looks after everything shows of each carrier: what waits, what is in doubt, and what receipts found no message."""
+"""What the process that looks after everything shows of each carrier: what waits, what is in doubt,
+and what receipts found no message.
+"""
 
 import pytest
 import sqlalchemy as sa
@@ -17,7 +19,11 @@ from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import PHONE, awaited, phones
 
 QUEUED, AGE, IN_DOUBT, UNMATCHED = (
-    "heliograph_queue_messages", "heliograph_queue_age_seconds", "heliograph_in_doubt_messages", "heliograph_unmatched_receipts")
+    "heliograph_queue_messages",
+    "heliograph_queue_age_seconds",
+    "heliograph_in_doubt_messages",
+    "heliograph_unmatched_receipts",
+)
 
 
 def shown(name: str, carrier: str = "carrier") -> float | None:
@@ -55,17 +61,45 @@ async def test_messages_in_doubt_are_counted_once_each_until_they_are_settled(ho
 async def test_receipts_that_found_no_message_are_counted_of_both_kinds(house: House) -> None:
     now_ms = clock.now_ms()
     with house.db.write() as tx:
-        tx.execute(carrier_refs.insert(), [
-            {"carrier_id": house.carrier_id, "ref": f"aa{number}", "receipt_state": "DELIVRD", "created_at_ms": now_ms} for number in range(4)])
-        tx.execute(carrier_refs.insert().values(carrier_id=house.carrier_id, ref="taken", message_id="a" * 32, parts=1, created_at_ms=now_ms))
-        tx.execute(unmatched_receipts.insert().values(id="1" * 32, carrier_id=house.carrier_id, raw=b"?", received_at_ms=now_ms))
-        tx.execute(sa.update(carriers).where(carriers.c.id == house.carrier_id).values(settings='{"unmatched_max": 3}'))
+        tx.execute(
+            carrier_refs.insert(),
+            [
+                {
+                    "carrier_id": house.carrier_id,
+                    "ref": f"aa{number}",
+                    "receipt_state": "DELIVRD",
+                    "created_at_ms": now_ms,
+                }
+                for number in range(4)
+            ],
+        )
+        tx.execute(
+            carrier_refs.insert().values(
+                carrier_id=house.carrier_id,
+                ref="taken",
+                message_id="a" * 32,
+                parts=1,
+                created_at_ms=now_ms,
+            )
+        )
+        tx.execute(
+            unmatched_receipts.insert().values(
+                id="1" * 32, carrier_id=house.carrier_id, raw=b"?", received_at_ms=now_ms
+            )
+        )
+        tx.execute(
+            sa.update(carriers)
+            .where(carriers.c.id == house.carrier_id)
+            .values(settings='{"unmatched_max": 3}')
+        )
     await until_measured(sweeps_of(house))
     assert (shown(UNMATCHED), shown(UNMATCHED, "simulator")) == (3, 0)
 
 
 @awaited
-@pytest.mark.parametrize("by_us", [HELD_FROM_US, RESTORED_FROM_US], ids=["of a paused campaign", "of a restored copy"])
+@pytest.mark.parametrize(
+    "by_us", [HELD_FROM_US, RESTORED_FROM_US], ids=["of a paused campaign", "of a restored copy"]
+)
 async def test_what_no_carrier_may_have_now_waits_for_none(house: House, by_us: int) -> None:
     await house.send(phones(2))
     with house.db.write() as tx:
@@ -81,7 +115,9 @@ async def test_what_no_carrier_may_have_now_waits_for_none(house: House, by_us: 
 
 
 @awaited
-async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing(house: House) -> None:
+async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing(
+    house: House,
+) -> None:
     await unanswered(house, phones(1))
     sweeps = sweeps_of(house)
     await until_measured(sweeps)
@@ -93,14 +129,20 @@ async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing
     assert [shown(name) for name in names] == [None] * 4
     assert [shown(name, "simulator") for name in names] == [0] * 4
     with house.db.write() as tx:
-        tx.execute(workers.insert().values(epoch=WORKER - 1, kind="scheduler", started_at_ms=clock.now_ms()))
+        tx.execute(
+            workers.insert().values(
+                epoch=WORKER - 1, kind="scheduler", started_at_ms=clock.now_ms()
+            )
+        )
     sweeps._lease.look()
     await sweeps.once()
     assert [shown(name, "simulator") for name in names] == [None] * 4
 
 
 @awaited
-async def test_no_more_segments_in_doubt_are_counted_than_the_bound(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_segments_in_doubt_are_counted_than_the_bound(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(measure, "COUNTED_MAX", 4)
     await unanswered(house, phones(3))
     await until_measured(sweeps_of(house))

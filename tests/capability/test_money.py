@@ -1,4 +1,6 @@
-"""Money on the way out: what is charged, refused and paid back, at once and under load. The ledger proves it each time."""
+"""Money on the way out: what is charged, refused and paid back, at once and under load. The ledger
+proves it each time.
+"""
 
 import asyncio
 from collections import Counter
@@ -85,8 +87,12 @@ async def test_a_refund_arms_the_alarm_again_that_a_charge_had_fired(house: Hous
 
 
 @awaited
-async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(house: House) -> None:
-    """Sends and turns in the event loop, grants and corrections in threads beside it, all on one wallet."""
+async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
+    house: House,
+) -> None:
+    """Sends and turns in the event loop, grants and corrections in threads beside it, all on one
+    wallet.
+    """
 
     def operate(k: int) -> None:
         def effect(tx: Connection) -> None:
@@ -104,14 +110,23 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(h
     async def turn() -> None:
         for k in range(30):
             await link.turn.once()
-            link.answer(*link.open.values(), outcome=(Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED)[k % 3])
+            link.answer(
+                *link.open.values(),
+                outcome=(Outcome.ACCEPTED, Outcome.REFUSED, Outcome.THROTTLED)[k % 3],
+            )
 
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(4) as threads:
-        await asyncio.gather(turn(), *(send(k) for k in range(60)), *(loop.run_in_executor(threads, operate, k) for k in range(40)))
+        await asyncio.gather(
+            turn(),
+            *(send(k) for k in range(60)),
+            *(loop.run_in_executor(threads, operate, k) for k in range(40)),
+        )
     await link.turn.once()
     assert not any(isinstance(result, ServiceError) for result in accepted)
-    assert house.credits() == 1_000 + 20 * 7 - 20 * 3 + sum(house.entries("sms_charge")) + sum(house.entries("sms_refund"))
+    assert house.credits() == 1_000 + 20 * 7 - 20 * 3 + sum(house.entries("sms_charge")) + sum(
+        house.entries("sms_refund")
+    )
     house.assert_sound()
 
 
@@ -119,14 +134,19 @@ async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(h
 async def test_sends_of_many_accounts_in_one_batch_are_charged_to_each(house: House) -> None:
     others = [open_account(house.db, f"account {k}", credits=5) for k in range(20)]
     await house.cache.refresh()
-    results = await asyncio.gather(*(house.acceptor.accept(send_request(account_id, phones(3))) for account_id in others * 2), return_exceptions=True)
+    results = await asyncio.gather(
+        *(house.acceptor.accept(send_request(account_id, phones(3))) for account_id in others * 2),
+        return_exceptions=True,
+    )
     assert Counter(type(result) for result in results)[InsufficientCredits] == 20
     assert [house.credits(account_id) for account_id in others] == [2] * 20
     house.assert_sound()
 
 
 @awaited
-async def test_the_ledger_lists_a_refund_behind_the_charge_that_came_while_it_waited_for_the_wallet(house: House) -> None:
+async def test_the_ledger_lists_a_refund_behind_the_charge_that_came_while_it_waited_for_the_wallet(
+    house: House,
+) -> None:
     await house.send(phones(3), validity_s=60)
     clock.move(by_ms=61_000)
     begun_ms = clock.now_ms()

@@ -1,4 +1,6 @@
-"""Codes when things go wrong or come together: two right ones at once, lost commits, another key, and what is left of a text."""
+"""Codes when things go wrong or come together: two right ones at once, lost commits,
+another key, and what is left of a text.
+"""
 
 import asyncio
 from collections import Counter
@@ -40,37 +42,66 @@ def texts(house: OtpHouse) -> list[str | None]:
 
 
 @awaited
-async def test_of_right_codes_at_once_in_two_processes_one_succeeds(postgresql_house: OtpHouse, another: OtpHouse) -> None:
+async def test_of_right_codes_at_once_in_two_processes_one_succeeds(
+    postgresql_house: OtpHouse, another: OtpHouse
+) -> None:
     for round_ in range(10):
         phone = phones(10)[round_]
         sent = await postgresql_house.sent(phone)
-        outcomes = await asyncio.gather(*(house.give(sent.code, phone) for _ in range(8) for house in (postgresql_house, another)))
+        outcomes = await asyncio.gather(
+            *(
+                house.give(sent.code, phone)
+                for _ in range(8)
+                for house in (postgresql_house, another)
+            )
+        )
         assert Counter(outcomes) == {"verified": 1, ("otp_not_found", None): 15}
 
 
 @awaited
-async def test_wrong_codes_at_once_in_two_processes_are_five_and_sends_one(postgresql_house: OtpHouse, another: OtpHouse) -> None:
+async def test_wrong_codes_at_once_in_two_processes_are_five_and_sends_one(
+    postgresql_house: OtpHouse, another: OtpHouse
+) -> None:
     for round_ in range(5):
         phone = phones(5)[round_]
-        outcomes = await asyncio.gather(*(house.ask(phone) for _ in range(3) for house in (postgresql_house, another)))
+        outcomes = await asyncio.gather(
+            *(house.ask(phone) for _ in range(3) for house in (postgresql_house, another))
+        )
         (sent,) = [outcome for outcome in outcomes if isinstance(outcome, Sent)]
-        tried = await asyncio.gather(*(house.give(wrong(sent.code), phone) for _ in range(8) for house in (postgresql_house, another)))
+        tried = await asyncio.gather(
+            *(
+                house.give(wrong(sent.code), phone)
+                for _ in range(8)
+                for house in (postgresql_house, another)
+            )
+        )
         assert {outcome[1] for outcome in tried if outcome[0] == "otp_incorrect"} == {0, 1, 2, 3, 4}
-        assert Counter(outcome[0] for outcome in tried) == {"otp_incorrect": 5, "otp_attempts_exceeded": 11}
+        assert Counter(outcome[0] for outcome in tried) == {
+            "otp_incorrect": 5,
+            "otp_attempts_exceeded": 11,
+        }
     postgresql_house.assert_sound()
 
 
 @awaited
 @pytest.mark.parametrize("fates", [["reply lost"], ["lost"], ["lost", "reply lost", "reply lost"]])
-async def test_a_lost_commit_is_run_again_sent_once_and_verified_once(house: OtpHouse, fates: list[str]) -> None:
+async def test_a_lost_commit_is_run_again_sent_once_and_verified_once(
+    house: OtpHouse, fates: list[str]
+) -> None:
     await house.cache.refresh()
     house.db.fates = fates.copy()
-    outcomes = await house.asked(*(house.request(phone) for phone in phones(3)), house.request(phones(1)[0]))
-    assert [outcome[0] if not isinstance(outcome, Sent) else "sent" for outcome in outcomes] == ["sent"] * 3 + ["otp_too_soon"]
+    outcomes = await house.asked(
+        *(house.request(phone) for phone in phones(3)), house.request(phones(1)[0])
+    )
+    assert [outcome[0] if not isinstance(outcome, Sent) else "sent" for outcome in outcomes] == [
+        "sent"
+    ] * 3 + ["otp_too_soon"]
     assert (house.count(otps), house.credits()) == (3, 997)
     first, second, _, _ = outcomes
     house.db.fates = fates.copy()
-    tries = [house.given(str(first[1]), phones(1)[0]) for _ in range(2)] + [house.given(str(second[1]), phones(2)[1])]
+    tries = [house.given(str(first[1]), phones(1)[0]) for _ in range(2)] + [
+        house.given(str(second[1]), phones(2)[1])
+    ]
     assert await house.given_together(*tries) == ["verified", ("otp_not_found", None), "verified"]
     house.assert_sound()
 
@@ -85,7 +116,10 @@ async def test_the_text_is_sealed_until_a_carrier_takes_it_and_erased_then(house
     assert (sealed.startswith("sealed:"), plain) == (True, "an ordinary text")
     link = house.turn()
     await link.turn.once()
-    assert [submission.data.text for submission in link.submitted] == [f"{sent.code} is your code", "an ordinary text"]
+    assert [submission.data.text for submission in link.submitted] == [
+        f"{sent.code} is your code",
+        "an ordinary text",
+    ]
     eraser = Eraser(house.db)
     await eraser.erase()
     assert texts(house) == [sealed, plain]
@@ -97,9 +131,13 @@ async def test_the_text_is_sealed_until_a_carrier_takes_it_and_erased_then(house
 
 
 @awaited
-async def test_more_texts_than_one_transaction_takes_are_erased(house: OtpHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_texts_than_one_transaction_takes_are_erased(
+    house: OtpHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("heliograph.otp.erase.ROWS_AT_ONCE", 3)
-    await house.asked(*(house.request(phone, sandbox=True, sender="SANDBOX") for phone in phones(8, first=10)))
+    await house.asked(
+        *(house.request(phone, sandbox=True, sender="SANDBOX") for phone in phones(8, first=10))
+    )
     clock.move(ERASED_AFTER_MS + 1_000)
     await Eraser(house.db).erase()
     assert texts(house) == [None] * 8
@@ -113,7 +151,11 @@ async def test_a_code_that_cannot_be_read_is_not_sent_and_paid_back(house: OtpHo
     link = house.turn()
     for _ in range(2):
         await link.turn.once()
-    assert (link.submitted, house.statuses(), house.credits()) == ([], ["failed/carrier_rejected"], 1_000)
+    assert (link.submitted, house.statuses(), house.credits()) == (
+        [],
+        ["failed/carrier_rejected"],
+        1_000,
+    )
     house.assert_sound()
 
 

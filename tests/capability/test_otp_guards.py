@@ -1,5 +1,6 @@
-"""Against pumping: ranges of numbers that many codes go to and nobody verifies, and what the operator sees and does about them."""
-
+"""Against pumping: ranges of numbers that many codes go to and nobody verifies, and what
+the operator sees and does about them.
+"""
 
 import pytest
 import uvloop
@@ -22,7 +23,9 @@ def house(database_url: str) -> OtpHouse:
 
 
 async def sends(house: OtpHouse, count: int, first: int = 0, **more: str) -> list[Sent | Refusal]:
-    return await house.asked(*(house.request(phone, **more) for phone in phones(count, first=first)))  # type: ignore[arg-type]
+    return await house.asked(
+        *(house.request(phone, **more) for phone in phones(count, first=first))  # type: ignore[arg-type]
+    )
 
 
 def went_out(outcomes: list[Sent | Refusal]) -> int:
@@ -30,15 +33,22 @@ def went_out(outcomes: list[Sent | Refusal]) -> int:
 
 
 @awaited
-async def test_after_fifty_in_an_hour_without_a_verification_a_range_is_blocked_for_that_account_alone(house: OtpHouse) -> None:
+async def test_after_fifty_unverified_in_an_hour_a_range_is_blocked_for_that_account_alone(
+    house: OtpHouse,
+) -> None:
     chidi = open_account(house.db, "chidi", credits=100)
     outcomes = await sends(house, SENDS_MAX + 5)
     assert went_out(outcomes) == SENDS_MAX
-    assert [(outcome[0], round(int(outcome[1] or 0) / 3_600)) for outcome in outcomes[SENDS_MAX:]] == [("otp_range_blocked", 24)] * 5
+    assert [
+        (outcome[0], round(int(outcome[1] or 0) / 3_600)) for outcome in outcomes[SENDS_MAX:]
+    ] == [("otp_range_blocked", 24)] * 5
     assert house.credits() == 1_000 - SENDS_MAX
     with house.db.read() as tx:
         [notice] = accounts.notices_of(tx, house.amina)
-        assert (notice.kind, notice.text[:69]) == ("otp_range_blocked", f"50 one-time passwords went to numbers that begin with {RANGE} within")
+        assert (notice.kind, notice.text[:69]) == (
+            "otp_range_blocked",
+            f"50 one-time passwords went to numbers that begin with {RANGE} within",
+        )
         assert accounts.notices_of(tx, chidi) == []
     assert isinstance(await house.ask("233201234567"), Sent), "another range"
     assert isinstance(await house.ask(phones(1)[0], account_id=chidi), Sent), "another account"
@@ -53,7 +63,8 @@ async def test_after_fifty_in_an_hour_without_a_verification_a_range_is_blocked_
 @awaited
 async def test_a_slower_trickle_is_none_and_one_verification_shows_people(house: OtpHouse) -> None:
     with house.db.write() as tx:
-        accounts.change(tx, house.amina, otp_unverified=1_000)  # or its country would be held back first
+        # or its country would be held back first
+        accounts.change(tx, house.amina, otp_unverified=1_000)
     for start in range(0, 3 * SENDS_MAX, SENDS_MAX - 1):
         assert went_out(await sends(house, SENDS_MAX - 1, start)) == SENDS_MAX - 1
         clock.move(WINDOW_MS)
@@ -93,10 +104,18 @@ def test_the_operator_lists_blocked_ranges_and_lets_one_go(house: OtpHouse, run:
 
     uvloop.run(blocked())
     (listed,) = run("otp", "blocked", "--json").json
-    assert listed == {"account_id": ids.text_of_raw("acc", house.amina), "range": RANGE, "country": None, "sends": SENDS_MAX,
-                      "blocked_at": listed["blocked_at"], "until": listed["until"]}  # fmt: skip
+    assert listed == {
+        "account_id": ids.text_of_raw("acc", house.amina),
+        "range": RANGE,
+        "country": None,
+        "sends": SENDS_MAX,
+        "blocked_at": listed["blocked_at"],
+        "until": listed["until"],
+    }
     assert run("otp", "blocked", "--account", "amina").out.splitlines()[1].split()[1] == RANGE
-    assert "23320123 is not blocked" in run("otp", "unblock", "23320123", "--account", "amina").err.replace("'", "")
+    assert "23320123 is not blocked" in run(
+        "otp", "unblock", "23320123", "--account", "amina"
+    ).err.replace("'", "")
     assert run("otp", "unblock", RANGE, "--account", "amina", "--json").json["unblocked"] is True
     assert run("otp", "blocked", "--json").json == []
 

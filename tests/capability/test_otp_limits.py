@@ -1,5 +1,6 @@
-"""What a phone may be sent, and what becomes of the codes that are given back: every limit at its edge, on both databases."""
-
+"""What a phone may be sent, and what becomes of the codes that are given back: every limit at its
+edge, on both databases.
+"""
 
 import pytest
 
@@ -25,7 +26,9 @@ def until(at_ms: int) -> int:
 
 
 async def is_refused(house: OtpHouse, reason: str, until_ms: int, phone: str = PHONE) -> bool:
-    """Whether a send is refused so, until that moment, give or take the seconds that the test takes."""
+    """Whether a send is refused so, until that moment, give or take the seconds that the
+    test takes.
+    """
     before, outcome = until(until_ms), await house.ask(phone)
     return outcome[0] == reason and before - 5 <= int(outcome[1] or 0) <= before + 5
 
@@ -45,7 +48,12 @@ async def test_one_in_thirty_seconds(house: OtpHouse) -> None:
     assert await is_refused(house, "otp_too_soon", first_ms + 30 * SECOND_MS)
     assert isinstance(await house.ask(phones(1)[0]), Sent)
     await edge(house, "otp_too_soon", first_ms + 30 * SECOND_MS)
-    assert (house.count(otps), house.count(messages), house.count(queue), house.credits()) == (3, 3, 3, 997)
+    assert (house.count(otps), house.count(messages), house.count(queue), house.credits()) == (
+        3,
+        3,
+        3,
+        997,
+    )
     house.assert_sound()
 
 
@@ -85,16 +93,28 @@ async def test_ten_unverified_in_a_day(house: OtpHouse) -> None:
 
 
 @awaited
-async def test_five_wrong_tries_across_codes_lock_the_phone_for_ten_minutes(house: OtpHouse) -> None:
+async def test_five_wrong_tries_across_codes_lock_the_phone_for_ten_minutes(
+    house: OtpHouse,
+) -> None:
     first = await house.sent()
-    assert [await house.give(wrong(first.code, by)) for by in (1, 2, 3)] == [("otp_incorrect", 4), ("otp_incorrect", 3), ("otp_incorrect", 2)]
+    assert [await house.give(wrong(first.code, by)) for by in (1, 2, 3)] == [
+        ("otp_incorrect", 4),
+        ("otp_incorrect", 3),
+        ("otp_incorrect", 2),
+    ]
     clock.move(30 * SECOND_MS)
     second = await house.sent(code=wrong(first.code))
-    assert [await house.give(code) for code in (first.code, wrong(first.code, 2))] == [("otp_incorrect", 1), ("otp_incorrect", 0)]
+    assert [await house.give(code) for code in (first.code, wrong(first.code, 2))] == [
+        ("otp_incorrect", 1),
+        ("otp_incorrect", 0),
+    ]
     locked_ms = clock.now_ms() + 10 * MINUTE_MS
     assert (await house.give(second.code))[0] == "otp_attempts_exceeded"
     assert await is_refused(house, "otp_attempts_exceeded", locked_ms)
-    assert await house.give(second.code, account_id=open_account(house.db, "chidi")) == ("otp_not_found", None)
+    assert await house.give(second.code, account_id=open_account(house.db, "chidi")) == (
+        "otp_not_found",
+        None,
+    )
     await edge(house, "otp_attempts_exceeded", locked_ms)
     assert house.credits() == 997
     assert (await house.give("x"))[1] == 4, "the lock has paid for those before it"
@@ -104,13 +124,17 @@ async def test_five_wrong_tries_across_codes_lock_the_phone_for_ten_minutes(hous
 async def test_a_success_sets_the_count_back(house: OtpHouse) -> None:
     for _ in range(3):
         sent = await house.sent()
-        assert [await house.give(wrong(sent.code, by)) for by in (1, 2, 3, 4)] == [("otp_incorrect", left) for left in (4, 3, 2, 1)]
+        assert [await house.give(wrong(sent.code, by)) for by in (1, 2, 3, 4)] == [
+            ("otp_incorrect", left) for left in (4, 3, 2, 1)
+        ]
         assert await house.give(sent.code) == "verified"
         clock.move(5 * MINUTE_MS)
 
 
 @awaited
-async def test_a_code_is_valid_for_five_minutes_and_used_once_and_only_the_last_one_is(house: OtpHouse) -> None:
+async def test_a_code_is_valid_for_five_minutes_and_used_once_and_only_the_last_one_is(
+    house: OtpHouse,
+) -> None:
     assert await house.give("123456") == ("otp_not_found", None)
     first = await house.sent(code="111111")
     clock.move(5 * MINUTE_MS - 3 * SECOND_MS)
@@ -121,7 +145,9 @@ async def test_a_code_is_valid_for_five_minutes_and_used_once_and_only_the_last_
     assert await house.give(second.code) == ("otp_not_found", None)
     third = await house.sent(code="333333")
     clock.move(5 * MINUTE_MS)
-    assert [await house.give(code) for code in (third.code, "000000")] == [("otp_expired", None)] * 2
+    assert [await house.give(code) for code in (third.code, "000000")] == [
+        ("otp_expired", None)
+    ] * 2
     clock.move(24 * HOUR_MS)
     assert await house.give(third.code) == ("otp_not_found", None)
 
@@ -131,9 +157,18 @@ async def test_what_comes_together_is_judged_one_after_the_other(house: OtpHouse
     outcomes = await house.asked(*(house.request() for _ in range(5)))
     (sent,) = [outcome for outcome in outcomes if isinstance(outcome, Sent)]
     assert [outcome[0] for outcome in outcomes if outcome is not sent] == ["otp_too_soon"] * 4
-    tries = [house.given(wrong(sent.code)) for _ in range(2)] + [house.given(sent.code) for _ in range(2)] + [house.given("")]
-    assert await house.given_together(*tries) == [("otp_incorrect", 4), ("otp_incorrect", 3), "verified", ("otp_not_found", None),
-                                                  ("otp_not_found", None)]  # fmt: skip
+    tries = (
+        [house.given(wrong(sent.code)) for _ in range(2)]
+        + [house.given(sent.code) for _ in range(2)]
+        + [house.given("")]
+    )
+    assert await house.given_together(*tries) == [
+        ("otp_incorrect", 4),
+        ("otp_incorrect", 3),
+        "verified",
+        ("otp_not_found", None),
+        ("otp_not_found", None),
+    ]
     house.assert_sound()
 
 

@@ -1,4 +1,6 @@
-"""Pumping that is spread over many ranges and countries is stopped by what is not verified; an account that grows is not, on both databases."""
+"""Pumping that is spread over many ranges and countries is stopped by what is not
+verified; an account that grows is not, on both databases.
+"""
 
 import asyncio
 import random
@@ -19,7 +21,16 @@ from tests.capability.passwords import OtpHouse, Refusal, Sent
 from tests.factories import awaited, open_account
 
 # how numbers of eight countries begin, and how long they are
-COUNTRIES = {"23320": 12, "25471": 12, "234803": 13, "25677": 12, "25571": 12, "27721": 11, "25078": 12, "26097": 12}
+COUNTRIES = {
+    "23320": 12,
+    "25471": 12,
+    "234803": 13,
+    "25677": 12,
+    "25571": 12,
+    "27721": 11,
+    "25078": 12,
+    "26097": 12,
+}
 RANGES = 200
 COUNTRY_FLOOR = 75
 
@@ -57,7 +68,9 @@ def align() -> None:
 
 
 @awaited
-async def test_pumping_over_200_ranges_of_eight_countries_is_stopped_in_the_hour_and_in_the_day(house: OtpHouse) -> None:
+async def test_pumping_over_200_ranges_of_eight_countries_is_stopped_in_the_hour_and_in_the_day(
+    house: OtpHouse,
+) -> None:
     align()
     outcomes = await pump(house, 6)
     assert (went_out(outcomes), why_not(outcomes)) == (ACCOUNT_FLOOR, {"otp_too_many_unverified"})
@@ -68,12 +81,16 @@ async def test_pumping_over_200_ranges_of_eight_countries_is_stopped_in_the_hour
         passed += went_out(await pump(house, 1, 10 + hour))
     assert passed == 2 * ACCOUNT_FLOOR, "without this bound 50 pass in each range: 10,000"
     assert isinstance(await house.ask("233201234567", sandbox=True), Sent)
-    assert isinstance(await house.ask("233201234567", account_id=open_account(house.db, "chidi", credits=1)), Sent)
+    assert isinstance(
+        await house.ask("233201234567", account_id=open_account(house.db, "chidi", credits=1)), Sent
+    )
     house.assert_sound()
 
 
 @awaited
-async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(house: OtpHouse) -> None:
+async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(
+    house: OtpHouse,
+) -> None:
     align()
     with house.db.write() as tx:
         accounts.change(tx, house.amina, otp_unverified=100)
@@ -85,11 +102,18 @@ async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(h
     assert isinstance(await house.ask("254712345678"), Sent), "another country"
     assert (await house.ask("233202999999"))[0] == "otp_too_many_unverified"
     assert await house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == "verified"
-    assert await house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == ("otp_not_found", None), "a code is verified, and counted, once"
-    assert went_out(await house.asked(*(house.request(f"2332029{number:05d}") for number in range(4)))) == 1
+    assert await house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == ("otp_not_found", None), (
+        "a code is verified, and counted, once"
+    )
+    assert (
+        went_out(await house.asked(*(house.request(f"2332029{number:05d}") for number in range(4))))
+        == 1
+    )
     with house.db.read() as tx:
         kinds = [(notice.kind, notice.text[:60]) for notice in accounts.notices_of(tx, house.amina)]
-    assert kinds == [("otp_too_many_unverified", "75 one-time passwords to GH in this hour, and 75 in 24 hours")], "told once an hour"
+    assert kinds == [
+        ("otp_too_many_unverified", "75 one-time passwords to GH in this hour, and 75 in 24 hours")
+    ], "told once an hour"
 
 
 @awaited
@@ -101,8 +125,11 @@ async def test_an_account_that_grows_threefold_is_refused_nothing(house: OtpHous
         place += per_slot
         outcomes = await house.asked(*(house.request(phone) for phone in numbers))
         assert went_out(outcomes) == per_slot
-        tried = [house.given(outcome.code, phone) for outcome, phone in zip(outcomes, numbers, strict=True)
-                 if isinstance(outcome, Sent) and dice.random() < 0.6]
+        tried = [
+            house.given(outcome.code, phone)
+            for outcome, phone in zip(outcomes, numbers, strict=True)
+            if isinstance(outcome, Sent) and dice.random() < 0.6
+        ]
         assert set(await house.given_together(*tried)) <= {"verified"}
         clock.move(300_000)
     with house.db.read() as tx:
@@ -117,15 +144,30 @@ async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) 
     try:
         both = await asyncio.gather(pump(house, 2), pump(other, 2, 50))
         assert sum(map(went_out, both)) == ACCOUNT_FLOOR
-        first = [(outcome.code, phone) for outcome, phone in zip(both[0], attack(2), strict=True) if isinstance(outcome, Sent)]
-        second = [(outcome.code, phone) for outcome, phone in zip(both[1], attack(2, 50), strict=True) if isinstance(outcome, Sent)]
-        verified = await asyncio.gather(house.given_together(*(house.given(*one) for one in first[:20])),
-                                        other.given_together(*(other.given(*one) for one in second[:20])))
+        first = [
+            (outcome.code, phone)
+            for outcome, phone in zip(both[0], attack(2), strict=True)
+            if isinstance(outcome, Sent)
+        ]
+        second = [
+            (outcome.code, phone)
+            for outcome, phone in zip(both[1], attack(2, 50), strict=True)
+            if isinstance(outcome, Sent)
+        ]
+        verified = await asyncio.gather(
+            house.given_together(*(house.given(*one) for one in first[:20])),
+            other.given_together(*(other.given(*one) for one in second[:20])),
+        )
         with house.db.read() as tx:
-            text = tx.execute(otp_tallies.select().where(otp_tallies.c.country_code == ALL_COUNTRIES)).one()
+            text = tx.execute(
+                otp_tallies.select().where(otp_tallies.c.country_code == ALL_COUNTRIES)
+            ).one()
         count = sum(map(len, verified))
         assert count >= 20
-        assert (text.sent.split(",")[-1], text.verified.split(",")[-1]) == (str(ACCOUNT_FLOOR), str(count)), "none is lost"
+        assert (text.sent.split(",")[-1], text.verified.split(",")[-1]) == (
+            str(ACCOUNT_FLOOR),
+            str(count),
+        ), "none is lost"
     finally:
         await other.close()
         await house.close()
@@ -135,41 +177,80 @@ async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) 
 async def test_a_partner_and_its_customers_count_together(house: OtpHouse) -> None:
     """A key makes customers: each has a tally of its own, and all of them the partner's."""
     align()
-    customers = [open_account(house.db, f"customer {number}", credits=100, parent_id=house.amina) for number in range(3)]
+    customers = [
+        open_account(house.db, f"customer {number}", credits=100, parent_id=house.amina)
+        for number in range(3)
+    ]
     to = list(attack(2))
-    outcomes = await house.asked(*(house.request(phone, account_id=customers[place % 3]) for place, phone in enumerate(to)))
+    outcomes = await house.asked(
+        *(house.request(phone, account_id=customers[place % 3]) for place, phone in enumerate(to))
+    )
     assert (went_out(outcomes), why_not(outcomes)) == (ACCOUNT_FLOOR, {"otp_too_many_unverified"})
-    assert why_not([await house.ask("233209999999")]) == {"otp_too_many_unverified"}, "the partner's own count with them"
+    assert why_not([await house.ask("233209999999")]) == {"otp_too_many_unverified"}, (
+        "the partner's own count with them"
+    )
     assert isinstance(await house.ask("233209999999", account_id=customers[0], sandbox=True), Sent)
     first = next(place for place, outcome in enumerate(outcomes) if isinstance(outcome, Sent))
     sent = outcomes[first]
     assert isinstance(sent, Sent)
     assert await house.give(sent.code, to[first], account_id=customers[first % 3]) == "verified"
-    assert isinstance(await house.ask("233209999999", account_id=customers[1]), Sent), "and so do verifications"
+    assert isinstance(await house.ask("233209999999", account_id=customers[1]), Sent), (
+        "and so do verifications"
+    )
     with house.db.read() as tx:
-        assert [notice.kind for notice in accounts.notices_of(tx, house.amina)] == ["otp_too_many_unverified"], "its partner is told"
+        assert [notice.kind for notice in accounts.notices_of(tx, house.amina)] == [
+            "otp_too_many_unverified"
+        ], "its partner is told"
     house.assert_sound()
 
 
 @awaited
-async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_its_partner(postgresql_url: str) -> None:
+async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_its_partner(
+    postgresql_url: str,
+) -> None:
     align()
     house = OtpHouse(postgresql_url)
     other = OtpHouse(postgresql_url, like=house)
     try:
-        customers = [open_account(house.db, f"customer {number}", credits=200, parent_id=house.amina) for number in range(2)]
-        both = await asyncio.gather(*(one.asked(*(one.request(phone, account_id=customer) for phone in attack(1, first)))
-                                      for one, customer, first in ((house, customers[0], 0), (other, customers[1], 50))))
+        customers = [
+            open_account(house.db, f"customer {number}", credits=200, parent_id=house.amina)
+            for number in range(2)
+        ]
+        both = await asyncio.gather(
+            *(
+                one.asked(*(one.request(phone, account_id=customer) for phone in attack(1, first)))
+                for one, customer, first in ((house, customers[0], 0), (other, customers[1], 50))
+            )
+        )
         assert sum(map(went_out, both)) == ACCOUNT_FLOOR
-        tries = [[one.given(outcome.code, phone, account_id=customer) for outcome, phone in zip(outcomes, attack(1, first), strict=True)
-                  if isinstance(outcome, Sent)]
-                 for one, customer, first, outcomes in ((house, customers[0], 0, both[0]), (other, customers[1], 50, both[1]))]
-        verified = await asyncio.gather(house.given_together(*tries[0]), other.given_together(*tries[1]))
-        assert [set(outcomes) for outcomes in verified if outcomes] == [{"verified"}] * sum(bool(outcomes) for outcomes in verified)
+        tries = [
+            [
+                one.given(outcome.code, phone, account_id=customer)
+                for outcome, phone in zip(outcomes, attack(1, first), strict=True)
+                if isinstance(outcome, Sent)
+            ]
+            for one, customer, first, outcomes in (
+                (house, customers[0], 0, both[0]),
+                (other, customers[1], 50, both[1]),
+            )
+        ]
+        verified = await asyncio.gather(
+            house.given_together(*tries[0]), other.given_together(*tries[1])
+        )
+        assert [set(outcomes) for outcomes in verified if outcomes] == [{"verified"}] * sum(
+            bool(outcomes) for outcomes in verified
+        )
         with house.db.read() as tx:
-            (row,) = tx.execute(otp_tallies.select().where(otp_tallies.c.country_code == ALL_COUNTRIES,
-                                                           otp_tallies.c.account_id == house.amina)).all()
-        assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == (str(ACCOUNT_FLOOR), str(ACCOUNT_FLOOR)), "none is lost"
+            (row,) = tx.execute(
+                otp_tallies.select().where(
+                    otp_tallies.c.country_code == ALL_COUNTRIES,
+                    otp_tallies.c.account_id == house.amina,
+                )
+            ).all()
+        assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == (
+            str(ACCOUNT_FLOOR),
+            str(ACCOUNT_FLOOR),
+        ), "none is lost"
     finally:
         await other.close()
         await house.close()
@@ -199,7 +280,9 @@ async def test_counts_are_kept_as_long_as_they_count(house: OtpHouse) -> None:
     assert house.count(otp_tallies) == 0
 
 
-def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(house: OtpHouse, run: Run) -> None:
+def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(
+    house: OtpHouse, run: Run
+) -> None:
     align()
 
     async def held_back(expected: int, first: int) -> None:
@@ -208,18 +291,35 @@ def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(hou
 
     uvloop.run(held_back(ACCOUNT_FLOOR, 0))
     (listed,) = run("otp", "blocked", "--account", "amina", "--json").json
-    assert listed == {"account_id": ids.text_of_raw("acc", house.amina), "range": None, "country": "all", "sends": ACCOUNT_FLOOR,
-                      "blocked_at": listed["blocked_at"], "until": listed["until"]}  # fmt: skip
+    assert listed == {
+        "account_id": ids.text_of_raw("acc", house.amina),
+        "range": None,
+        "country": "all",
+        "sends": ACCOUNT_FLOOR,
+        "blocked_at": listed["blocked_at"],
+        "until": listed["until"],
+    }
     assert "otp unverified" in run("doctor").out
     assert "are not held back" in run("otp", "unblock", "GH", "--account", "amina").err
     assert run("otp", "unblock", "all", "--account", "amina", "--json").json == {
-        "account_id": listed["account_id"], "country": "all", "unblocked": True}
+        "account_id": listed["account_id"],
+        "country": "all",
+        "unblocked": True,
+    }
     assert run("otp", "blocked", "--json").json == []
     uvloop.run(held_back(ACCOUNT_FLOOR, 10))
-    assert run("account", "set", "amina", "--otp-unverified", "250", "--json").json["otp_unverified"] == 250
+    assert (
+        run("account", "set", "amina", "--otp-unverified", "250", "--json").json["otp_unverified"]
+        == 250
+    )
     assert run("otp", "blocked", "--json").json == []
     uvloop.run(held_back(150, 20))
-    assert run("account", "set", "amina", "--otp-unverified", "default", "--json").json["otp_unverified"] is None
+    assert (
+        run("account", "set", "amina", "--otp-unverified", "default", "--json").json[
+            "otp_unverified"
+        ]
+        is None
+    )
     assert "of 1 or more" in run("account", "set", "amina", "--otp-unverified", "0").err
 
     async def close() -> None:

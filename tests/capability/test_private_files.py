@@ -1,4 +1,6 @@
-"""Nobody but their owner reads what is in the data directory, the database, and what commands write, whatever the umask."""
+"""Nobody but their owner reads what is in the data directory, the database, and what
+commands write, whatever the umask.
+"""
 
 import os
 import re
@@ -34,8 +36,19 @@ def mode(path: Path) -> int:
 
 def heliograph(data_dir: Path, *words: str) -> str:
     """What it says, in a process of its own: on SQLite in the data directory."""
-    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL" and not name.startswith("HELIOGRAPH_")}
-    done = subprocess.run([HELIOGRAPH, *words, "--data-dir", data_dir], env=env, capture_output=True, text=True, check=False, timeout=120)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "DATABASE_URL" and not name.startswith("HELIOGRAPH_")
+    }
+    done = subprocess.run(
+        [HELIOGRAPH, *words, "--data-dir", data_dir],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode in (0, 1), done.stderr
     return done.stdout
 
@@ -46,14 +59,22 @@ def files_line(data_dir: Path) -> str:
     return line
 
 
-def test_what_others_may_read_is_told_by_doctor_and_made_private_by_the_next_command(tmp_path: Path) -> None:
+def test_what_others_may_read_is_told_by_doctor_and_made_private_by_the_next_command(
+    tmp_path: Path,
+) -> None:
     data_dir, outside = tmp_path / "data", tmp_path / "outside.txt"
     heliograph(data_dir, "account", "create", "amina", "--country", "GH", "--currency", "GHS")
     made = sorted(path.name for path in data_dir.iterdir())
     assert {"heliograph.db", "secret.key"} <= set(made)
     assert {mode(data_dir / name) for name in made} == {0o600}, made
     (data_dir / "backups" / "old").mkdir(parents=True)
-    copies = ("heliograph-backup.db", "secret.key.bak", "contacts-export.csv", "heliograph.db.home", "backups/old/heliograph.dump")
+    copies = (
+        "heliograph-backup.db",
+        "secret.key.bak",
+        "contacts-export.csv",
+        "heliograph.db.home",
+        "backups/old/heliograph.dump",
+    )
     for name in copies:
         (data_dir / name).write_text("what nobody else may read\n")
     (data_dir / "heliograph.toml").write_text("log_format = 'json'\n")
@@ -62,7 +83,9 @@ def test_what_others_may_read_is_told_by_doctor_and_made_private_by_the_next_com
     for name in ("heliograph.db", "secret.key"):
         (data_dir / name).chmod(0o644)
     data_dir.chmod(0o755)
-    closed = [data_dir / name for name in ("heliograph.db", "secret.key", "heliograph.toml", *copies)]
+    closed = [
+        data_dir / name for name in ("heliograph.db", "secret.key", "heliograph.toml", *copies)
+    ]
     told = files_line(data_dir)
     assert told.startswith("warning")
     folders = [data_dir, data_dir / "backups", data_dir / "backups" / "old"]
@@ -80,10 +103,16 @@ def test_doctor_names_some_of_many_files_and_counts_the_others(tmp_path: Path) -
     for number in range(24):
         (tmp_path / f"export-{number:02}.csv").touch(0o644)
     told = files_line(tmp_path)
-    assert ("export-19.csv" in told, "export-20.csv" in told, " and 4 more" in told) == (True, False, True)
+    assert ("export-19.csv" in told, "export-20.csv" in told, " and 4 more" in told) == (
+        True,
+        False,
+        True,
+    )
 
 
-def test_a_directory_full_of_other_things_is_told_and_only_the_services_own_files_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_full_of_other_things_is_told_and_only_the_services_own_files_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(private, "ENTRIES_MAX", 2)
     for name in ("a.txt", "b.txt", "secret.key"):
         (tmp_path / name).touch(0o644)
@@ -116,11 +145,15 @@ def test_files_beside_a_database_take_its_mode(tmp_path: Path) -> None:
     with db.write() as tx:
         tx.exec_driver_sql("CREATE TABLE t (x)")
         modes = {path.name: mode(path) for path in tmp_path.iterdir()}
-    assert modes == dict.fromkeys(("heliograph.db", "heliograph.db-wal", "heliograph.db-shm"), 0o600)
+    assert modes == dict.fromkeys(
+        ("heliograph.db", "heliograph.db-wal", "heliograph.db-shm"), 0o600
+    )
     db.close()
 
 
-def test_another_users_settings_that_our_group_may_read_are_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_settings_that_our_group_may_read_are_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = tmp_path / "heliograph.toml"
     settings.write_text("")
     monkeypatch.setattr(os, "geteuid", lambda: settings.stat().st_uid + 1)
@@ -130,7 +163,9 @@ def test_another_users_settings_that_our_group_may_read_are_not_told(tmp_path: P
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_what_commands_write_is_for_its_owner(run: Run, db: Database, tmp_path: Path, there: bool) -> None:
+def test_what_commands_write_is_for_its_owner(
+    run: Run, db: Database, tmp_path: Path, there: bool
+) -> None:
     open_account(db)
     exported, rest, wrong = tmp_path / "out.csv", tmp_path / "rest.csv", tmp_path / "in.csv"
     wrong.write_text("phone\nnone\n")
@@ -141,5 +176,16 @@ def test_what_commands_write_is_for_its_owner(run: Run, db: Database, tmp_path: 
     force: list[Any] = ["--force"] if there else []
     done = run("contact", "export", exported, "--account", "amina", *force)
     assert done.status == 0, done.err
-    run("contact", "import", wrong, "--account", "amina", "--country", "GH", "--bad-rows", rest, *force)
+    run(
+        "contact",
+        "import",
+        wrong,
+        "--account",
+        "amina",
+        "--country",
+        "GH",
+        "--bad-rows",
+        rest,
+        *force,
+    )
     assert (mode(exported), mode(rest)) == (0o600, 0o600)

@@ -33,13 +33,39 @@ def _fill(house: House, age_ms: int, first: int, count: int) -> None:
     """So many rows of that age in each table."""
     at_ms = clock.now_ms() - age_ms
     numbers = range(first, first + count)
-    _insert(house, idempotency_keys, [{
-        "account_id": house.amina, "sandbox": False, "path": "POST /sms/send", "key": f"k{n}", "body_sha256": hashlib.sha256(b"").digest(),
-        "created_at_ms": at_ms} for n in numbers])  # fmt: skip
-    _insert(house, carrier_refs, [{"carrier_id": house.carrier_id, "ref": f"r{n}", "created_at_ms": at_ms} for n in numbers])
-    _insert(house, unmatched_receipts, [{
-        "id": ids.raw_of_number((at_ms << 80) + n), "carrier_id": house.carrier_id, "raw": b"",
-        "received_at_ms": at_ms} for n in numbers])  # fmt: skip
+    _insert(
+        house,
+        idempotency_keys,
+        [
+            {
+                "account_id": house.amina,
+                "sandbox": False,
+                "path": "POST /sms/send",
+                "key": f"k{n}",
+                "body_sha256": hashlib.sha256(b"").digest(),
+                "created_at_ms": at_ms,
+            }
+            for n in numbers
+        ],
+    )
+    _insert(
+        house,
+        carrier_refs,
+        [{"carrier_id": house.carrier_id, "ref": f"r{n}", "created_at_ms": at_ms} for n in numbers],
+    )
+    _insert(
+        house,
+        unmatched_receipts,
+        [
+            {
+                "id": ids.raw_of_number((at_ms << 80) + n),
+                "carrier_id": house.carrier_id,
+                "raw": b"",
+                "received_at_ms": at_ms,
+            }
+            for n in numbers
+        ],
+    )
 
 
 @awaited
@@ -66,7 +92,11 @@ async def test_a_batch_is_small_and_takes_the_oldest_first(house: House) -> None
 async def test_no_table_is_read_from_end_to_end(house: House) -> None:
     for kept in pruning.KEPT:
         statement = of_ids(kept) if kept.age == "id" else of_times(kept)
-        explained = f"EXPLAIN {statement.postgresql.sql}" if house.db.postgresql else f"EXPLAIN QUERY PLAN {statement.sqlite.sql}"
+        explained = (
+            f"EXPLAIN {statement.postgresql.sql}"
+            if house.db.postgresql
+            else f"EXPLAIN QUERY PLAN {statement.sqlite.sql}"
+        )
         async with house.db.hot() as tx:
             rows = await tx.fetch(explained, "0" * 32 if kept.age == "id" else 0, ROWS_AT_ONCE)
         plan = "\n".join(str(row[-1]) for row in rows)
@@ -76,7 +106,9 @@ async def test_no_table_is_read_from_end_to_end(house: House) -> None:
 
 
 @awaited
-async def test_an_id_that_a_carrier_uses_again_is_as_old_as_the_message_that_has_it_now(house: House) -> None:
+async def test_an_id_that_a_carrier_uses_again_is_as_old_as_the_message_that_has_it_now(
+    house: House,
+) -> None:
     first = await house.submitted("233201234567")
     first.answer(*first.open.values(), ref="77ab")
     await first.turn.once()
@@ -92,7 +124,9 @@ async def test_an_id_that_a_carrier_uses_again_is_as_old_as_the_message_that_has
 
 
 @awaited
-async def test_an_answer_that_comes_long_after_its_receipt_makes_the_id_young_again(house: House) -> None:
+async def test_an_answer_that_comes_long_after_its_receipt_makes_the_id_young_again(
+    house: House,
+) -> None:
     link = await house.submitted("233201234567", "x" * 200)
     first, second = link.open.values()
     link.receive("88ab", "233201234567", ReceiptState.ENROUTE)
@@ -115,7 +149,10 @@ def test_a_server_prunes(house: House, tmp_path: Path) -> None:
     try:
         server.wait_until_ready()
         server.wait_for_event("pruned", 10, times=len(TABLES))
-        assert 'heliograph_pruned_rows_total{table="carrier_refs"} 7.0' in httpx.get(f"{server.address}/metrics").text
+        assert (
+            'heliograph_pruned_rows_total{table="carrier_refs"} 7.0'
+            in httpx.get(f"{server.address}/metrics").text
+        )
     finally:
         assert server.end() == 0
     assert [house.count(table) for table in TABLES] == [0, 0, 0]
@@ -131,5 +168,6 @@ async def test_sends_go_on_while_old_rows_are_deleted(house: House) -> None:
         await house.send(phones(1, first=accepted), key=f"new{accepted}")
         accepted += 1
     await deleting
-    assert accepted > len(pruning.KEPT) * OLD_ROWS // ROWS_AT_ONCE  # more than one between each two batches
+    # more than one between each two batches
+    assert accepted > len(pruning.KEPT) * OLD_ROWS // ROWS_AT_ONCE
     assert house.count(idempotency_keys) == house.sends() == accepted

@@ -1,4 +1,6 @@
-"""Delivery receipts: every one finds its message, whenever and however often it comes; terminal states stick."""
+"""Delivery receipts: every one finds its message, whenever and however often it comes;
+terminal states stick.
+"""
 
 import pytest
 import sqlalchemy as sa
@@ -14,12 +16,16 @@ from tests.factories import PHONE, awaited, phones
 
 THREE_SEGMENTS = "x" * 400
 FINAL = [ReceiptState.DELIVRD, *FAILED_BY_RECEIPT]
-MEANING = {ReceiptState.DELIVRD: "delivered"} | {state: f"failed/{code}" for state, code in FAILED_BY_RECEIPT.items()}
+MEANING = {ReceiptState.DELIVRD: "delivered"} | {
+    state: f"failed/{code}" for state, code in FAILED_BY_RECEIPT.items()
+}
 
 
 @awaited
 @pytest.mark.parametrize("state", FINAL)
-async def test_a_final_receipt_ends_the_message_and_nothing_after_it_counts(house: House, state: ReceiptState) -> None:
+async def test_a_final_receipt_ends_the_message_and_nothing_after_it_counts(
+    house: House, state: ReceiptState
+) -> None:
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
     for early in (ReceiptState.ENROUTE, ReceiptState.ACCEPTD):
@@ -40,7 +46,9 @@ async def test_a_final_receipt_ends_the_message_and_nothing_after_it_counts(hous
 
 @awaited
 @pytest.mark.parametrize("state", FINAL)
-async def test_a_receipt_that_comes_before_the_answer_is_not_lost(house: House, state: ReceiptState) -> None:
+async def test_a_receipt_that_comes_before_the_answer_is_not_lost(
+    house: House, state: ReceiptState
+) -> None:
     link = await house.submitted()
     link.receive("aa1", PHONE, state)
     await link.turn.once()
@@ -92,7 +100,9 @@ async def test_a_message_is_delivered_when_all_its_parts_are(house: House) -> No
 async def test_one_undelivered_part_fails_the_message_and_is_paid_for(house: House) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     refs = link.answer(*link.open.values())
-    for ref, state in zip(refs, (ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD), strict=True):
+    for ref, state in zip(
+        refs, (ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.DELIVRD), strict=True
+    ):
         link.receive(ref, PHONE, state, error="001")
         await link.turn.once()
     assert house.statuses() == ["failed/undeliverable"]
@@ -100,7 +110,9 @@ async def test_one_undelivered_part_fails_the_message_and_is_paid_for(house: Hou
 
 
 @awaited
-async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_their_way(house: House) -> None:
+async def test_a_failed_part_ends_the_message_though_the_others_are_still_on_their_way(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     (ref,) = link.answer(one)
@@ -152,25 +164,49 @@ async def test_a_receipt_that_cannot_be_read_is_kept_and_acknowledged(house: Hou
     assert house.statuses() == ["delivered"] * 2
     assert len(link.acknowledged) == 6
     with house.db.read() as tx:
-        kept = [bytes(raw) for raw in tx.execute(sa.select(unmatched_receipts.c.raw).order_by(unmatched_receipts.c.id)).scalars()]
+        kept = [
+            bytes(raw)
+            for raw in tx.execute(
+                sa.select(unmatched_receipts.c.raw).order_by(unmatched_receipts.c.id)
+            ).scalars()
+        ]
     assert b"DLR \xff\x00 ok" in kept
     assert b"id:a stat:?" in kept
 
 
 @awaited
-@pytest.mark.parametrize("fields", ["id: sub:001 stat:DELIVRD err:000 text:", "id:1 stat:GONE err:000 Text :", "stat:DELIVRD err:000 msg:", ""])
-@pytest.mark.parametrize(("charset", "coding"), [("latin-1", 0), ("utf-16-be", 8), ("utf-16-be", 0)])
-async def test_what_a_receipt_quotes_of_the_message_is_not_stored(house: House, fields: str, charset: str, coding: int) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "id: sub:001 stat:DELIVRD err:000 text:",
+        "id:1 stat:GONE err:000 Text :",
+        "stat:DELIVRD err:000 msg:",
+        "",
+    ],
+)
+@pytest.mark.parametrize(
+    ("charset", "coding"), [("latin-1", 0), ("utf-16-be", 8), ("utf-16-be", 0)]
+)
+async def test_what_a_receipt_quotes_of_the_message_is_not_stored(
+    house: House, fields: str, charset: str, coding: int
+) -> None:
     link = await house.submitted()
     link.answer(*link.open.values())
     octets = f"{fields}328253 is your code".encode(charset)
     for esm_class, payload in ((0x04, {}), (0x44, {pdu.MESSAGE_PAYLOAD: octets})):
-        message = pdu.ShortMessage(PHONE, "AMINA", b"" if payload else octets, esm_class, coding, tlvs=payload)
+        message = pdu.ShortMessage(
+            PHONE, "AMINA", b"" if payload else octets, esm_class, coding, tlvs=payload
+        )
         link.turn.received([read_receipt(message, object())])
     await link.turn.once()
     assert (house.count(unmatched_receipts), len(link.acknowledged)) == (2, 2)
     with house.db.read() as tx:
-        stored = repr([tx.execute(sa.select(table)).all() for table in (unmatched_receipts, carrier_refs, messages)]).replace("\\x00", "")
+        stored = repr(
+            [
+                tx.execute(sa.select(table)).all()
+                for table in (unmatched_receipts, carrier_refs, messages)
+            ]
+        ).replace("\\x00", "")
     assert "328253" not in stored
     assert "left out)" in stored
 
@@ -204,7 +240,9 @@ async def test_a_receipt_for_another_handset_is_none_of_the_messages(house: Hous
 
 @awaited
 @pytest.mark.parametrize("printed", [PHONE[3:], f"+{PHONE}", None, PHONE])
-async def test_a_carrier_may_print_the_handset_without_its_country_code_or_not_at_all(house: House, printed: str | None) -> None:
+async def test_a_carrier_may_print_the_handset_without_its_country_code_or_not_at_all(
+    house: House, printed: str | None
+) -> None:
     link = await house.submitted()
     (ref,) = link.answer(*link.open.values())
     link.receive(ref, printed)

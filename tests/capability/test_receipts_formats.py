@@ -1,4 +1,6 @@
-"""Carriers whose receipts print small ids in another base than their answers: what one reading gives to a message, another gives to another one."""
+"""Carriers whose receipts print small ids in another base than their answers: what one
+reading gives to a message, another gives to another one.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +23,9 @@ from tests.factories import PHONE, SECRET_KEY, awaited, phones
 Print = Callable[[int], str]
 HEX_ANSWERED: tuple[Print, Print] = ("{:x}".format, "{:d}".format)
 DECIMAL_ANSWERED: tuple[Print, Print] = ("{:d}".format, "{:X}".format)
-BASES = pytest.mark.parametrize(("id_format", "prints"), [("dec", HEX_ANSWERED), ("hex", DECIMAL_ANSWERED)], ids=["dec", "hex"])
+BASES = pytest.mark.parametrize(
+    ("id_format", "prints"), [("dec", HEX_ANSWERED), ("hex", DECIMAL_ANSWERED)], ids=["dec", "hex"]
+)
 ORDER = pytest.mark.parametrize("early", [False, True], ids=["answers first", "receipts first"])
 
 
@@ -31,12 +35,25 @@ def truth(number: int) -> ReceiptState:
 
 
 def told(numbers: range) -> list[str]:
-    return ["failed/undeliverable" if truth(number) is ReceiptState.UNDELIV else "delivered" for number in numbers]
+    return [
+        "failed/undeliverable" if truth(number) is ReceiptState.UNDELIV else "delivered"
+        for number in numbers
+    ]
 
 
-async def traffic(house: House, link: ScriptedLink, numbers: range, prints: tuple[Print, Print], *, to: str | None = None, early: bool = False,
-                  known: bool = True) -> None:
-    """Messages with the carrier's ids of these numbers, to one handset or each to another; a turn for every few answers and receipts."""
+async def traffic(
+    house: House,
+    link: ScriptedLink,
+    numbers: range,
+    prints: tuple[Print, Print],
+    *,
+    to: str | None = None,
+    early: bool = False,
+    known: bool = True,
+) -> None:
+    """Messages with the carrier's ids of these numbers, to one handset or each to another;
+    a turn for every few answers and receipts.
+    """
     if to is None:
         await house.send(phones(len(numbers), first=numbers[0]))
     else:
@@ -44,14 +61,16 @@ async def traffic(house: House, link: ScriptedLink, numbers: range, prints: tupl
             await house.send(to)
     await link.turn.once()
     answer, receipt = prints
-    pairs = list(zip(numbers, link.submitted[-len(numbers):], strict=True))
+    pairs = list(zip(numbers, link.submitted[-len(numbers) :], strict=True))
     for few in (pairs[k : k + 7] for k in range(0, len(pairs), 7)):
         for step in (1, 0) if early else (0, 1):
             for number, submission in few:
                 if step == 0:
                     link.answer(submission, ref=answer(number))
                 else:
-                    link.receive(receipt(number), submission.recipient if known else None, truth(number))
+                    link.receive(
+                        receipt(number), submission.recipient if known else None, truth(number)
+                    )
             await link.turn.once()
 
 
@@ -60,18 +79,23 @@ async def learn(house: House, link: ScriptedLink) -> str | None:
 
 
 async def read_anew(house: House, id_format: str) -> int:
-    return await rematch(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms())
+    return await rematch(
+        house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms()
+    )
 
 
 def parked(house: House) -> int:
-    return house.count(carrier_refs, carrier_refs.c.message_id.is_(None)) + house.count(unmatched_receipts)
+    return house.count(carrier_refs, carrier_refs.c.message_id.is_(None)) + house.count(
+        unmatched_receipts
+    )
 
 
 @awaited
 @ORDER
 @BASES
 async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_parked_is_matched(
-        house: House, id_format: str, prints: tuple[Print, Print], early: bool) -> None:
+    house: House, id_format: str, prints: tuple[Print, Print], early: bool
+) -> None:
     link = house.turn(window=400)
     numbers = range(100, 400)
     await traffic(house, link, numbers, prints, early=early)
@@ -87,11 +111,15 @@ async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_park
 @ORDER
 @BASES
 async def test_what_two_readings_give_to_one_handset_waits_until_the_format_is_learnt(
-        house: House, id_format: str, prints: tuple[Print, Print], early: bool) -> None:
+    house: House, id_format: str, prints: tuple[Print, Print], early: bool
+) -> None:
     link = house.turn(window=400)
     numbers = range(1, 300)
     await traffic(house, link, numbers, prints, to=PHONE, early=early)
-    assert all(status in ("sent", right) for status, right in zip(house.statuses(), told(numbers), strict=True))
+    assert all(
+        status in ("sent", right)
+        for status, right in zip(house.statuses(), told(numbers), strict=True)
+    )
     assert await learn(house, link) == id_format
     await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
@@ -100,10 +128,15 @@ async def test_what_two_readings_give_to_one_handset_waits_until_the_format_is_l
 
 @awaited
 @pytest.mark.parametrize("anew", [False, True], ids=["as it came", "read anew"])
-async def test_a_receipt_that_waits_leaves_no_word_for_the_message_whose_id_it_seemed_to_name(house: House, anew: bool) -> None:
+async def test_a_receipt_that_waits_leaves_no_word_for_the_message_whose_id_it_seemed_to_name(
+    house: House, anew: bool
+) -> None:
     link = house.turn(id_format="auto")
-    await traffic(house, link, range(0x102, 0x103), ("{:x}".format, lambda number: "none"), to=PHONE)
-    await traffic(house, link, range(0x258, 0x259), ("{:x}".format, lambda number: "258"), to=PHONE)  # the first one's, decimal: it says UNDELIV
+    await traffic(
+        house, link, range(0x102, 0x103), ("{:x}".format, lambda number: "none"), to=PHONE
+    )
+    # the first one's, decimal: it says UNDELIV
+    await traffic(house, link, range(0x258, 0x259), ("{:x}".format, lambda number: "258"), to=PHONE)
     assert house.statuses() == ["sent", "sent"]
     if anew:
         await read_anew(house, "auto")
@@ -118,7 +151,9 @@ async def test_a_receipt_that_waits_leaves_no_word_for_the_message_whose_id_it_s
 @awaited
 @ORDER
 @pytest.mark.parametrize("known", [True, False], ids=["with the handset", "without"])
-async def test_small_ids_as_they_are_to_one_handset_are_learnt_as_such(house: House, early: bool, known: bool) -> None:
+async def test_small_ids_as_they_are_to_one_handset_are_learnt_as_such(
+    house: House, early: bool, known: bool
+) -> None:
     link = house.turn(window=400)
     numbers = range(1, 100)
     await traffic(house, link, numbers, (str, str), to=PHONE, early=early, known=known)
@@ -129,9 +164,18 @@ async def test_small_ids_as_they_are_to_one_handset_are_learnt_as_such(house: Ho
 
 
 @awaited
-@pytest.mark.parametrize(("first", "prints"), [(8_000_000, (str, str)), (0xABCDE0, ("{:x}".format, "{:X}".format)), (1, ("m{:d}".format,) * 2)],
-                         ids=["long", "letters", "no numbers"])
-async def test_ordinary_ids_settle_at_once_and_one_is_evidence_enough(house: House, first: int, prints: tuple[Print, Print]) -> None:
+@pytest.mark.parametrize(
+    ("first", "prints"),
+    [
+        (8_000_000, (str, str)),
+        (0xABCDE0, ("{:x}".format, "{:X}".format)),
+        (1, ("m{:d}".format,) * 2),
+    ],
+    ids=["long", "letters", "no numbers"],
+)
+async def test_ordinary_ids_settle_at_once_and_one_is_evidence_enough(
+    house: House, first: int, prints: tuple[Print, Print]
+) -> None:
     link = house.turn()
     await traffic(house, link, range(first, first + 1), prints)
     assert house.statuses() == told(range(first, first + 1))
@@ -142,7 +186,9 @@ async def test_ordinary_ids_settle_at_once_and_one_is_evidence_enough(house: Hou
 
 
 @awaited
-async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_being_learnt(house: House) -> None:
+async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_being_learnt(
+    house: House,
+) -> None:
     link = house.turn(window=400)
     await traffic(house, link, range(0x100, 0x101), HEX_ANSWERED, to=PHONE)
     link.receive("100", PHONE)  # decimal, of a message of before whose answer was lost
@@ -156,10 +202,15 @@ async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_
 
 @awaited
 @pytest.mark.parametrize("wrong", ["hex", "dec", AS_IS])
-@pytest.mark.parametrize(("right", "prints"), [("dec", HEX_ANSWERED), ("hex", DECIMAL_ANSWERED), (AS_IS, (str, str))], ids=["dec", "hex", AS_IS])
+@pytest.mark.parametrize(
+    ("right", "prints"),
+    [("dec", HEX_ANSWERED), ("hex", DECIMAL_ANSWERED), (AS_IS, (str, str))],
+    ids=["dec", "hex", AS_IS],
+)
 @pytest.mark.parametrize("first", [100, 70_000])
 async def test_what_was_read_in_a_wrong_format_is_found_again_in_the_right_one(
-        house: House, wrong: str, right: str, prints: tuple[Print, Print], first: int) -> None:
+    house: House, wrong: str, right: str, prints: tuple[Print, Print], first: int
+) -> None:
     numbers = range(first, first + 60)
     await traffic(house, house.turn(window=400, id_format=wrong), numbers, prints)
     assert (house.statuses() == told(numbers)) == (wrong == right)
@@ -170,7 +221,9 @@ async def test_what_was_read_in_a_wrong_format_is_found_again_in_the_right_one(
 
 
 @awaited
-async def test_a_receipt_that_is_read_anew_keeps_its_age_and_waits_for_its_answer_where_that_will_look(house: House) -> None:
+async def test_a_receipt_that_is_read_anew_keeps_its_age_and_waits_where_its_answer_will_look(
+    house: House,
+) -> None:
     await house.send(PHONE)
     link = house.turn(id_format="hex")
     await link.turn.once()
@@ -206,7 +259,13 @@ class AtWork:
     def __init__(self, house: House, link: ScriptedLink) -> None:
         self._house, self._link = house, link
         self._running: dict[int, Running] = {}
-        self._sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, self._running, lambda carrier_ids: None)
+        self._sweeps = Sweeps(
+            house.db,
+            lease_of(house.db, WORKER),
+            house.queue,
+            self._running,
+            lambda carrier_ids: None,
+        )
 
     def set_format(self, id_format: str) -> None:
         with self._house.db.write() as tx:
@@ -214,7 +273,9 @@ class AtWork:
         self._follow()
 
     async def sweep(self) -> str:
-        """Learnt, then read anew, then nothing: a format that is known is judged at every tenth look. The format in the end."""
+        """Learnt, then read anew, then nothing: a format that is known is judged at every
+        tenth look. The format in the end.
+        """
         for _ in range(3 * KNOWN_EVERY_LOOKS):
             await self._sweeps.once()
         self._follow()
@@ -225,7 +286,13 @@ class AtWork:
             carrier = carriers.carrier_named(tx, "carrier")
         self._link.turn.follow(facts_of(carrier))
         nothing_ends_it = asyncio.get_running_loop().create_future()
-        self._running[self._house.carrier_id] = Running(carrier, None, self._link.turn, self._link, nothing_ends_it)  # type: ignore[arg-type]
+        self._running[self._house.carrier_id] = Running(
+            carrier,
+            None,
+            self._link.turn,
+            self._link,
+            nothing_ends_it,  # type: ignore[arg-type]
+        )
 
 
 @awaited
@@ -240,15 +307,31 @@ async def test_a_format_that_the_operator_sets_is_used_for_what_is_parked(house:
     assert await at_work.sweep() == "dec"
     assert house.statuses() == told(numbers)
     with house.db.read() as tx:
-        assert tx.execute(sa.select(carriers_table.c.parked_read_as).where(carriers_table.c.id == house.carrier_id)).scalar_one() == "dec"
+        assert (
+            tx.execute(
+                sa.select(carriers_table.c.parked_read_as).where(
+                    carriers_table.c.id == house.carrier_id
+                )
+            ).scalar_one()
+            == "dec"
+        )
 
 
 @awaited
-@pytest.mark.parametrize(("is_set", "prints", "right"), [
-    ("hex", ("{:x}".format, "{:X}".format), "as_is"), ("hex", ("{:d}".format, "{:d}".format), "as_is"), ("hex", HEX_ANSWERED, "dec"),
-    ("dec", ("{:x}".format, "{:x}".format), "as_is"), ("dec", ("{:d}".format, "{:d}".format), "as_is"), ("dec", DECIMAL_ANSWERED, "hex")])
+@pytest.mark.parametrize(
+    ("is_set", "prints", "right"),
+    [
+        ("hex", ("{:x}".format, "{:X}".format), "as_is"),
+        ("hex", ("{:d}".format, "{:d}".format), "as_is"),
+        ("hex", HEX_ANSWERED, "dec"),
+        ("dec", ("{:x}".format, "{:x}".format), "as_is"),
+        ("dec", ("{:d}".format, "{:d}".format), "as_is"),
+        ("dec", DECIMAL_ANSWERED, "hex"),
+    ],
+)
 async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that_prove_another(
-        house: House, is_set: str, prints: tuple[Print, Print], right: str) -> None:
+    house: House, is_set: str, prints: tuple[Print, Print], right: str
+) -> None:
     link = house.turn(window=400)
     at_work = AtWork(house, link)
     numbers = range(1_234_567, 1_234_569)
@@ -257,7 +340,8 @@ async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that
     assert await at_work.sweep() == is_set
     numbers = range(numbers[0], numbers[0] + 30)
     await traffic(house, link, numbers[2:], prints)
-    if house.statuses() != told(numbers):  # a number with letters is no decimal one, so it is read as it is
+    # a number with letters is no decimal one, so it is read as it is
+    if house.statuses() != told(numbers):
         assert await at_work.sweep() == right
     assert house.statuses() == told(numbers)
     assert parked(house) == 0
@@ -266,8 +350,12 @@ async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that
 
 @awaited
 @BASES
-async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(house: House, id_format: str, prints: tuple[Print, Print]) -> None:
-    """Ids of answers that were lost, all to one handset: many receipts are parked whose id is another message's as it is."""
+async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(
+    house: House, id_format: str, prints: tuple[Print, Print]
+) -> None:
+    """Ids of answers that were lost, all to one handset: many receipts are parked whose id
+    is another message's as it is.
+    """
     link = house.turn(window=4_000)
     at_work = AtWork(house, link)
     at_work.set_format(id_format)
@@ -281,11 +369,18 @@ async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(hou
 
 
 @awaited
-@pytest.mark.parametrize(("before", "after", "right"), [
-    (HEX_ANSWERED, ("{:d}".format, "{:d}".format), "as_is"), (("{:d}".format, "{:d}".format), DECIMAL_ANSWERED, "hex"),
-    (HEX_ANSWERED, DECIMAL_ANSWERED, "hex"), (("{:x}".format, "{:x}".format), HEX_ANSWERED, "dec")])
-async def test_a_carrier_that_changes_how_it_prints_its_ids_is_learnt_anew(house: House, before: tuple[Print, Print], after: tuple[Print, Print],
-                                                                         right: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "right"),
+    [
+        (HEX_ANSWERED, ("{:d}".format, "{:d}".format), "as_is"),
+        (("{:d}".format, "{:d}".format), DECIMAL_ANSWERED, "hex"),
+        (HEX_ANSWERED, DECIMAL_ANSWERED, "hex"),
+        (("{:x}".format, "{:x}".format), HEX_ANSWERED, "dec"),
+    ],
+)
+async def test_a_carrier_that_changes_how_it_prints_its_ids_is_learnt_anew(
+    house: House, before: tuple[Print, Print], after: tuple[Print, Print], right: str
+) -> None:
     link = house.turn(window=400, id_format="auto")
     at_work = AtWork(house, link)
     at_work.set_format("auto")

@@ -13,7 +13,9 @@ from tests.factories import PHONE, awaited, phones
 
 
 async def rematch(house: House, id_format: str) -> int:
-    return await rematch_parked(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms())
+    return await rematch_parked(
+        house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms()
+    )
 
 
 async def learnt(house: House, link: ScriptedLink) -> str | None:
@@ -40,10 +42,23 @@ async def test_an_id_that_the_carrier_uses_anew_belongs_to_the_new_message(house
 
 
 @awaited
-@pytest.mark.parametrize(("answered", "printed", "id_format"), [
-    ("0000001F4A", "1f4a", "auto"), ("1f4a", "0000001F4A", "auto"), ("AbC-17", "AbC-17", "auto"), ("0", "000", "auto"),
-    ("1f4a", "8010", "dec"), ("0000001F4A", "0000008010", "dec"), ("8010", "1F4A", "hex"), ("8010", "00001f4a", "hex"), ("x-1", "x-1", "dec")])
-async def test_an_id_is_the_same_however_it_is_printed(house: House, answered: str, printed: str, id_format: str) -> None:
+@pytest.mark.parametrize(
+    ("answered", "printed", "id_format"),
+    [
+        ("0000001F4A", "1f4a", "auto"),
+        ("1f4a", "0000001F4A", "auto"),
+        ("AbC-17", "AbC-17", "auto"),
+        ("0", "000", "auto"),
+        ("1f4a", "8010", "dec"),
+        ("0000001F4A", "0000008010", "dec"),
+        ("8010", "1F4A", "hex"),
+        ("8010", "00001f4a", "hex"),
+        ("x-1", "x-1", "dec"),
+    ],
+)
+async def test_an_id_is_the_same_however_it_is_printed(
+    house: House, answered: str, printed: str, id_format: str
+) -> None:
     await house.send()
     link = house.turn(id_format=id_format)
     await link.turn.once()
@@ -58,16 +73,20 @@ async def test_decimal_100_is_not_hexadecimal_100(house: House) -> None:
     link = await house.submitted([PHONE, phones(1)[0]])
     link.answer(link.submitted[0], ref="64")
     link.answer(link.submitted[1], ref="100")
-    link.receive("100", PHONE)  # decimal for the first one's; as it is the second one's, whose handset is another
+    # decimal for the first one's; as it is the second one's, whose handset is another
+    link.receive("100", PHONE)
     await link.turn.once()
     assert house.statuses() == ["sent", "sent"]
 
 
 @awaited
-@pytest.mark.parametrize(("id_format", "answers", "prints"), [("dec", "{:08x}", "{:d}"), ("hex", "{:d}", "{:X}")])
+@pytest.mark.parametrize(
+    ("id_format", "answers", "prints"), [("dec", "{:08x}", "{:d}"), ("hex", "{:d}", "{:X}")]
+)
 @pytest.mark.parametrize(("first_id", "enough"), [(100, 3), (7_000_000, 1)])
 async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
-        house: House, id_format: str, answers: str, prints: str, first_id: int, enough: int) -> None:
+    house: House, id_format: str, answers: str, prints: str, first_id: int, enough: int
+) -> None:
     link = await house.submitted(phones(5))
     for k, submission in enumerate(link.submitted):
         link.answer(submission, ref=answers.format(first_id + 11 * k))
@@ -82,7 +101,9 @@ async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
 
 
 @awaited
-async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_match_as_they_are(house: House) -> None:
+async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_match_as_they_are(
+    house: House,
+) -> None:
     link = await house.submitted(phones(5))
     for k, submission in enumerate(link.submitted):
         link.answer(submission, ref=f"{7_000_000 + k:x}")
@@ -102,7 +123,9 @@ async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_ma
 
 
 @awaited
-async def test_all_parked_receipts_are_read_anew_however_many_there_are(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_parked_receipts_are_read_anew_however_many_there_are(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parked, "PARKED_MAX", 4)
     link = await house.submitted(phones(10))
     for k, submission in enumerate(link.submitted):

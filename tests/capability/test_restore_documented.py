@@ -1,4 +1,6 @@
-"""docs/operations.md on PostgreSQL, word by word: Backup, then the database is lost, then Restore."""
+"""docs/operations.md on PostgreSQL, word by word: Backup, then the database is lost, then
+Restore.
+"""
 
 import os
 import re
@@ -30,7 +32,9 @@ def own_house(new_database: Callable[[str], str]) -> House:
 
 @pytest.fixture
 def name(own_house: House) -> Iterator[str]:
-    """Another name for the restored database, which many tests at once may want; it is dropped at the end."""
+    """Another name for the restored database, which many tests at once may want; it is
+    dropped at the end.
+    """
     url = urlsplit(own_house.db.url)
     name = f"{url.path[1:]}-restored"
     yield name
@@ -49,11 +53,16 @@ async def test_a_backup_is_what_a_restore_restores_when_the_database_is_gone(
     await house.db.close_hot()
     url = urlsplit(house.db.url)
     _sql(url._replace(path="/postgres").geturl(), f'DROP DATABASE "{url.path[1:]}" WITH (FORCE)')
-    assert _shell(_commands("Backup"), house.db.url, tmp_path).returncode != 0  # the nightly one comes once more
-    assert (tmp_path / "heliograph.dump").read_bytes() == backup, "a backup of nothing has replaced the good one"
+    # the nightly one comes once more
+    assert _shell(_commands("Backup"), house.db.url, tmp_path).returncode != 0
+    assert (tmp_path / "heliograph.dump").read_bytes() == backup, (
+        "a backup of nothing has replaced the good one"
+    )
     _run(_commands("Restore").replace(NAME, name), house.db.url, tmp_path)
     assert (tmp_path / "heliograph.dump").read_bytes() == backup
-    assert {path.stat().st_mode & 0o077 for path in tmp_path.glob("heliograph.dump*")} == {0}, "others may read it"
+    assert {path.stat().st_mode & 0o077 for path in tmp_path.glob("heliograph.dump*")} == {0}, (
+        "others may read it"
+    )
     copy = Database(url._replace(path=f"/{name}").geturl())
     with copy.read() as tx:
         assert sum(kept.messages for kept in restored.kept(tx)) == 1
@@ -62,7 +71,9 @@ async def test_a_backup_is_what_a_restore_restores_when_the_database_is_gone(
 
 def _commands(section: str) -> str:
     """All of a section that is for PostgreSQL."""
-    text = re.split(r"^## ", DOCUMENT.read_text("utf-8").split(f"\n## {section}\n")[1], flags=re.MULTILINE)[0]
+    text = re.split(
+        r"^## ", DOCUMENT.read_text("utf-8").split(f"\n## {section}\n")[1], flags=re.MULTILINE
+    )[0]
     return "".join(block.code for block in blocks(text) if "PostgreSQL" in block.comment)
 
 
@@ -75,9 +86,17 @@ def _shell(commands: str, url: str, directory: Path) -> "subprocess.CompletedPro
     programs = find_programs()
     assert programs is not None
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
-    env = {**os.environ, "PATH": path, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, "HELIOGRAPH_DATA_DIR": str(directory / "data")}
+    env = {
+        **os.environ,
+        "PATH": path,
+        "DATABASE_URL": url,
+        "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+        "HELIOGRAPH_DATA_DIR": str(directory / "data"),
+    }
     shell = ["bash", "-euo", "pipefail", "-c", commands]
-    return subprocess.run(shell, cwd=directory, env=env, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        shell, cwd=directory, env=env, capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def _sql(url: str, statement: str) -> None:

@@ -1,4 +1,6 @@
-"""What a restored copy has queued, on the wire, in doubt, and in campaigns: all of it waits for an operator's word."""
+"""What a restored copy has queued, on the wire, in doubt, and in campaigns: all of it waits for an
+operator's word.
+"""
 
 import asyncio
 from typing import Any
@@ -75,7 +77,9 @@ async def test_what_is_queued_on_the_wire_and_in_doubt_is_kept_and_goes_out_when
 
 
 @awaited
-async def test_what_is_canceled_has_failed_and_is_paid_back_and_one_can_choose(house: House, run: Run) -> None:
+async def test_what_is_canceled_has_failed_and_is_paid_back_and_one_can_choose(
+    house: House, run: Run
+) -> None:
     bilal = open_account(house.db, "bilal", credits=10)
     link = await house.submitted(text="a" * 200)
     link.answer(next(iter(link.open.values())))
@@ -84,7 +88,10 @@ async def test_what_is_canceled_has_failed_and_is_paid_back_and_one_can_choose(h
     await house.send(account_id=bilal)
     await check(run, "--since", rfc3339(clock.now_ms()))
     credits = house.credits()
-    assert await check(run, "cancel", "--account", "amina", "--carrier", "carrier") == {"canceled": 1, "kept": 1}
+    assert await check(run, "cancel", "--account", "amina", "--carrier", "carrier") == {
+        "canceled": 1,
+        "kept": 1,
+    }
     assert (house.statuses(), house.credits()) == (
         ["failed/canceled", "queued"],
         credits + 1,
@@ -104,27 +111,42 @@ async def test_validity_ends_where_it_is_kept(house: House, run: Run) -> None:
 
 
 @awaited
-async def test_what_was_accepted_later_is_let_go_only_if_that_was_after_the_restore(house: House, run: Run) -> None:
+async def test_what_was_accepted_later_is_let_go_only_if_that_was_after_the_restore(
+    house: House, run: Run
+) -> None:
     await house.send()
     since = rfc3339(clock.now_ms())
     clock.move(by_ms=5_000)
     await house.send()
     refused = await later(run, "restore-check", "--since", since)
-    assert (refused.status, "--leave-later" in refused.err, "--since must be " in refused.err) == (2, True, True)
+    assert (refused.status, "--leave-later" in refused.err, "--since must be " in refused.err) == (
+        2,
+        True,
+        True,
+    )
     assert (await check(run))["kept"] == []
     [row] = (await check(run, "--since", since, "--leave-later"))["kept"]
     assert (row["messages"], await goes_out(house)) == (1, 1)
 
 
 @pytest.mark.parametrize(
-    "words", [["send", "--since", "1h"], ["--leave-later"], ["--account", "amina"], ["--since", "2999-01-01"], ["both"]]
+    "words",
+    [
+        ["send", "--since", "1h"],
+        ["--leave-later"],
+        ["--account", "amina"],
+        ["--since", "2999-01-01"],
+        ["both"],
+    ],
 )
 def test_what_makes_no_sense_is_refused(house: House, run: Run, words: list[str]) -> None:
     assert run("restore-check", *words).status in (1, 2)
 
 
 @awaited
-async def test_a_campaign_stands_still_and_its_queue_is_kept_beside_its_pause(house: House, run: Run) -> None:
+async def test_a_campaign_stands_still_and_its_queue_is_kept_beside_its_pause(
+    house: House, run: Run
+) -> None:
     made = await sent(house, 30)
     found = await check(run, "--since", rfc3339(clock.now_ms()))
     assert [campaign["status"] for campaign in found["campaigns"]] == ["paused"]
@@ -139,7 +161,9 @@ async def test_a_campaign_stands_still_and_its_queue_is_kept_beside_its_pause(ho
 
 
 @awaited
-async def test_a_campaign_that_is_resumed_first_lets_nothing_go_that_is_kept(house: House, run: Run) -> None:
+async def test_a_campaign_that_is_resumed_first_lets_nothing_go_that_is_kept(
+    house: House, run: Run
+) -> None:
     made = await sent(house, 30)
     made.decide("pause")
     await made.looks(0, 30)
@@ -162,7 +186,9 @@ async def test_what_would_go_on_or_begin_by_itself_does_not(house: House, run: R
         ):
             tx.execute(campaigns.update().where(campaigns.c.id == campaign.id).values(**columns))
     await check(run, "--since", rfc3339(clock.now_ms()))
-    assert [(row.status, row.status_reason) for row in (now(house.db, waits), now(house.db, due))] == [
+    assert [
+        (row.status, row.status_reason) for row in (now(house.db, waits), now(house.db, due))
+    ] == [
         ("paused", "paused_by_operator"),
         ("draft", None),
     ]

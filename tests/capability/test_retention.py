@@ -1,4 +1,6 @@
-"""Texts and numbers are erased after their days, and not while they are needed; what proves the books goes on proving them."""
+"""Texts and numbers are erased after their days, and not while they are needed; what
+proves the books goes on proving them.
+"""
 
 import time
 from collections.abc import Callable
@@ -43,7 +45,9 @@ async def delivered(house: House, to: str = PHONE, **more: object) -> None:
 def texts(house: House) -> list[tuple[int | None, str | None]]:
     """Number and text of each message."""
     with house.db.read() as tx:
-        query = sa.select(messages.c.recipient, sends.c.text).join_from(messages, sends, sends.c.id == messages.c.send_id)
+        query = sa.select(messages.c.recipient, sends.c.text).join_from(
+            messages, sends, sends.c.id == messages.c.send_id
+        )
         return [(row[0], row[1]) for row in tx.execute(query.order_by(messages.c.id))]
 
 
@@ -55,32 +59,51 @@ def assert_proven(house: House) -> None:
 
 
 @awaited
-async def test_texts_and_numbers_go_after_their_days_and_all_else_stays_as_it_was(house: House) -> None:
+async def test_texts_and_numbers_go_after_their_days_and_all_else_stays_as_it_was(
+    house: House,
+) -> None:
     endpoint(house.db, house.amina, age_ms=DAY_MS)
     await delivered(house, reference="order-17")
     clock.move(by_ms=60_000)
     await delivered(house, to="233201234568")
     row = house.messages()[0]
     with house.db.write() as tx:
-        tx.execute(operator_decisions.insert().values(id=row.id, message_id=row.id, carrier_id=1, parts=1, decision="sent", decided_by="amina",
-                                                      reason=f"they said {PHONE} has it", decided_at_ms=1))
-        before = as_record(message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False))
+        tx.execute(
+            operator_decisions.insert().values(
+                id=row.id,
+                message_id=row.id,
+                carrier_id=1,
+                parts=1,
+                decision="sent",
+                decided_by="amina",
+                reason=f"they said {PHONE} has it",
+                decided_at_ms=1,
+            )
+        )
+        before = as_record(
+            message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False)
+        )
     clock.move(by_ms=AFTER_A_WEEK_MS - 60_000)
     await retention.retain(house.db, WEEK)
     assert texts(house) == [(None, None), (233201234568, "hello")]
     with house.db.read() as tx:
-        assert as_record(message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False)) == before | {"message": None, "recipient": None}
+        assert as_record(
+            message_of(tx, house.amina, ids.text_of_raw("msg", row.id), sandbox=False)
+        ) == before | {"message": None, "recipient": None}
         assert tx.execute(sa.select(operator_decisions.c.reason)).scalars().all() == [""]
     assert_proven(house)
 
 
 @awaited
-async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_it_is(house: House) -> None:
+async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_it_is(
+    house: House,
+) -> None:
     """A server that stood still for longer than the days: what it left behind is settled first."""
     await house.send(phones(3), text="x" * 200)
     link = house.turn(window=2)
     await link.turn.once()
-    await delivered(house, to="233201234568")  # behind those in the same queue: younger than they are
+    # behind those in the same queue: younger than they are
+    await delivered(house, to="233201234568")
     clock.move(by_ms=AFTER_A_WEEK_MS)
     before = texts(house)
     await retention.retain(house.db, WEEK)
@@ -112,7 +135,9 @@ async def test_a_late_receipt_finds_its_message_without_the_number(house: House)
 
 
 @awaited
-async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, 3 * ROWS_AT_ONCE, "more", now_ms=clock.now_ms())
     for first in range(0, 2 * ROWS_AT_ONCE + 300, 500):
@@ -120,11 +145,17 @@ async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(house: H
     with house.db.write() as tx:
         for table in ("queue", "inflight"):
             tx.execute(sa.text(f"DELETE FROM {table}"))
-        tx.execute(messages.update().values(status="sent", parts_accepted=1, sent_at_ms=clock.now_ms()))
+        tx.execute(
+            messages.update().values(status="sent", parts_accepted=1, sent_at_ms=clock.now_ms())
+        )
     total = house.count(messages)
     left: list[int] = []
     monkeypatch.setattr(retention, "PAUSES", 0)
-    monkeypatch.setattr(metrics.ERASED, "inc", lambda rows: left.append(house.count(messages, messages.c.recipient.is_not(None))))
+    monkeypatch.setattr(
+        metrics.ERASED,
+        "inc",
+        lambda rows: left.append(house.count(messages, messages.c.recipient.is_not(None))),
+    )
     clock.move(by_ms=AFTER_A_WEEK_MS)
     house.db.fates = ["", "", "lost"]  # the process is killed in its second batch
     with pytest.raises(Exception, match="gone"):
@@ -138,7 +169,8 @@ async def test_batches_are_small_and_a_batch_that_is_lost_is_done_again(house: H
 @awaited
 async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> None:
     assert {kept.table for kept in pruning.tables(7 * DAY_MS) if kept.ms == 7 * DAY_MS} == {
-        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT)}
+        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT)
+    }
     endpoint(house.db, house.amina, age_ms=DAY_MS)
     await delivered(house)
     clock.move(by_ms=AFTER_A_WEEK_MS)
@@ -148,17 +180,49 @@ async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> No
     assert_proven(house)
 
 
-def test_a_server_that_is_killed_while_it_erases_is_followed_by_one_that_goes_on(house: House, tmp_path: Path) -> None:
+def test_a_server_that_is_killed_while_it_erases_is_followed_by_one_that_goes_on(
+    house: House, tmp_path: Path
+) -> None:
     made_ms, count = clock.now_ms() - 100 * DAY_MS, 5 * ROWS_AT_ONCE
     number = ids.new_number(made_ms)
     with house.db.write() as tx:
-        tx.execute(sends.insert().values(
-            id=ids.raw_of_number(number), account_id=house.amina, sandbox=True, type="sms", sender="AMINA", text="hello", encoding="GSM-7",
-            segments=1, message_count=count, expires_at_ms=made_ms, credits_required=0, credits_used=0, credits_remaining=0, created_at_ms=made_ms))
-        tx.execute(messages.insert(), [
-            {"id": ids.raw_of_number(number + 1 + k), "send_id": ids.raw_of_number(number), "account_id": house.amina, "sandbox": True,
-             "recipient": int(PHONE), "carrier_id": 1, "segments": 1, "status": "sent", "credits": 0, "parts_accepted": 1, "sent_at_ms": made_ms}
-            for k in range(count)])
+        tx.execute(
+            sends.insert().values(
+                id=ids.raw_of_number(number),
+                account_id=house.amina,
+                sandbox=True,
+                type="sms",
+                sender="AMINA",
+                text="hello",
+                encoding="GSM-7",
+                segments=1,
+                message_count=count,
+                expires_at_ms=made_ms,
+                credits_required=0,
+                credits_used=0,
+                credits_remaining=0,
+                created_at_ms=made_ms,
+            )
+        )
+        tx.execute(
+            messages.insert(),
+            [
+                {
+                    "id": ids.raw_of_number(number + 1 + k),
+                    "send_id": ids.raw_of_number(number),
+                    "account_id": house.amina,
+                    "sandbox": True,
+                    "recipient": int(PHONE),
+                    "carrier_id": 1,
+                    "segments": 1,
+                    "status": "sent",
+                    "credits": 0,
+                    "parts_accepted": 1,
+                    "sent_at_ms": made_ms,
+                }
+                for k in range(count)
+            ],
+        )
     left = messages.c.recipient.is_not(None)
     killed = ServerProcess(house.db.url, tmp_path / "data")
     killed.wait_until_ready()
@@ -183,7 +247,9 @@ def _wait(until: Callable[[], bool]) -> None:
 
 
 @awaited
-async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_and_forgets_whom_it_was_for(house: House) -> None:
+async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_and_forgets_all(
+    house: House,
+) -> None:
     """Not one that has made a message since."""
     add_contacts(house.db, house.amina, phones(3))
     paused, late = [write_down(house.db, house.amina, message="Hello {phone}") for _ in range(2)]
@@ -203,15 +269,24 @@ async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_
         assert [len(written(house.db, campaign)) for campaign in (paused, late)] == [0, 3]
         await jobs.once()
         gone = now(house.db, paused)
-        assert (gone.status, gone.status_reason, gone.ended_at_ms is None, gone.cursor) == ("canceled", "recipients_erased", False, 0)
+        assert (gone.status, gone.status_reason, gone.ended_at_ms is None, gone.cursor) == (
+            "canceled",
+            "recipients_erased",
+            False,
+            0,
+        )
         assert now(house.db, late).status == "paused"
     finally:
         clock.move(by_ms=-AFTER_A_WEEK_MS)
 
 
 @awaited
-async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_it_says_so(house: House) -> None:
-    """Not of one that is scheduled, nor while somebody is freezing it; what a refused launch wrote down of contacts is written down anew."""
+async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_it_says_so(
+    house: House,
+) -> None:
+    """Not of one that is scheduled, nor while somebody is freezing it; what a refused launch wrote
+    down of contacts is written down anew.
+    """
     drafts = [write_down_file(house.db, house.amina, phones(3)) for _ in range(2)]
     add_contacts(house.db, house.amina, phones(2_000))
     dear = write_down(house.db, house.amina)
@@ -224,17 +299,34 @@ async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_i
     clock.move(by_ms=AFTER_A_WEEK_MS)
     try:
         with house.db.write() as tx:
-            tx.execute(sa.update(campaign_table).where(campaign_table.c.id == dear.id).values(freezing=ids.raw_of_number(ids.new_number())))
+            tx.execute(
+                sa.update(campaign_table)
+                .where(campaign_table.c.id == dear.id)
+                .values(freezing=ids.raw_of_number(ids.new_number()))
+            )
         await retention.retain(house.db, WEEK)
         assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [0, 3, 2_000]
         with house.db.write() as tx:
-            tx.execute(sa.update(campaign_table).where(campaign_table.c.id == dear.id).values(freezing=None))
+            tx.execute(
+                sa.update(campaign_table)
+                .where(campaign_table.c.id == dear.id)
+                .values(freezing=None)
+            )
         await retention.retain(house.db, WEEK)
         assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [0, 3, 0]
         with pytest.raises(campaigns.WrongState, match="numbers were erased"):
             campaigns.launch(house.db, drafts[0].id)
         gone = now(house.db, drafts[0])
-        assert (gone.status, gone.status_reason, gone.ended_at_ms is None) == ("canceled", "recipients_erased", False)
-        assert campaigns.launch(house.db, dear.id, as_far_as_credits_reach=True).campaign.recipients_total == 2_000
+        assert (gone.status, gone.status_reason, gone.ended_at_ms is None) == (
+            "canceled",
+            "recipients_erased",
+            False,
+        )
+        assert (
+            campaigns.launch(
+                house.db, dear.id, as_far_as_credits_reach=True
+            ).campaign.recipients_total
+            == 2_000
+        )
     finally:
         clock.move(by_ms=-AFTER_A_WEEK_MS)

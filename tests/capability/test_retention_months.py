@@ -1,4 +1,6 @@
-"""Whole messages go after their days, on PostgreSQL by the month; the ledger stays, and its proof knows where the messages begin."""
+"""Whole messages go after their days, on PostgreSQL by the month; the ledger stays, and its proof
+knows where the messages begin.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -57,7 +59,11 @@ def with_month(db: Database, at_ms: int) -> None:
 def kept(db: Database) -> list[str]:
     """Ids of the sends that are there, and each has its messages."""
     with db.read() as tx:
-        of_messages = tx.execute(sa.select(messages.c.send_id).distinct().order_by(messages.c.send_id)).scalars().all()
+        of_messages = (
+            tx.execute(sa.select(messages.c.send_id).distinct().order_by(messages.c.send_id))
+            .scalars()
+            .all()
+        )
         found = list(tx.execute(sa.select(sends.c.id).order_by(sends.c.id)).scalars())
     assert of_messages == found
     return found
@@ -71,18 +77,32 @@ def assert_proven(db: Database) -> None:
 
 def ledger(db: Database) -> list[tuple[object, ...]]:
     with db.read() as tx:
-        return [tuple(row) for row in tx.execute(sa.select(ledger_entries).order_by(ledger_entries.c.id))]
+        return [
+            tuple(row)
+            for row in tx.execute(sa.select(ledger_entries).order_by(ledger_entries.c.id))
+        ]
 
 
 def test_what_is_older_than_its_days_goes_and_the_ledger_stays(db: Database) -> None:
     amina = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
-    old = [send(db, amina.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (200, 100, 75)]  # the first finds no month on PostgreSQL
+    # the first finds no month on PostgreSQL
+    old = [send(db, amina.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (200, 100, 75)]
     new = [send(db, amina.id, [(3, 3)], at_ms=days_ago(days)) for days in (39, 1)]
     with db.write() as tx:
         for send_id in (old[1], new[0]):
-            tx.execute(operator_decisions.insert().values(id=send_id, message_id=ids.raw_of_number(int(send_id, 16) + 1), carrier_id=1, parts=1,
-                                                          decision="sent", decided_by="amina", reason="", decided_at_ms=1))
+            tx.execute(
+                operator_decisions.insert().values(
+                    id=send_id,
+                    message_id=ids.raw_of_number(int(send_id, 16) + 1),
+                    carrier_id=1,
+                    parts=1,
+                    decision="sent",
+                    decided_by="amina",
+                    reason="",
+                    decided_at_ms=1,
+                )
+            )
     before = ledger(db)
     retained(db)
     assert kept(db) == sorted(new)
@@ -93,7 +113,11 @@ def test_what_is_older_than_its_days_goes_and_the_ledger_stays(db: Database) -> 
     with db.read() as tx:
         deleted = ids.raw_of_number(int(old[1], 16) + 1)
         assert audit(tx, accepted=[deleted]).figures["messages"] == len(new)
-        assert not [finding for finding in audit(tx, accepted=[deleted]).findings if finding.where == ids.text_of_raw("msg", deleted)]
+        assert not [
+            finding
+            for finding in audit(tx, accepted=[deleted]).findings
+            if finding.where == ids.text_of_raw("msg", deleted)
+        ]
 
 
 def test_what_still_waits_is_kept_with_all_that_is_younger(db: Database) -> None:
@@ -101,8 +125,18 @@ def test_what_still_waits_is_kept_with_all_that_is_younger(db: Database) -> None
     with_month(db, days_ago(100))
     old = [send(db, amina.id, [(2, 0)], at_ms=days_ago(days)) for days in (110, 100)]
     first = ids.raw_of_number(int(old[1], 16) + 1)
-    waits = {"carrier_id": 1, "rank_us": 1, "first_id": first, "count": 1, "send_id": old[1], "segments": 1, "prefix": "", "attempt": 1,
-             "not_before_ms": 0, "expires_at_ms": 1}
+    waits = {
+        "carrier_id": 1,
+        "rank_us": 1,
+        "first_id": first,
+        "count": 1,
+        "send_id": old[1],
+        "segments": 1,
+        "prefix": "",
+        "attempt": 1,
+        "not_before_ms": 0,
+        "expires_at_ms": 1,
+    }
     with db.write() as tx:
         tx.execute(queue.insert().values(waits))
     retained(db)
@@ -113,17 +147,33 @@ def test_what_still_waits_is_kept_with_all_that_is_younger(db: Database) -> None
     assert kept(db) == []
 
 
-def test_what_a_campaign_has_cost_is_proven_by_its_tally_when_some_of_it_is_deleted(db: Database) -> None:
+def test_what_a_campaign_has_cost_is_proven_by_its_tally_when_some_of_it_is_deleted(
+    db: Database,
+) -> None:
     amina = account(db, "amina", credits=1_000)
     with_month(db, days_ago(100))
     campaign_id = ids.raw_of_number(ids.new_number(days_ago(101)))
     chunks = [send(db, amina.id, [(2, 0), (2, 1)], at_ms=days_ago(days)) for days in (100, 1)]
     with db.write() as tx:
         group_id = open_group(tx, amina.id, campaign_id, sandbox=False)
-        tx.execute(tallies.insert().values(group_id=group_id, slot=0, queued=0, sent=2, delivered=0, failed=2, segments=4, credits=6))
+        tx.execute(
+            tallies.insert().values(
+                group_id=group_id,
+                slot=0,
+                queued=0,
+                sent=2,
+                delivered=0,
+                failed=2,
+                segments=4,
+                credits=6,
+            )
+        )
         tx.execute(sends.update().values(group_id=group_id))
-        tx.execute(ledger_entries.update().where(ledger_entries.c.type.in_(("sms_charge", "sms_refund")))
-                   .values(reference=ids.text_of_raw("cmp", campaign_id)))
+        tx.execute(
+            ledger_entries.update()
+            .where(ledger_entries.c.type.in_(("sms_charge", "sms_refund")))
+            .values(reference=ids.text_of_raw("cmp", campaign_id))
+        )
     assert_proven(db)
     retained(db)
     assert kept(db) == [chunks[1]]
@@ -131,12 +181,15 @@ def test_what_a_campaign_has_cost_is_proven_by_its_tally_when_some_of_it_is_dele
     with db.write() as tx:
         tx.execute(tallies.update().values(credits=7))
     with db.read() as tx:
-        assert [ids.text_of_raw("cmp", campaign_id) in what for _, what in verify_charges(tx)] == [True]
+        assert [ids.text_of_raw("cmp", campaign_id) in what for _, what in verify_charges(tx)] == [
+            True
+        ]
 
 
 @awaited
-async def test_a_month_that_somebody_reads_goes_later_and_one_whose_drop_was_killed_too(new_database: Callable[[str], str],
-                                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_month_that_somebody_reads_goes_later_and_one_whose_drop_was_killed_too(
+    new_database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     db = Database(new_database("postgresql"))
     monkeypatch.setattr(retention, "DETACH_TRIES", 1)
     monkeypatch.setattr(retention, "DETACH_AGAIN_S", 0)
@@ -166,7 +219,10 @@ async def test_a_month_that_somebody_reads_goes_later_and_one_whose_drop_was_kil
 
 
 PAID = st.tuples(st.integers(0, 3), st.integers(0, 3)).map(lambda paid: (max(paid), min(paid)))
-HISTORY = st.lists(st.tuples(st.integers(0, 120), st.lists(PAID, min_size=1, max_size=4), st.booleans()), max_size=6)
+HISTORY = st.lists(
+    st.tuples(st.integers(0, 120), st.lists(PAID, min_size=1, max_size=4), st.booleans()),
+    max_size=6,
+)
 
 
 def test_whatever_was_sent_the_books_agree_whatever_is_deleted(db: Database) -> None:
@@ -176,9 +232,18 @@ def test_whatever_was_sent_the_books_agree_whatever_is_deleted(db: Database) -> 
         amina = account(db, f"amina {ids.new('acc')}", credits=1_000)
         with db.read() as tx:
             gone_ms = ids.made_at_ms(int(first_kept(tx, MESSAGES), 16))
-        for days_old, paid, sandbox in sorted(sent for sent in history if days_ago(sent[0]) > gone_ms):  # nobody sends in the past
+        # nobody sends in the past
+        for days_old, paid, sandbox in sorted(
+            sent for sent in history if days_ago(sent[0]) > gone_ms
+        ):
             with_month(db, days_ago(days_old))
-            send(db, amina.id, [(0, 0) for _ in paid] if sandbox else paid, at_ms=days_ago(days_old), sandbox=sandbox)
+            send(
+                db,
+                amina.id,
+                [(0, 0) for _ in paid] if sandbox else paid,
+                at_ms=days_ago(days_old),
+                sandbox=sandbox,
+            )
         before = ledger(db)
         retained(db, days)
         first = first_id_of(days_ago(days))

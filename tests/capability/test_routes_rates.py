@@ -12,7 +12,9 @@ from tests.capability.cast import NOW_MS, account, epoch
 def add(db: Database, name: str) -> int:
     with db.write() as tx:
         settings = {"host": "127.0.0.1", "port": 2775, "system_id": "amina"}
-        return carriers.add_carrier(tx, name, settings, "secret", secret_key="s" * 32, now_ms=NOW_MS).id
+        return carriers.add_carrier(
+            tx, name, settings, "secret", secret_key="s" * 32, now_ms=NOW_MS
+        ).id
 
 
 def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
@@ -21,7 +23,9 @@ def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
     with db.write() as tx:
         carriers.set_route(tx, "", ["simulator"])
         carriers.set_route(tx, "233", ["simulator"])
-        assert carriers.set_route(tx, "233", ["mtn", "simulator"]) == Route("233", (mtn, SIMULATOR_ID))
+        assert carriers.set_route(tx, "233", ["mtn", "simulator"]) == Route(
+            "233", (mtn, SIMULATOR_ID)
+        )
         assert carriers.all_routes(tx) == [("", (SIMULATOR_ID,)), ("233", (mtn, SIMULATOR_ID))]
         carriers.remove_route(tx, "233")
         assert carriers.all_routes(tx) == [("", (SIMULATOR_ID,))]
@@ -30,7 +34,9 @@ def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
     assert epoch(db) >= before + 4
 
 
-def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_prefix(db: Database) -> None:
+def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_prefix(
+    db: Database,
+) -> None:
     mtn = add(db, "mtn")
     with db.write() as tx:
         carriers.set_route(tx, "", ["simulator"])
@@ -40,12 +46,26 @@ def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_pr
         draining = Routes(carriers.load_routes(tx))
         carriers.drain_carrier(tx, "mtn", draining=False)
         again = Routes(carriers.load_routes(tx))
-    assert [draining.carriers_for(number) for number in ("23424", "23354", "23320")] == [("", (SIMULATOR_ID,)), None, ("2332", (SIMULATOR_ID,))]
+    assert [draining.carriers_for(number) for number in ("23424", "23354", "23320")] == [
+        ("", (SIMULATOR_ID,)),
+        None,
+        ("2332", (SIMULATOR_ID,)),
+    ]
     assert again.carriers_for("23354") == ("233", (mtn,))
 
 
-@pytest.mark.parametrize(("prefix", "names"), [("+233", ["simulator"]), ("233x", ["simulator"]), ("٢٣٣", ["simulator"]), ("1" * 16, ["simulator"]),
-                                               ("233", []), ("233", ["nobody"]), ("233", ["simulator", "simulator"])])
+@pytest.mark.parametrize(
+    ("prefix", "names"),
+    [
+        ("+233", ["simulator"]),
+        ("233x", ["simulator"]),
+        ("٢٣٣", ["simulator"]),
+        ("1" * 16, ["simulator"]),
+        ("233", []),
+        ("233", ["nobody"]),
+        ("233", ["simulator", "simulator"]),
+    ],
+)
 def test_a_route_that_cannot_be_is_refused(db: Database, prefix: str, names: list[str]) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
         carriers.set_route(tx, prefix, names)
@@ -68,12 +88,26 @@ def test_a_rate_is_set_replaced_and_removed(db: Database) -> None:
             carriers.remove_rate(tx, "23324")
         left = Rates(carriers.load_rates(tx))
     assert epoch(db) >= before + 4
-    assert [rates.for_(amina.id, number, country) for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))] == [2, None, 1]
+    assert [
+        rates.for_(amina.id, number, country)
+        for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))
+    ] == [2, None, 1]
     assert left.for_(amina.id, "233201", "GH") == 1
 
 
-@pytest.mark.parametrize(("destination", "credits"), [("GHA", 1), ("ZZ", 1), ("", 1), ("+233", 1), ("Default", 1), ("1" * 16, 1),
-                                                    ("GH", -1), ("GH", 10**6)])
+@pytest.mark.parametrize(
+    ("destination", "credits"),
+    [
+        ("GHA", 1),
+        ("ZZ", 1),
+        ("", 1),
+        ("+233", 1),
+        ("Default", 1),
+        ("1" * 16, 1),
+        ("GH", -1),
+        ("GH", 10**6),
+    ],
+)
 def test_a_rate_that_cannot_be_is_refused(db: Database, destination: str, credits: int) -> None:
     with db.write() as tx, pytest.raises(InvalidRequest):
         carriers.set_rate(tx, destination, credits)

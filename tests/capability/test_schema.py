@@ -13,12 +13,21 @@ from heliograph.base.db import Database, metadata
 MONTHS_OF_MESSAGES = "messages_"  # PostgreSQL's partitions, which base/migrate.py makes
 
 
-@pytest.mark.filterwarnings("ignore:autogenerate skipping .* index 'contacts_grams'; dialect 'sqlite'")  # which is not made there
+# which is not made there
+@pytest.mark.filterwarnings(
+    "ignore:autogenerate skipping .* index 'contacts_grams'; dialect 'sqlite'"
+)
 def test_the_migrations_make_the_tables_that_the_code_describes(db: Database) -> None:
     for module in walk_packages(heliograph.__path__, "heliograph."):
         if module.name.endswith(".tables"):
             import_module(module.name)
     with db.read() as tx:
-        context = MigrationContext.configure(tx, opts={
-            "include_name": lambda name, kind, parents: kind != "table" or not name.startswith(MONTHS_OF_MESSAGES)})
+        context = MigrationContext.configure(
+            tx,
+            opts={
+                "include_name": lambda name, kind, parents: (
+                    kind != "table" or not name.startswith(MONTHS_OF_MESSAGES)
+                )
+            },
+        )
         assert compare_metadata(context, metadata) == []

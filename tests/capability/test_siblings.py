@@ -25,14 +25,19 @@ def stands_still(signals: Connection) -> None:
 def tell_when_stopped() -> None:
     until_s = time.monotonic() + STOPPED_WITHIN_S
     while time.monotonic() < until_s:
-        states = [Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2][0] for child in multiprocessing.active_children()]
+        states = [
+            Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2][0]
+            for child in multiprocessing.active_children()
+        ]
         if states == ["T"] * COUNT:
             break
         time.sleep(0.05)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_each_process_that_has_to_be_killed_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_process_that_has_to_be_killed_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(siblings, "GONE_WITHIN_S", 0.5)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     several = Siblings(COUNT, stands_still, ())

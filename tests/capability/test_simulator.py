@@ -1,4 +1,6 @@
-"""What the simulator held when its process was killed: nothing of it is lost, for nothing of it had left the house."""
+"""What the simulator held when its process was killed: nothing of it is lost, for nothing of it had
+left the house.
+"""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +19,13 @@ DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 def dispatch(house: House, worker: int) -> Dispatch:
     """Of a process that begins, after all others have died."""
     only_worker(house.db, worker)
-    return Dispatch(house.db, house.cache, Settings(Path(), house.db.url, SECRET_KEY), lease_of(house.db, worker), house.queue)
+    return Dispatch(
+        house.db,
+        house.cache,
+        Settings(Path(), house.db.url, SECRET_KEY),
+        lease_of(house.db, worker),
+        house.queue,
+    )
 
 
 async def until(house: House, statuses: list[str]) -> None:
@@ -27,7 +35,9 @@ async def until(house: House, statuses: list[str]) -> None:
 
 
 async def kill(tasks: "set[asyncio.Task[None]]") -> None:
-    """As a process that is killed stops: in the middle of whatever it is doing, and without another word."""
+    """As a process that is killed stops: in the middle of whatever it is doing, and without another
+    word.
+    """
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -56,7 +66,9 @@ async def test_receipts_that_a_killed_process_owed_come_from_the_next_one(house:
 
 
 @awaited
-async def test_submissions_that_died_with_their_process_are_made_again_at_once(house: House) -> None:
+async def test_submissions_that_died_with_their_process_are_made_again_at_once(
+    house: House,
+) -> None:
     open_route(house.db, "simulator")
     await house.send([*phones(3, first=100), FAILING])
     await house.send(DELIVERED, kind="otp")

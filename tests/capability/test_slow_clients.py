@@ -1,4 +1,6 @@
-"""Connections that bring nothing, or bring it slowly, or do not take what they asked for: each is closed in its time."""
+"""Connections that bring nothing, or bring it slowly, or do not take what they asked for: each is
+closed in its time.
+"""
 
 import asyncio
 import json
@@ -24,7 +26,14 @@ SOON_S = 8.0
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit, seconds in (("FIRST_S", 0.4), ("HEAD_S", 0.4), ("BODY_S", 0.4), ("KEEP_ALIVE_S", 0.8), ("UNREAD_S", 0.4), ("LINGER_S", 0.4)):
+    for limit, seconds in (
+        ("FIRST_S", 0.4),
+        ("HEAD_S", 0.4),
+        ("BODY_S", 0.4),
+        ("KEEP_ALIVE_S", 0.8),
+        ("UNREAD_S", 0.4),
+        ("LINGER_S", 0.4),
+    ):
         monkeypatch.setattr(times, limit, seconds)
     monkeypatch.setattr(connected, "LOOK_S", 0.05)
 
@@ -33,8 +42,12 @@ def closed(why: str) -> float:
     return float(metrics.CONNECTIONS_CLOSED.labels(why)._value.get())
 
 
-async def ended(address: tuple[str, int], first: bytes, more: Iterable[bytes] = ()) -> tuple[bytes, float]:
-    """What is answered to these octets and, one every 50 ms, those; and after how many seconds the connection ended."""
+async def ended(
+    address: tuple[str, int], first: bytes, more: Iterable[bytes] = ()
+) -> tuple[bytes, float]:
+    """What is answered to these octets and, one every 50 ms, those; and after how many seconds the
+    connection ended.
+    """
     reader, writer = await asyncio.open_connection(*address)
     began_s = time.monotonic()
 
@@ -69,15 +82,20 @@ async def test_each_part_of_a_request_has_its_time(sqlite_url: str, tmp_path: Pa
             ended(address, b"", repeat(b"\r\n")),
             ended(address, GET),
             ended(address, GET, repeat(b"x: y\r\n")),
-            ended(address, chunked + b"\r\n", repeat(b"1\r\nx\r\n")),  # it has its answer long before
+            # it has its answer long before
+            ended(address, chunked + b"\r\n", repeat(b"1\r\nx\r\n")),
             ended(address, chunked + with_key + b"\r\n1;", repeat(b"x")),
             ended(address, chunked + with_key + b"\r\n2\r\n{}\r\n0\r\n", repeat(b"x: y\r\n")),
-            ended(address, GET + b"\r\n"))
+            ended(address, GET + b"\r\n"),
+        )
         for answer, after_s in (nothing, lines):
             assert (answer, after_s >= 0.4) == (b"", True)
         for answer, after_s in (head, slow_head):
             assert answer.startswith(b"HTTP/1.1 400 ")
-            assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["reason"] == "headers_too_slow"
+            assert (
+                json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["reason"]
+                == "headers_too_slow"
+            )
             assert after_s >= 0.4
         assert ignored[0].count(b"HTTP/1.1") == 1
         assert b"missing_key" in ignored[0]
@@ -85,35 +103,69 @@ async def test_each_part_of_a_request_has_its_time(sqlite_url: str, tmp_path: Pa
             assert answer.startswith(b"HTTP/1.1 400 ")
             assert b"body_too_slow" in answer
         assert (idle[0].startswith(b"HTTP/1.1 401 "), idle[1] >= 0.8) == (True, True)
-        assert {why: closed(why) - before[why] for why in before} == {"no_request": 2, "idle": 1, "slow_headers": 2, "slow_body": 3}
+        assert {why: closed(why) - before[why] for why in before} == {
+            "no_request": 2,
+            "idle": 1,
+            "slow_headers": 2,
+            "slow_body": 3,
+        }
 
 
 def framings(key: bytes) -> list[tuple[bytes, ...]]:
-    """A request with a key and an odd framing, and one more after it; each in one packet, and in one for the head and one for what follows."""
-    every = product((b"", b"0", b"00", b"+0", b"002"), (b"", b"chunked", b"foo"), (b"", b"Connection: upgrade\r\nUpgrade: x\r\n"),
-                    (b"", b"Expect: 100-continue\r\n"))
+    """A request with a key and an odd framing, and one more after it; each in one packet,
+    and in one for the head and one for what follows.
+    """
+    every = product(
+        (b"", b"0", b"00", b"+0", b"002"),
+        (b"", b"chunked", b"foo"),
+        (b"", b"Connection: upgrade\r\nUpgrade: x\r\n"),
+        (b"", b"Expect: 100-continue\r\n"),
+    )
     found = []
     for length, coding, wish, expects in every:
-        fields = b"".join(b"%b: %b\r\n" % field for field in ((b"Content-Length", length), (b"Transfer-Encoding", coding)) if field[1])
-        head = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\n%b%b%b\r\n" % (key, fields, wish, expects)
-        rest = (b"0\r\n\r\n" if coding == b"chunked" else b"{}" if length == b"002" else b"") + GET + b"\r\n"
+        fields = b"".join(
+            b"%b: %b\r\n" % field
+            for field in ((b"Content-Length", length), (b"Transfer-Encoding", coding))
+            if field[1]
+        )
+        head = (
+            b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\n%b%b%b\r\n"
+            % (key, fields, wish, expects)
+        )
+        rest = (
+            (b"0\r\n\r\n" if coding == b"chunked" else b"{}" if length == b"002" else b"")
+            + GET
+            + b"\r\n"
+        )
         found += [(head + rest,), (head, rest)]
     return found
 
 
 @awaited
-async def test_whatever_its_framing_a_request_is_answered_and_its_connection_ends(sqlite_url: str, tmp_path: Path,
-                                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_whatever_its_framing_a_request_is_answered_and_its_connection_ends(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for limit in ("FIRST_S", "HEAD_S", "BODY_S", "KEEP_ALIVE_S"):
         monkeypatch.setattr(times, limit, 2.0)  # these are many clients at once
     async with served(sqlite_url, tmp_path) as (_, address, key):
         every = framings(key.encode())
         answers = await asyncio.gather(*(ended(address, parts[0], parts[1:]) for parts in every))
-    assert [parts for parts, (answer, _) in zip(every, answers, strict=True) if not answer.startswith(b"HTTP/1.1 ")] == []
-    well_framed = [answer for parts, (answer, _) in zip(every, answers, strict=True) if b"invalid_http" not in answer]
+    assert [
+        parts
+        for parts, (answer, _) in zip(every, answers, strict=True)
+        if not answer.startswith(b"HTTP/1.1 ")
+    ] == []
+    well_framed = [
+        answer
+        for parts, (answer, _) in zip(every, answers, strict=True)
+        if b"invalid_http" not in answer
+    ]
     assert len(well_framed) == 2 * 2 * 2 * 5  # no framing, `0`, `00`, `002`, chunked
     for answer in well_framed:
-        assert (answer.count(b"invalid_json") + answer.count(b"invalid_field"), answer.count(b"missing_key")) == (1, 1), answer
+        assert (
+            answer.count(b"invalid_json") + answer.count(b"invalid_field"),
+            answer.count(b"missing_key"),
+        ) == (1, 1), answer
 
 
 class Clients:
@@ -123,8 +175,12 @@ class Clients:
         self._address = address
         self._writers: list[asyncio.StreamWriter] = []
 
-    async def open(self, octets: bytes = b"", source: str = "127.0.0.1") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection(*self._address, local_addr=(source, 0), limit=1_024)
+    async def open(
+        self, octets: bytes = b"", source: str = "127.0.0.1"
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(
+            *self._address, local_addr=(source, 0), limit=1_024
+        )
         self._writers.append(writer)
         writer.write(octets)
         return reader, writer
@@ -138,16 +194,25 @@ class Clients:
         await asyncio.sleep(0.05)
 
 
-OPENAPI = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: heliograph\r\nX-Any: %b\r\n\r\n" % (b"y" * 40)  # 4 KiB hold fewer than may wait
+# 4 KiB hold fewer than may wait
+OPENAPI = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: heliograph\r\nX-Any: %b\r\n\r\n" % (
+    b"y" * 40
+)
 
 
 @awaited
-async def test_a_client_that_does_not_take_its_answers_is_left(sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_does_not_take_its_answers_is_left(
+    sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with served(sqlite_url, tmp_path) as (server, address, _), Clients(address) as clients:
         before = closed("unread")
         await clients.open(OPENAPI * 60)  # it reads no more than fits its buffers
         async with asyncio.timeout(SOON_S):
-            while closed("unread") == before or server.server_state.connections or server.server_state.tasks:
+            while (
+                closed("unread") == before
+                or server.server_state.connections
+                or server.server_state.tasks
+            ):
                 await asyncio.sleep(0.02)
         assert server.server_state.total_requests < 60
     assert "Exception in ASGI application" not in caplog.text
@@ -155,11 +220,17 @@ async def test_a_client_that_does_not_take_its_answers_is_left(sqlite_url: str, 
 
 def unread(server: Server) -> list[protocol.Protocol]:
     """The connections whose clients do not take their answers."""
-    return [each for each in server.server_state.connections if isinstance(each, protocol.Protocol) and each.flow.write_paused]
+    return [
+        each
+        for each in server.server_state.connections
+        if isinstance(each, protocol.Protocol) and each.flow.write_paused
+    ]
 
 
 @awaited
-async def test_who_does_not_take_his_answers_makes_room(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_does_not_take_his_answers_makes_room(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(times, "UNREAD_S", 60.0)
     monkeypatch.setattr(connected, "MOST", 8)
     async with served(sqlite_url, tmp_path) as (server, address, _), Clients(address) as clients:
@@ -174,7 +245,9 @@ async def test_who_does_not_take_his_answers_makes_room(sqlite_url: str, tmp_pat
 
 
 @awaited
-async def test_what_waits_to_be_read_has_a_limit_in_all(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_waits_to_be_read_has_a_limit_in_all(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(times, "UNREAD_S", 60.0)
     monkeypatch.setattr(connected, "HELD_OCTETS_MOST", 200_000)
     async with served(sqlite_url, tmp_path) as (server, address, key), Clients(address) as clients:
@@ -184,9 +257,16 @@ async def test_what_waits_to_be_read_has_a_limit_in_all(sqlite_url: str, tmp_pat
         async with asyncio.timeout(SOON_S):
             while closed("process_limit") - before < 4:
                 await asyncio.sleep(0.02)
-        held = [len(each._held) for each in server.server_state.connections if isinstance(each, protocol.Protocol)]
+        held = [
+            len(each._held)
+            for each in server.server_state.connections
+            if isinstance(each, protocol.Protocol)
+        ]
         assert 0 < sum(held) <= 200_000
-        head = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\nContent-Length: 100000\r\n\r\n" % key.encode()
+        head = (
+            b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer"
+            b" %b\r\nContent-Length: 100000\r\n\r\n" % key.encode()
+        )
         first, _ = await clients.open(head + b" " * 99_999)
         async with asyncio.timeout(SOON_S):
             for _ in range(3):
@@ -195,7 +275,9 @@ async def test_what_waits_to_be_read_has_a_limit_in_all(sqlite_url: str, tmp_pat
 
 
 @awaited
-async def test_who_has_waited_longest_makes_room(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_has_waited_longest_makes_room(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(times, "FIRST_S", 60.0)
     monkeypatch.setattr(connected, "MOST", 8)  # and 2 of one address
     monkeypatch.setattr(connected, "TELL_S", 0.5)
@@ -208,20 +290,37 @@ async def test_who_has_waited_longest_makes_room(sqlite_url: str, tmp_path: Path
                     assert (await reader.readline()).startswith(b"HTTP/1.1 401 ")
             assert await longest.read() == b""
             async with asyncio.timeout(SOON_S):
-                while len(told := [line for line in logs if line["event"] == "connections_limited"]) < 2:
+                while (
+                    len(told := [line for line in logs if line["event"] == "connections_limited"])
+                    < 2
+                ):
                     await asyncio.sleep(0.02)
-    assert [(line["log_level"], line["address_limit"], line["most"], line["most_of_one"], line["client"]) for line in told] == [
-        ("warning", 1, 8, 2, "127.0.0.1"), ("warning", 2, 8, 2, "127.0.0.2")]
+    assert [
+        (
+            line["log_level"],
+            line["address_limit"],
+            line["most"],
+            line["most_of_one"],
+            line["client"],
+        )
+        for line in told
+    ] == [("warning", 1, 8, 2, "127.0.0.1"), ("warning", 2, 8, 2, "127.0.0.2")]
 
 
 @awaited
-async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has_no_limit_of_its_own(
-        sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has_no_limit(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connected, "MOST", 8)
     monkeypatch.setattr(times, "BODY_S", 60.0)
-    async with served(sqlite_url, tmp_path, "127.0.0.3") as (_, address, key), Clients(address) as clients:
-        head = (b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
-                % key.encode())
+    async with (
+        served(sqlite_url, tmp_path, "127.0.0.3") as (_, address, key),
+        Clients(address) as clients,
+    ):
+        head = (
+            b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\nExpect:"
+            b" 100-continue\r\nContent-Length: 2\r\n\r\n" % key.encode()
+        )
 
         async def at_work(source: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
             reader, writer = await clients.open(head, source)
@@ -231,7 +330,11 @@ async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has
         await asyncio.gather(*(at_work("127.0.0.2") for _ in range(2)))
         reader, _ = await clients.open(source="127.0.0.2")
         answer = await reader.read()
-        assert (answer.split()[1], b"too_many_connections" in answer, b"retry-after: 1" in answer) == (b"503", True, True)
+        assert (
+            answer.split()[1],
+            b"too_many_connections" in answer,
+            b"retry-after: 1" in answer,
+        ) == (b"503", True, True)
         by_proxy = await asyncio.gather(*(at_work("127.0.0.3") for _ in range(6)))
         reader, _ = await clients.open(source="127.0.0.4")
         assert b"too_many_connections" in await reader.read()
@@ -242,4 +345,6 @@ async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has
 
 def test_one_address_is_an_ipv6_network_or_an_ipv4_address() -> None:
     assert network_of("192.0.2.1") == network_of("::ffff:192.0.2.1") == "192.0.2.1"
-    assert network_of("2001:db8::1") == network_of("2001:db8::ffff:1") != network_of("2001:db8:0:1::1")
+    assert (
+        network_of("2001:db8::1") == network_of("2001:db8::ffff:1") != network_of("2001:db8:0:1::1")
+    )

@@ -1,4 +1,6 @@
-"""Every statement of the hot paths says of its parameters and columns what the databases say of them."""
+"""Every statement of the hot paths says of its parameters and columns what the databases
+say of them.
+"""
 
 import importlib
 import pkgutil
@@ -10,12 +12,36 @@ import pytest
 
 import heliograph
 from heliograph.base.sessions import sqlite_path
-from heliograph.base.statements import BatchStatement, Id, Int, Nothing, Parameter, Row, Statement, TablesStatement, fields_of
+from heliograph.base.statements import (
+    BatchStatement,
+    Id,
+    Int,
+    Nothing,
+    Parameter,
+    Row,
+    Statement,
+    TablesStatement,
+    fields_of,
+)
 from tests.factories import awaited
 
-# Others are called as they are declared. What is text here may be an id there: both are strings to us.
-POSTGRESQL_NAMES: Final = {"smallint": ("int2",), "int": ("int4",), "bigint": ("int8",), "text": ("text", "varchar", "uuid")}
-SOME: Final[dict[str, Any]] = {"uuid": "0" * 32, "text": "x", "bool": 0, "smallint": 1, "int": 1, "bigint": 1, "bytea": b"x"}
+# Others are called as they are declared. What is text here may be an id there: both are strings to
+# us.
+POSTGRESQL_NAMES: Final = {
+    "smallint": ("int2",),
+    "int": ("int4",),
+    "bigint": ("int8",),
+    "text": ("text", "varchar", "uuid"),
+}
+SOME: Final[dict[str, Any]] = {
+    "uuid": "0" * 32,
+    "text": "x",
+    "bool": 0,
+    "smallint": 1,
+    "int": 1,
+    "bigint": 1,
+    "bytea": b"x",
+}
 
 Declared = Statement[Any, Any] | BatchStatement[Any, Any] | TablesStatement[Any, Any]
 
@@ -29,8 +55,11 @@ def declared() -> dict[str, Declared]:
 
 
 def _of(module: Any) -> dict[str, Declared]:
-    return {f"{module.__name__}.{name}": value for name, value in vars(module).items()
-            if isinstance(value, Statement | BatchStatement | TablesStatement)}
+    return {
+        f"{module.__name__}.{name}": value
+        for name, value in vars(module).items()
+        if isinstance(value, Statement | BatchStatement | TablesStatement)
+    }
 
 
 STATEMENTS: Final = declared()
@@ -45,7 +74,9 @@ def test_there_are_statements() -> None:
 
 
 @awaited
-async def test_postgresql_takes_each_and_answers_the_columns_that_it_declares(postgresql_url: str) -> None:
+async def test_postgresql_takes_each_and_answers_the_columns_that_it_declares(
+    postgresql_url: str,
+) -> None:
     connection = await asyncpg.connect(postgresql_url)
     wrong = []
     for name, statement in STATEMENTS.items():
@@ -58,7 +89,9 @@ async def test_postgresql_takes_each_and_answers_the_columns_that_it_declares(po
             continue
         answered = [(column.name, column.type.name) for column in prepared.get_attributes()]
         if len(answered) != len(statement.row) or any(
-                given != column.name or type_ not in known_as(column) for (given, type_), column in zip(answered, statement.row, strict=True)):
+            given != column.name or type_ not in known_as(column)
+            for (given, type_), column in zip(answered, statement.row, strict=True)
+        ):
             wrong.append(f"{name} answers {answered}")
     await connection.close()
     assert not wrong, "\n".join(wrong)
@@ -74,7 +107,12 @@ def test_sqlite_takes_each_and_answers_the_columns_that_it_declares(sqlite_url: 
         if not text.sql:
             continue  # for PostgreSQL only
         takes_arrays = isinstance(statement, Statement)
-        values = ["[]" if takes_arrays and statement.given[place].is_array else SOME[statement.given[place].type] for place in text.places]
+        values = [
+            "[]"
+            if takes_arrays and statement.given[place].is_array
+            else SOME[statement.given[place].type]
+            for place in text.places
+        ]
         try:
             cursor = connection.execute(text.sql, values)
         except sqlite3.Error as error:
@@ -105,19 +143,25 @@ def test_a_field_that_is_a_row_itself_stands_for_its_columns() -> None:
     assert [column.name for column in fields_of(Nested)] == ["left", "right", "last"]
 
 
-@pytest.mark.parametrize(("given", "text", "why"), [
-    (Pair, "SELECT :middle", ":middle is no parameter; there are: left, right"),
-    (Untyped, "SELECT :name", "Untyped.name is <class 'str'>, and no type of a column"),
-])
+@pytest.mark.parametrize(
+    ("given", "text", "why"),
+    [
+        (Pair, "SELECT :middle", ":middle is no parameter; there are: left, right"),
+        (Untyped, "SELECT :name", "Untyped.name is <class 'str'>, and no type of a column"),
+    ],
+)
 def test_a_wrong_declaration_is_told_where_it_stands(given: type[Row], text: str, why: str) -> None:
     with pytest.raises(TypeError, match=why):
         Statement(given, Nothing, postgresql=text, sqlite=text)
 
 
-@pytest.mark.parametrize(("text", "numbered", "places"), [
-    ("SELECT :right, :left, :right", "SELECT ?1, ?2, ?1", (1, 0)),
-    ("SELECT 1::bigint, ':' || :right", "SELECT 1::bigint, ':' || ?1", (1,)),
-    ("SELECT 1", "SELECT 1", ()),
-])
+@pytest.mark.parametrize(
+    ("text", "numbered", "places"),
+    [
+        ("SELECT :right, :left, :right", "SELECT ?1, ?2, ?1", (1, 0)),
+        ("SELECT 1::bigint, ':' || :right", "SELECT 1::bigint, ':' || ?1", (1,)),
+        ("SELECT 1", "SELECT 1", ()),
+    ],
+)
 def test_names_are_numbered_as_they_come(text: str, numbered: str, places: tuple[int, ...]) -> None:
     assert Statement(Pair, Nothing, postgresql=text, sqlite=text).sqlite == (numbered, places)

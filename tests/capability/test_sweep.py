@@ -1,4 +1,6 @@
-"""What no event brings about: doubts that last, validity that ends, carriers that are down, and what a dead process held."""
+"""What no event brings about: doubts that last, validity that ends, carriers that are
+down, and what a dead process held.
+"""
 
 from typing import Any
 
@@ -7,7 +9,14 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.carriers import LinkState, Outcome, ReceiptState, Routes, load_routes
-from heliograph.messages import CarrierFacts, fail_expired, fail_over, match_doubts, settle_doubts, take_over
+from heliograph.messages import (
+    CarrierFacts,
+    fail_expired,
+    fail_over,
+    match_doubts,
+    settle_doubts,
+    take_over,
+)
 from heliograph.messages.receipts import AS_IS
 from heliograph.messages.sweep import BATCH_MAX, RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, queue
@@ -18,7 +27,9 @@ THREE_SEGMENTS = "x" * 400
 DAY_MS = 86_400_000
 
 
-async def in_doubt(house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any) -> ScriptedLink:
+async def in_doubt(
+    house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any
+) -> ScriptedLink:
     """A send whose answers never came."""
     link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
@@ -31,7 +42,12 @@ async def settle(house: House, *, resend: bool = True) -> int:
 
 
 async def match(house: House) -> int:
-    return await match_doubts(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=AS_IS), clock.now_ms() - 3_600_000, clock.now_ms())
+    return await match_doubts(
+        house.db,
+        CarrierFacts(house.carrier_id, "carrier", id_format=AS_IS),
+        clock.now_ms() - 3_600_000,
+        clock.now_ms(),
+    )
 
 
 def routes(db: Database) -> Routes:
@@ -43,13 +59,21 @@ def routes(db: Database) -> Routes:
 
 
 @awaited
-@pytest.mark.parametrize("state", [ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.ENROUTE])
-async def test_a_receipt_settles_the_only_doubt_about_its_handset(house: House, state: ReceiptState) -> None:
+@pytest.mark.parametrize(
+    "state", [ReceiptState.DELIVRD, ReceiptState.UNDELIV, ReceiptState.ENROUTE]
+)
+async def test_a_receipt_settles_the_only_doubt_about_its_handset(
+    house: House, state: ReceiptState
+) -> None:
     link = await in_doubt(house, *phones(2))
     link.receive("aa1", phones(2)[1], state)
     await link.turn.once()
     assert await match(house) == 1
-    after = {ReceiptState.DELIVRD: "delivered", ReceiptState.UNDELIV: "failed/undeliverable", ReceiptState.ENROUTE: "sent"}[state]
+    after = {
+        ReceiptState.DELIVRD: "delivered",
+        ReceiptState.UNDELIV: "failed/undeliverable",
+        ReceiptState.ENROUTE: "sent",
+    }[state]
     assert house.statuses() == ["queued", after]
     link.receive("aa1", phones(2)[1])
     await link.turn.once()
@@ -95,7 +119,9 @@ async def test_an_answer_in_the_same_moment_wins_over_the_doubt(house: House) ->
 
 
 @awaited
-async def test_bulk_in_doubt_is_sent_once_more_after_two_minutes_and_never_again(house: House) -> None:
+async def test_bulk_in_doubt_is_sent_once_more_after_two_minutes_and_never_again(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     clock.move(by_ms=RESEND_AFTER_MS - 1_000)
     assert await settle(house) == 0
@@ -110,13 +136,19 @@ async def test_bulk_in_doubt_is_sent_once_more_after_two_minutes_and_never_again
     clock.move(by_ms=DAY_MS)
     assert await settle(house) == 1
     assert house.statuses() == ["failed/unknown"]
-    assert (house.credits(), house.entries("sms_charge"), house.entries("sms_refund")) == (1_000, [-1], [1])
+    assert (house.credits(), house.entries("sms_charge"), house.entries("sms_refund")) == (
+        1_000,
+        [-1],
+        [1],
+    )
     house.assert_sound()
 
 
 @awaited
 @pytest.mark.parametrize(("kind", "resend"), [("otp", True), ("sms", False)])
-async def test_an_otp_is_never_sent_again_nor_is_anything_where_the_carrier_is_set_so(house: House, kind: str, resend: bool) -> None:
+async def test_an_otp_is_never_sent_again_nor_is_anything_where_the_carrier_is_set_so(
+    house: House, kind: str, resend: bool
+) -> None:
     link = await in_doubt(house, kind=kind, validity_s=600)
     clock.move(by_ms=RESEND_AFTER_MS * 2)
     assert await settle(house, resend=resend) == 0
@@ -144,7 +176,9 @@ async def test_of_a_message_in_doubt_only_the_missing_part_is_sent_again(house: 
 
 
 @awaited
-async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(house: House) -> None:
+async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, *others = link.submitted
     link.answer(one)
@@ -152,7 +186,11 @@ async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
     await link.turn.once()
     clock.move(by_ms=DAY_MS)
     await settle(house)
-    assert (house.statuses(), house.credits(), house.count(inflight)) == (["failed/unknown"], 999, 0)
+    assert (house.statuses(), house.credits(), house.count(inflight)) == (
+        ["failed/unknown"],
+        999,
+        0,
+    )
     link.answer(*others, late=True)  # too late: nothing is charged again
     await link.turn.once()
     assert (house.statuses(), house.credits()) == (["failed/unknown"], 999)
@@ -163,7 +201,9 @@ async def test_what_a_doubt_cost_is_paid_back_but_not_the_parts_that_were_taken(
 
 
 @awaited
-async def test_what_still_waits_when_its_validity_ends_has_failed_and_is_paid_back(house: House) -> None:
+async def test_what_still_waits_when_its_validity_ends_has_failed_and_is_paid_back(
+    house: House,
+) -> None:
     await house.send(phones(3), validity_s=60)
     await house.send(phones(2, first=10), validity_s=120)
     assert await fail_expired(house.db, clock.now_ms()) == 0
@@ -190,7 +230,9 @@ async def test_a_large_send_expires_in_steps(house: House) -> None:
 
 
 @awaited
-async def test_a_message_that_expires_with_a_part_on_the_wire_waits_for_its_answer_before_it_is_paid_back(house: House) -> None:
+async def test_a_message_that_expires_with_a_part_on_the_wire_is_paid_back_after_its_answer(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, validity_s=60)
     one, two, three = link.submitted
     link.answer(one)
@@ -210,7 +252,10 @@ async def test_a_message_that_expires_with_a_part_on_the_wire_waits_for_its_answ
 
 @awaited
 async def test_after_a_minute_what_waits_goes_to_the_next_carrier_that_is_up(house: House) -> None:
-    second, third = open_carrier(house.db, "second", prefix=None), open_carrier(house.db, "third", prefix=None)
+    second, third = (
+        open_carrier(house.db, "second", prefix=None),
+        open_carrier(house.db, "third", prefix=None),
+    )
     open_route(house.db, "carrier", "second", "third")
     await house.send(phones(3))
     down = frozenset({house.carrier_id, second})
@@ -218,7 +263,16 @@ async def test_after_a_minute_what_waits_goes_to_the_next_carrier_that_is_up(hou
     link = house.turn(carrier_id=third)
     await link.turn.once()
     assert [s.recipient for s in link.submitted] == phones(3)
-    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id, second, third}), house.queue, clock.now_ms()) == 0
+    assert (
+        await fail_over(
+            house.db,
+            routes(house.db),
+            frozenset({house.carrier_id, second, third}),
+            house.queue,
+            clock.now_ms(),
+        )
+        == 0
+    )
 
 
 @awaited
@@ -250,7 +304,9 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
         link.answer(submission, outcome=Outcome.UNSPENT)
         link.window = 0
         await link.turn.once()
-        await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms())
+        await fail_over(
+            house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()
+        )
     other = house.turn(carrier_id=second)
     await other.turn.once()
     other.answer(*other.open.values())
@@ -263,7 +319,9 @@ async def test_parts_that_fail_over_one_after_the_other_meet_again(house: House)
 
 
 @awaited
-async def test_what_a_dead_process_had_claimed_goes_out_and_what_it_had_written_is_in_doubt(house: House) -> None:
+async def test_what_a_dead_process_had_claimed_goes_out_and_what_it_had_written_is_in_doubt(
+    house: House,
+) -> None:
     dead = await house.submitted([PHONE], "x" * 1_530, window=4)
     assert await house.succeeded() == 1
     assert house.count(inflight, inflight.c.state == "in_doubt") == 4

@@ -1,4 +1,6 @@
-"""Sweeps beside late answers, other tries, other routes and an outage: what is settled stays settled, and what can go on does."""
+"""Sweeps beside late answers, other tries, other routes and an outage: what is settled
+stays settled, and what can go on does.
+"""
 
 import asyncio
 
@@ -20,11 +22,14 @@ DAY_MS = 86_400_000
 IN_DOUBT_MS = 121_000
 LONDON = "447911123456"
 THREE_SEGMENTS = "x" * 400
-READ_ONLY, WRITE = "SET TRANSACTION READ ONLY", "UPDATE config SET epoch = epoch + 1"  # as after a fail-over that left us on a standby
+# as after a fail-over that left us on a standby
+READ_ONLY, WRITE = "SET TRANSACTION READ ONLY", "UPDATE config SET epoch = epoch + 1"
 
 
 @awaited
-async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_try_in_doubt(house: House) -> None:
+async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_try_in_doubt(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     first = link.submitted[0]
     clock.move(by_ms=IN_DOUBT_MS)
@@ -40,7 +45,9 @@ async def test_a_message_that_a_late_answer_settled_is_not_failed_by_its_other_t
 
 
 @awaited
-async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_other_try_in_the_queue(house: House) -> None:
+async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_other_try_in_the_queue(
+    house: House,
+) -> None:
     link = await in_doubt(house)
     first = link.submitted[0]
     link.window = 0
@@ -54,7 +61,9 @@ async def test_a_message_that_a_late_answer_settled_does_not_expire_with_its_oth
 
 
 @awaited
-async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent_again(house: House) -> None:
+async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent_again(
+    house: House,
+) -> None:
     link = await house.submitted()
     link.answer(*link.open.values(), outcome=Outcome.RETRY, command_status=8)
     await link.turn.once()
@@ -71,7 +80,9 @@ async def test_a_passing_fault_does_not_use_up_the_one_time_that_a_doubt_is_sent
 
 @awaited
 async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: House) -> None:
-    """What comes back to the queue beside it takes its place there along; its mark is not lost with it."""
+    """What comes back to the queue beside it takes its place there along; its mark is not lost with
+    it.
+    """
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     link.answer(one, outcome=Outcome.UNANSWERED)
@@ -85,7 +96,8 @@ async def test_a_segment_is_sent_again_once_whichever_way_it_comes_back(house: H
     link.state = LinkState.BOUND
     clock.move(by_ms=THROTTLED_DELAY_MS)
     await link.turn.once()
-    assert sorted((s.part, s.attempt) for s in link.open.values()) == [(1, 2), (3, 2)]  # a late answer to the first tries ends neither
+    # a late answer to the first tries ends neither
+    assert sorted((s.part, s.attempt) for s in link.open.values()) == [(1, 2), (3, 2)]
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
     await link.turn.once()
     clock.move(by_ms=RESEND_AFTER_MS)
@@ -100,13 +112,22 @@ async def test_what_has_another_carrier_does_not_wait_behind_what_has_none(house
     open_route(house.db, "carrier", prefix="233")
     open_route(house.db, "carrier", "second", prefix="44")
     await house.cache.refresh()
-    await asyncio.gather(*(house.acceptor.accept(send_request(house.amina, phone)) for phone in phones(500)))
+    await asyncio.gather(
+        *(house.acceptor.accept(send_request(house.amina, phone)) for phone in phones(500))
+    )
     await house.send(LONDON)
-    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()) == 1
+    assert (
+        await fail_over(
+            house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()
+        )
+        == 1
+    )
 
 
 @awaited
-async def test_a_database_that_only_reads_is_unavailable_and_not_our_fault(postgresql_url: str) -> None:
+async def test_a_database_that_only_reads_is_unavailable_and_not_our_fault(
+    postgresql_url: str,
+) -> None:
     db = Database(postgresql_url)
     with pytest.raises(Unavailable):
         await _write_hot(db)
@@ -132,7 +153,9 @@ def _write(db: Database) -> None:
 
 
 @awaited
-async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in_time(house: House) -> None:
+async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in_time(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
     link.answer(*link.open.values())
     link.state = LinkState.BACKING_OFF
@@ -140,7 +163,9 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in
     clock.move(by_ms=61_000)
     await link.turn.once()
     assert await fail_expired(house.db, clock.now_ms()) == 1
-    assert [(row.status, row.error_code, row.credits, row.refunded) for row in house.messages()] == [("failed", "expired", 3, 2)]
+    assert [
+        (row.status, row.error_code, row.credits, row.refunded) for row in house.messages()
+    ] == [("failed", "expired", 3, 2)]
     link.state = LinkState.BOUND
     await link.turn.once()
     assert len(link.submitted) == 1
@@ -148,7 +173,9 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_expires_in
 
 
 @awaited
-async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_next_one(house: House) -> None:
+async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_next_one(
+    house: House,
+) -> None:
     second = open_carrier(house.db, "second", prefix=None)
     open_route(house.db, "carrier", "second", prefix="233")
     link = await house.submitted(text=THREE_SEGMENTS, window=1)
@@ -156,14 +183,21 @@ async def test_the_rest_of_a_message_whose_carrier_goes_down_half_way_takes_the_
     link.state = LinkState.BACKING_OFF
     await link.turn.once()
     await link.turn.once()
-    assert await fail_over(house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()) == 1
+    assert (
+        await fail_over(
+            house.db, routes(house.db), frozenset({house.carrier_id}), house.queue, clock.now_ms()
+        )
+        == 1
+    )
     other = house.turn(carrier_id=second)
     await other.turn.once()
     assert [s.part for s in other.submitted] == [2, 3]
 
 
 @awaited
-async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier_that_is_slow(house: House) -> None:
+async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier_that_is_slow(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS, window=1, validity_s=60)
     clock.move(by_ms=61_000)
     link.answer(*link.open.values())
@@ -172,11 +206,15 @@ async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier
     await fail_expired(house.db, clock.now_ms())
     await link.turn.once()
     assert len(link.submitted) == 1
-    assert [(row.status, row.error_code, row.refunded) for row in house.messages()] == [("failed", "expired", 2)]
+    assert [(row.status, row.error_code, row.refunded) for row in house.messages()] == [
+        ("failed", "expired", 2)
+    ]
 
 
 @awaited
-async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_none_of_them_had(house: House) -> None:
+async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_none_of_them_had(
+    house: House,
+) -> None:
     """A late answer to one of the tries before must not be taken for the next one's."""
     link = await house.submitted(text="x" * 200)
     first, second = link.submitted

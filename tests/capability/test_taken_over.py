@@ -1,5 +1,7 @@
-"""A process whose work others have taken over, and which does not know it yet: it claims nothing more, writes nothing more to the wire, and takes
-nothing back. What it still learns of what it had sent counts."""
+"""A process whose work others have taken over, and which does not know it yet: it claims nothing
+more, writes nothing more to the wire, and takes nothing back. What it still learns of what it had
+sent counts.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -66,7 +68,8 @@ async def test_who_was_stopped_since_it_claimed_writes_nothing(house: House) -> 
     assert (link.submitted, house.count(inflight, inflight.c.state == "submitting")) == ([], 3)
     for _ in range(3):
         await link.turn.once()
-    assert (link.submitted, house.count(inflight), house.count(queue)) == ([], 0, 3)  # given back, and nothing claimed
+    # given back, and nothing claimed
+    assert (link.submitted, house.count(inflight), house.count(queue)) == ([], 0, 3)
     house.may_write = True
     successor = house.turn()
     await successor.turn.once()
@@ -75,7 +78,9 @@ async def test_who_was_stopped_since_it_claimed_writes_nothing(house: House) -> 
 
 @awaited
 async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House) -> None:
-    """The wire took half of a long message; the other half was claimed only, and has the same number of try again at the successor's."""
+    """The wire took half of a long message; the other half was claimed only, and has the
+    same number of try again at the successor's.
+    """
     late = await house.submitted(phones(1), TEN_SEGMENTS, window=5)
     assert await house.succeeded() == 1  # message
     successor = house.turn(worker=SUCCESSOR)
@@ -83,9 +88,12 @@ async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House
     assert [submission.part for submission in successor.submitted] == [6, 7, 8, 9, 10]
     late.state = LinkState.BACKING_OFF
     await late.turn.once()  # gives back what it thinks it has claimed
-    late.answer(*successor.submitted, outcome=Outcome.UNANSWERED)  # and were it to think that it has lost them
+    # and were it to think that it has lost them
+    late.answer(*successor.submitted, outcome=Outcome.UNANSWERED)
     await late.turn.once()
-    assert house.count(inflight, inflight.c.worker == SUCCESSOR, inflight.c.state == "submitting") == 5
+    assert (
+        house.count(inflight, inflight.c.worker == SUCCESSOR, inflight.c.state == "submitting") == 5
+    )
     assert house.count(queue) == 0
     late.answer(*late.submitted)  # of what is in doubt, anybody may learn
     await late.turn.once()
@@ -97,7 +105,9 @@ async def test_what_the_retired_give_back_or_lose_is_the_successors(house: House
 
 @awaited
 async def test_what_the_retired_give_back_leaves_the_successors_doubt(house: House) -> None:
-    """The claimed half goes out from the successor, whose connection breaks: nobody knows whether it was sent, and a zombie least of all."""
+    """The claimed half goes out from the successor, whose connection breaks: nobody knows
+    whether it was sent, and a zombie least of all.
+    """
     late = await house.submitted(phones(1), TEN_SEGMENTS, window=5)
     await house.succeeded()
     successor = house.turn(worker=SUCCESSOR)
@@ -114,8 +124,12 @@ async def test_what_the_retired_give_back_leaves_the_successors_doubt(house: Hou
 
 @awaited
 @pytest.mark.parametrize("kind", ["sms", "otp"])
-async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(house: House, kind: str) -> None:
-    """The reply to the first COMMIT was lost, and another process has claimed and submitted what it gave back."""
+async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
+    house: House, kind: str
+) -> None:
+    """The reply to the first COMMIT was lost, and another process has claimed and submitted what it
+    gave back.
+    """
     first = await house.submitted(phones(1), kind=kind)
     first.answer(*first.submitted, outcome=Outcome.THROTTLED)
     first.turn.claiming = False
@@ -132,11 +146,17 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(house: Hou
     await first.turn.once()
     clock.move(by_ms=1_000)
     await second.turn.once()
-    assert (len(second.submitted), house.count(inflight, inflight.c.state == "in_doubt"), house.count(queue)) == (1, 1, 0)
+    assert (
+        len(second.submitted),
+        house.count(inflight, inflight.c.state == "in_doubt"),
+        house.count(queue),
+    ) == (1, 1, 0)
 
 
 @awaited
-async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(
+    postgresql_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between the other one's look at the message and its claim."""
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
@@ -150,7 +170,9 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     second = house.turn(worker=lease.epoch)
     look = messages_sql.outgoing
 
-    async def look_and_lose_time(tx: HotTx, message_ids: list[str]) -> list[messages_sql.OutgoingMessage]:
+    async def look_and_lose_time(
+        tx: HotTx, message_ids: list[str]
+    ) -> list[messages_sql.OutgoingMessage]:
         rows = await look(tx, message_ids)
         monkeypatch.setattr(messages_sql, "outgoing", look)
         first.answer(*others)
@@ -166,8 +188,12 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
 
 
 @awaited
-async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose turn ends parts of a message and then waits for the message, which the other one may hold while it claims: neither would go on."""
+async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
+    postgresql_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose turn ends parts of a message and then waits for the message, which the other
+    one may hold while it claims: neither would go on.
+    """
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
     throttled, *others = first.submitted
@@ -178,7 +204,11 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(postgres
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
     second = house.turn(worker=lease.epoch)
-    lock, has_ended_parts, has_claimed = messages_sql.lock_messages, asyncio.Event(), asyncio.Event()
+    lock, has_ended_parts, has_claimed = (
+        messages_sql.lock_messages,
+        asyncio.Event(),
+        asyncio.Event(),
+    )
 
     async def lock_later(tx: HotTx, message_ids: set[str]) -> list[messages_sql.LockedMessage]:
         monkeypatch.setattr(messages_sql, "lock_messages", lock)
@@ -202,9 +232,12 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(postgres
 
 
 @awaited
-async def test_what_is_paid_back_is_not_sent_after_all(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The carrier refuses one part, whose process finds nothing of the message on the wire, just before another process's claim of the other part
-    is committed."""
+async def test_what_is_paid_back_is_not_sent_after_all(
+    postgresql_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The carrier refuses one part, whose process finds nothing of the message on the wire, just
+    before another process's claim of the other part is committed.
+    """
     house = postgresql_house
     first = await house.submitted(phones(1), "x" * 300)
     refused, throttled = first.submitted
@@ -214,7 +247,11 @@ async def test_what_is_paid_back_is_not_sent_after_all(postgresql_house: House, 
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
-    second, claim, storing = house.turn(worker=lease.epoch), claims.claim, list[asyncio.Task[float]]()
+    second, claim, storing = (
+        house.turn(worker=lease.epoch),
+        claims.claim,
+        list[asyncio.Task[float]](),
+    )
 
     async def claim_and_lose_time(*args: Any, **named: Any) -> claims.Claim:
         claimed = await claim(*args, **named)
@@ -229,12 +266,18 @@ async def test_what_is_paid_back_is_not_sent_after_all(postgresql_house: House, 
     second.answer(*second.submitted)
     await second.turn.once()
     [message] = house.messages()
-    assert (len(second.submitted), message.status, message.parts_accepted.bit_count() + message.refunded) == (1, "failed", 2)
+    assert (
+        len(second.submitted),
+        message.status,
+        message.parts_accepted.bit_count() + message.refunded,
+    ) == (1, "failed", 2)
     house.assert_sound()
 
 
 @awaited
-async def test_a_message_that_somebody_settles_just_now_is_claimed_later(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_that_somebody_settles_just_now_is_claimed_later(
+    postgresql_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     house = postgresql_house
     first = await house.submitted(phones(1), "x" * 300)
     accepted, throttled = first.submitted

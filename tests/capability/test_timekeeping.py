@@ -1,4 +1,6 @@
-"""The database's clock and this machine's: what is refused, what is corrected, and what is not done while they dispute."""
+"""The database's clock and this machine's: what is refused, what is corrected, and what is not done
+while they dispute.
+"""
 
 import time
 from pathlib import Path
@@ -15,18 +17,29 @@ from tests.capability.every_command import Typed, every_command, write_files
 from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import awaited, phones
 
-# `demo` has a database of SQLite, which has no clock of its own; `doctor` tells it among its findings, and the simulator has no database.
+# `demo` has a database of SQLite, which has no clock of its own; `doctor` tells it among its
+# findings, and the simulator has no database.
 LOOK_AT_NO_CLOCK = {"demo", "doctor", "smsc"}
 
 
 class Machine:
-    """This machine's clocks, moved by so many seconds: the one that is set, and the one that never is."""
+    """This machine's clocks, moved by so many seconds: the one that is set, and the one
+    that never is.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.wall_s = self.running_s = 0.0
-        monkeypatch.setattr(clock, "time", SimpleNamespace(
-            time_ns=lambda: time.time_ns() + int(self.wall_s * 1e9), monotonic=time.monotonic,
-            clock_gettime_ns=lambda which: time.clock_gettime_ns(which) + int(self.running_s * 1e9)))
+        monkeypatch.setattr(
+            clock,
+            "time",
+            SimpleNamespace(
+                time_ns=lambda: time.time_ns() + int(self.wall_s * 1e9),
+                monotonic=time.monotonic,
+                clock_gettime_ns=lambda which: (
+                    time.clock_gettime_ns(which) + int(self.running_s * 1e9)
+                ),
+            ),
+        )
 
     def starts(self, seconds: float) -> None:
         """A process that begins when the machine's clock is wrong by so much."""
@@ -45,7 +58,9 @@ def wrong_s() -> float:
 
 
 @pytest.mark.parametrize("seconds", [-1.9, -0.3, 0.0, 0.3, 1.9])
-def test_a_small_difference_is_corrected_at_the_start(machine: Machine, seconds: float, postgresql_url: str) -> None:
+def test_a_small_difference_is_corrected_at_the_start(
+    machine: Machine, seconds: float, postgresql_url: str
+) -> None:
     db = Database(postgresql_url)
     machine.starts(seconds)
     assert wrong_s() == pytest.approx(seconds, abs=0.01)
@@ -54,22 +69,45 @@ def test_a_small_difference_is_corrected_at_the_start(machine: Machine, seconds:
     db.close()
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(3_600, "3600.0 s ahead of the database's"), (-2.5, "2.5 s behind the database's")])
-def test_more_than_two_seconds_are_refused(machine: Machine, seconds: float, words: str, postgresql_url: str) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3_600, "3600.0 s ahead of the database's"), (-2.5, "2.5 s behind the database's")],
+)
+def test_more_than_two_seconds_are_refused(
+    machine: Machine, seconds: float, words: str, postgresql_url: str
+) -> None:
     db = Database(postgresql_url)
     machine.starts(seconds)
-    with pytest.raises(ClockApart, match=f"The clock of this machine is {words}; it may be 2 s apart at most. Synchronise both with NTP."):
+    with pytest.raises(
+        ClockApart,
+        match=(
+            f"The clock of this machine is {words}; it may be 2 s apart at most. Synchronise both"
+            " with NTP."
+        ),
+    ):
         timekeeping.begin(db)
     assert wrong_s() == pytest.approx(seconds, abs=0.1)
     db.close()
 
 
-@pytest.mark.parametrize("typed", [each for each in every_command() if each.name not in LOOK_AT_NO_CLOCK], ids=lambda typed: typed.name)
-def test_commands_say_so_in_one_line(typed: Typed, machine: Machine, postgresql_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "typed",
+    [each for each in every_command() if each.name not in LOOK_AT_NO_CLOCK],
+    ids=lambda typed: typed.name,
+)
+def test_commands_say_so_in_one_line(
+    typed: Typed, machine: Machine, postgresql_url: str, tmp_path: Path
+) -> None:
     write_files(tmp_path)
     machine.starts(-60)
     assert runner(postgresql_url, tmp_path)(*typed.args(tmp_path)) == (
-        1, "", "heliograph: The clock of this machine is 60.0 s behind the database's; it may be 2 s apart at most. Synchronise both with NTP.\n")
+        1,
+        "",
+        (
+            "heliograph: The clock of this machine is 60.0 s behind the database's; it may be 2 s"
+            " apart at most. Synchronise both with NTP.\n"
+        ),
+    )
     db = Database(postgresql_url)
     with db.read() as tx:
         assert canary.found(tx) is None  # nothing was written by that clock
@@ -89,7 +127,9 @@ def test_a_slow_answer_says_nothing_against_a_clock() -> None:
     assert timekeeping.Measured(ahead_us=-3_000_000, within_us=5_000).apart_ms > START_MS_MAX
 
 
-def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(machine: Machine, postgresql_url: str) -> None:
+def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(
+    machine: Machine, postgresql_url: str
+) -> None:
     db = Database(postgresql_url)
     machine.starts(0)
     timekeeping.begin(db)
@@ -108,7 +148,9 @@ def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(machin
 
 
 @awaited
-async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(machine: Machine, postgresql_house: House) -> None:
+async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(
+    machine: Machine, postgresql_house: House
+) -> None:
     house = postgresql_house
     machine.starts(0)
     timekeeping.begin(house.db)

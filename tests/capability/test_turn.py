@@ -1,4 +1,6 @@
-"""A carrier's turn: the window is kept, answers mean what they mean, and a lost reply to COMMIT sends nothing twice."""
+"""A carrier's turn: the window is kept, answers mean what they mean, and a lost reply to
+COMMIT sends nothing twice.
+"""
 
 from collections import Counter
 
@@ -20,7 +22,11 @@ TEN_SEGMENTS = "x" * 1_530
 
 def twice(link: ScriptedLink) -> list[tuple[str, int]]:
     """The segments that went out more than once."""
-    return [segment for segment, times in Counter((s.message_id, s.part) for s in link.submitted).items() if times > 1]
+    return [
+        segment
+        for segment, times in Counter((s.message_id, s.part) for s in link.submitted).items()
+        if times > 1
+    ]
 
 
 async def until_nothing_waits(link: ScriptedLink) -> None:
@@ -44,7 +50,8 @@ async def test_no_more_goes_out_than_the_window_has_room_for(house: House) -> No
     await until_nothing_waits(link)
     assert not twice(link)
     assert house.statuses() == ["sent"] * 25
-    assert [s.recipient for s in link.submitted] == phones(25)  # in the order in which they were asked for
+    # in the order in which they were asked for
+    assert [s.recipient for s in link.submitted] == phones(25)
 
 
 @awaited
@@ -72,7 +79,9 @@ MEANING = {
 @awaited
 @pytest.mark.parametrize("fate", ["", "lost", "reply lost"])
 @pytest.mark.parametrize("outcome", list(Outcome))
-async def test_an_answer_means_the_same_when_its_commit_was_lost(house: House, fate: str, outcome: Outcome) -> None:
+async def test_an_answer_means_the_same_when_its_commit_was_lost(
+    house: House, fate: str, outcome: Outcome
+) -> None:
     link = await house.submitted()
     link.answer(*link.open.values(), outcome=outcome)
     link.state = LinkState.BACKING_OFF
@@ -105,7 +114,9 @@ async def test_claims_whose_commit_was_lost_go_out_once(house: House, fate: str)
 
 @awaited
 @pytest.mark.parametrize("outcome", [Outcome.THROTTLED, Outcome.RETRY, Outcome.UNSPENT])
-async def test_parts_that_come_back_one_after_the_other_go_out_again_once_each(house: House, outcome: Outcome) -> None:
+async def test_parts_that_come_back_one_after_the_other_go_out_again_once_each(
+    house: House, outcome: Outcome
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     link.answer(next(iter(link.open.values())))
     for submission in list(link.open.values()):
@@ -155,7 +166,9 @@ async def test_what_was_never_written_goes_out_at_once_and_has_lost_nothing(hous
     link = await house.submitted(phones(2))
     link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
     await link.turn.once()
-    assert [(s.recipient, s.attempt) for s in link.submitted] == [(phone, 1) for phone in phones(2) * 2]
+    assert [(s.recipient, s.attempt) for s in link.submitted] == [
+        (phone, 1) for phone in phones(2) * 2
+    ]
 
 
 @awaited
@@ -175,9 +188,18 @@ async def test_an_answer_that_comes_after_its_time_still_counts(house: House) ->
 
 
 @awaited
-@pytest.mark.parametrize(("outcome", "status"), [
-    (Outcome.ACCEPTED, "sent"), (Outcome.REFUSED, "queued"), (Outcome.THROTTLED, "queued"), (Outcome.RETRY, "queued")])
-async def test_a_late_answer_to_the_first_try_says_nothing_of_the_second(house: House, outcome: Outcome, status: str) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome.ACCEPTED, "sent"),
+        (Outcome.REFUSED, "queued"),
+        (Outcome.THROTTLED, "queued"),
+        (Outcome.RETRY, "queued"),
+    ],
+)
+async def test_a_late_answer_to_the_first_try_says_nothing_of_the_second(
+    house: House, outcome: Outcome, status: str
+) -> None:
     link = await house.submitted()
     first = link.submitted[0]
     link.answer(first, outcome=Outcome.UNANSWERED)
@@ -196,7 +218,9 @@ async def test_a_late_answer_to_the_first_try_says_nothing_of_the_second(house: 
 
 
 @awaited
-async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_took(house: House) -> None:
+async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_took(
+    house: House,
+) -> None:
     link = await house.submitted(text=THREE_SEGMENTS)
     one, two, three = link.submitted
     (ref,) = link.answer(one)
@@ -209,7 +233,11 @@ async def test_a_refused_part_fails_the_message_and_pays_back_what_no_carrier_to
     await link.turn.once()
     link.receive(ref, one.recipient)
     await link.turn.once()
-    assert (house.statuses(), house.credits(), house.entries("sms_refund")) == (["failed/carrier_rejected"], 998, [1])
+    assert (house.statuses(), house.credits(), house.entries("sms_refund")) == (
+        ["failed/carrier_rejected"],
+        998,
+        [1],
+    )
     house.assert_sound()
 
 
@@ -230,5 +258,10 @@ async def test_nothing_more_of_a_failed_message_goes_out(house: House) -> None:
 async def test_what_an_otp_takes_along_says_so(house: House) -> None:
     link = await house.submitted(kind="otp", validity_s=300)
     message = link.submitted[0].data
-    assert (message.priority, message.sender, message.recipient, message.text) == (1, "AMINA", "233201234567", "hello")
+    assert (message.priority, message.sender, message.recipient, message.text) == (
+        1,
+        "AMINA",
+        "233201234567",
+        "hello",
+    )
     assert 295 <= message.validity_s <= 300

@@ -1,4 +1,6 @@
-"""A carrier's turn that is stopped, canceled, or meets what cannot be stored: nothing behind it suffers."""
+"""A carrier's turn that is stopped, canceled, or meets what cannot be stored: nothing behind it
+suffers.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -28,7 +30,9 @@ class EncodingLink(ScriptedLink):
     """Prepares messages as the SMPP client does."""
 
     def prepare(self, message: Outgoing) -> list[Submission]:
-        return Encoder(SmppSettings("carrier", "127.0.0.1", 9, "heliograph", "secret")).submissions(message)
+        return Encoder(SmppSettings("carrier", "127.0.0.1", 9, "heliograph", "secret")).submissions(
+            message
+        )
 
 
 @contextmanager
@@ -61,12 +65,15 @@ async def test_a_turn_that_stops_gives_back_what_it_has_not_written(house: House
 
 
 @awaited
-async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(house: House) -> None:
+async def test_one_thing_that_cannot_be_stored_does_not_stop_what_is_behind_it(
+    house: House,
+) -> None:
     link = await house.submitted(phones(50))
     refs = link.answer(*link.open.values())
     for ref, phone in zip(refs[:20], phones(20), strict=True):
         link.receive(ref, phone)
-    poison = Receipt(None, None, None, None, None, 1 << 70, b"poison", object())  # no database takes that number
+    # no database takes that number
+    poison = Receipt(None, None, None, None, None, 1 << 70, b"poison", object())
     link.turn.received([poison])
     for ref, phone in zip(refs[20:], phones(50)[20:], strict=True):
         link.receive(ref, phone)
@@ -101,7 +108,9 @@ async def test_a_turn_outlives_a_lock_that_it_did_not_get(postgresql_house: Hous
 
 
 @awaited
-async def test_a_turn_that_is_canceled_at_any_moment_leaves_the_database_usable(house: House) -> None:
+async def test_a_turn_that_is_canceled_at_any_moment_leaves_the_database_usable(
+    house: House,
+) -> None:
     await house.send(phones(300))
     link = house.turn(window=5)
     for steps in range(40):
@@ -119,7 +128,9 @@ async def test_a_turn_that_is_canceled_at_any_moment_leaves_the_database_usable(
 
 
 @awaited
-async def test_in_an_outage_nothing_is_left_out_and_after_it_only_what_cannot_be_stored(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_in_an_outage_nothing_is_left_out_and_after_it_only_what_cannot_be_stored(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(20))
     refs = link.answer(*link.open.values())
@@ -134,7 +145,9 @@ async def test_in_an_outage_nothing_is_left_out_and_after_it_only_what_cannot_be
 
 
 @awaited
-async def test_a_database_that_lacks_a_table_for_a_while_loses_nothing_that_came_in(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_that_lacks_a_table_for_a_while_loses_nothing_that_came_in(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(5))
     refs = link.answer(*link.open.values())
@@ -152,12 +165,16 @@ async def test_a_database_that_lacks_a_table_for_a_while_loses_nothing_that_came
 
 
 @awaited
-async def test_an_answer_that_is_refused_leaves_its_segment_in_doubt(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_is_refused_leaves_its_segment_in_doubt(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(3))
     for submission, ref in zip(link.submitted, ("1" * 30, "2" * 30, "3"), strict=True):
         link.answer(submission, ref=ref)
-    change_schema(house, "CREATE UNIQUE INDEX one_long_id ON carrier_refs (carrier_id) WHERE length(ref) = 30")
+    change_schema(
+        house, "CREATE UNIQUE INDEX one_long_id ON carrier_refs (carrier_id) WHERE length(ref) = 30"
+    )
     try:
         await link.turn.finish()
     finally:
@@ -168,10 +185,13 @@ async def test_an_answer_that_is_refused_leaves_its_segment_in_doubt(house: Hous
 
 @awaited
 async def test_what_is_refused_even_as_a_doubt_is_never_submitted_again_and_found_in_doubt_later(
-        house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turn, "AFTER_FAULT_S", 0.001)
     link = await house.submitted(phones(2), kind="otp")
-    change_schema(house, "CREATE UNIQUE INDEX one_doubt ON inflight (state) WHERE state = 'in_doubt'")
+    change_schema(
+        house, "CREATE UNIQUE INDEX one_doubt ON inflight (state) WHERE state = 'in_doubt'"
+    )
     try:
         link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
         await link.turn.finish()
@@ -192,7 +212,9 @@ async def test_what_is_refused_even_as_a_doubt_is_never_submitted_again_and_foun
 
 @awaited
 @pytest.mark.parametrize("fate", ["", "lost", "reply lost"])
-async def test_a_message_that_cannot_be_encoded_fails_alone_and_is_paid_back(house: House, fate: str) -> None:
+async def test_a_message_that_cannot_be_encoded_fails_alone_and_is_paid_back(
+    house: House, fate: str
+) -> None:
     for phone in phones(3):
         await house.send(phone, "x" * 200)
     with house.db.write() as tx:
@@ -206,12 +228,19 @@ async def test_a_message_that_cannot_be_encoded_fails_alone_and_is_paid_back(hou
     await until_nothing_waits(link)
     await link.turn.once()
     assert house.statuses() == ["sent", "failed/carrier_rejected", "sent"]
-    assert (len(link.submitted), house.count(inflight), house.credits(), house.entries("sms_refund")) == (4, 0, 996, [2])
+    assert (
+        len(link.submitted),
+        house.count(inflight),
+        house.credits(),
+        house.entries("sms_refund"),
+    ) == (4, 0, 996, [2])
     house.assert_sound()
 
 
 @awaited
-async def test_a_turn_that_stops_while_the_database_is_away_ends_in_time_and_what_it_knew_is_in_doubt(house: House) -> None:
+async def test_a_turn_that_stops_while_the_database_is_away_ends_in_time_and_leaves_doubts(
+    house: House,
+) -> None:
     link = await house.submitted(phones(3))
     link.turn.claiming = False
     await link.close(0)

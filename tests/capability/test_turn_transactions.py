@@ -1,4 +1,6 @@
-"""The transactions that turns and batches run in: canceled at any moment, opened by several at once, and their one order of locks."""
+"""The transactions that turns and batches run in: canceled at any moment, opened by
+several at once, and their one order of locks.
+"""
 
 import asyncio
 import re
@@ -14,7 +16,15 @@ from heliograph.base import clock
 from heliograph.base.db import Database
 from heliograph.base.hot import HotTx
 from heliograph.carriers import Outcome, Routes, load_routes
-from heliograph.messages import CarrierFacts, fail_expired, fail_over, learn_id_format, match_doubts, rematch, settle_doubts
+from heliograph.messages import (
+    CarrierFacts,
+    fail_expired,
+    fail_over,
+    learn_id_format,
+    match_doubts,
+    rematch,
+    settle_doubts,
+)
 from heliograph.messages.decide import Decided, Decision, decide, signed
 from heliograph.messages.sweep import RESEND_AFTER_MS
 from heliograph.messages.unmatched import match_to
@@ -23,7 +33,9 @@ from tests.factories import awaited, open_carrier, open_route, phones
 
 
 @awaited
-async def test_one_that_is_canceled_while_it_waits_for_its_turn_to_write_leaves_the_next_one_free(sqlite_url: str) -> None:
+async def test_one_that_is_canceled_while_it_waits_for_its_turn_to_write_leaves_the_next_one_free(
+    sqlite_url: str,
+) -> None:
     db = Database(sqlite_url)
     async with db.hot() as tx:
         await tx.fetch("SELECT 1")
@@ -66,18 +78,25 @@ async def test_several_that_come_first_share_one_pool_of_connections(postgresql_
     await asyncio.gather(*(use() for _ in range(5)))
     await db.close_hot()
     with psycopg.connect(postgresql_url) as connection:
-        left = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                                  " AND backend_type = 'client backend'").fetchone()
+        left = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <>"
+            " pg_backend_pid() AND backend_type = 'client backend'"
+        ).fetchone()
     assert left == (1,)  # of whoever empties the database after a test
     db.close()
 
 
 LOCK_ORDER = ["inflight", "carrier_refs", "messages", "wallets"]
-_LOCKING = re.compile(r"UPDATE (\w+)|DELETE FROM (\w+)|INSERT INTO (\w+)[^;]*?ON CONFLICT[^;]*?DO UPDATE|FROM (\w+)[^;]*?FOR UPDATE(?! SKIP)")
+_LOCKING = re.compile(
+    r"UPDATE (\w+)|DELETE FROM (\w+)|INSERT INTO (\w+)[^;]*?ON CONFLICT[^;]*?DO UPDATE|FROM"
+    r" (\w+)[^;]*?FOR UPDATE(?! SKIP)"
+)
 
 
 class WatchedDatabase(LossyDatabase):
-    """Keeps, of each hot transaction, the tables whose rows it may have to wait for, in the order in which it first asked for them."""
+    """Keeps, of each hot transaction, the tables whose rows it may have to wait for, in
+    the order in which it first asked for them.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -119,16 +138,26 @@ async def decide_by_hand(house: House) -> None:
     await house.send(phones(3, first=900))
     link = house.turn(worker=SUCCESSOR)
     await link.turn.once()
-    one, *others = [submission for submission in link.submitted if submission.recipient in phones(3, first=900)]
+    one, *others = [
+        submission for submission in link.submitted if submission.recipient in phones(3, first=900)
+    ]
     link.answer(*link.submitted, outcome=Outcome.UNANSWERED)
     link.receive("d1", one.recipient)
     await link.turn.once()
     facts = CarrierFacts(house.carrier_id, "carrier", id_format="as_is")
-    await match_to(house.db, facts, "carrier/d1", one.message_id, "kofi", clock.now_ms(), as_one=False)
+    await match_to(
+        house.db, facts, "carrier/d1", one.message_id, "kofi", clock.now_ms(), as_one=False
+    )
     for submission, decision in zip(others, (Decision.RESENT, Decision.CANCELED), strict=True):
         done: list[Decided] = []
-        await decide(house.db, {house.carrier_id: [(submission.message_id, 1)]}, {house.carrier_id: facts}, decision, signed("kofi", "lost"),
-                     done.extend)
+        await decide(
+            house.db,
+            {house.carrier_id: [(submission.message_id, 1)]},
+            {house.carrier_id: facts},
+            decision,
+            signed("kofi", "lost"),
+            done.extend,
+        )
         assert done[0].refused is None
     house.assert_sound()
 
@@ -140,11 +169,13 @@ def watched(postgresql_url: str) -> House:
 
 @awaited
 async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House) -> None:
-    """In flight, carrier refs, messages, wallets; within each by id. So no two of them can wait for each other.
+    """In flight, carrier refs, messages, wallets; within each by id. So no two of them can wait for
+    each other.
 
-    Not in this order, because nobody waits there: the queue (SKIP LOCKED, and what was got so), rows that are only inserted (sends, messages,
-    ledger entries, and Idempotency-Keys, which the lock on their account's wallet guards), and the claim's rows in flight (of messages that
-    were got from the queue). On SQLite each of them is alone.
+    Not in this order, because nobody waits there: the queue (SKIP LOCKED, and what was got so),
+    rows that are only inserted (sends, messages, ledger entries, and Idempotency-Keys, which the
+    lock on their account's wallet guards), and the claim's rows in flight (of messages that were
+    got from the queue). On SQLite each of them is alone.
     """
     house, db = watched, watched.db
     assert isinstance(db, WatchedDatabase)
@@ -169,8 +200,15 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
         routes = Routes(load_routes(tx))
     assert await fail_over(db, routes, frozenset({house.carrier_id}), house.queue, now_ms)
     assert await learn_id_format(db, CarrierFacts(house.carrier_id, "carrier"), 0) == "dec"
-    assert await rematch(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), now_ms) == 1
-    assert await match_doubts(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), 0, now_ms) == 1
+    assert (
+        await rematch(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), now_ms) == 1
+    )
+    assert (
+        await match_doubts(
+            db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), 0, now_ms
+        )
+        == 1
+    )
     other = house.turn(carrier_id=second, window=4)
     await other.turn.once()
     await house.succeeded()
@@ -181,6 +219,8 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     await decide_by_hand(house)
     house.assert_sound()
 
-    out_of_order = [waits for waits in db.waits if waits != [table for table in LOCK_ORDER if table in waits]]
+    out_of_order = [
+        waits for waits in db.waits if waits != [table for table in LOCK_ORDER if table in waits]
+    ]
     assert not out_of_order
     assert LOCK_ORDER in db.waits  # the scenario has met them all

@@ -1,4 +1,6 @@
-"""Commits that PostgreSQL does not confirm: whoever waits is told so, nobody cancels them, and each ends in one of two ways."""
+"""Commits that PostgreSQL does not confirm: whoever waits is told so, nobody cancels them, and each
+ends in one of two ways.
+"""
 
 import asyncio
 import time
@@ -47,7 +49,10 @@ class Unreplicated:
         with psycopg.connect(self.server.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
             connection.execute("SELECT pg_reload_conf()")
-            until(lambda: connection.execute("SHOW synchronous_standby_names").fetchone() == (names,), "the setting is in effect")
+            until(
+                lambda: connection.execute("SHOW synchronous_standby_names").fetchone() == (names,),
+                "the setting is in effect",
+            )
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +72,11 @@ def unreplicated(server: PrivatePostgres) -> Iterator[Unreplicated]:
 
 @pytest.fixture
 def database(unreplicated: Unreplicated) -> Iterator[Callable[[], Database]]:
-    """One for each process that there might be. At the end all is confirmed: what hangs would not be closed in order."""
+    """One for each process that there might be. At the end all is confirmed: what hangs
+    would not be closed in order.
+    """
     with ExitStack() as closing:
+
         def make() -> Database:
             made = Database(unreplicated.server.url)
             closing.callback(made.close)
@@ -111,8 +119,9 @@ async def bump(db: Database) -> None:
         await tx.fetch(BUMP)
 
 
-def test_a_change_in_a_thread_is_told_to_be_unconfirmed_and_stored_in_the_end(unreplicated: Unreplicated,
-                                                                              database: Callable[[], Database]) -> None:
+def test_a_change_in_a_thread_is_told_to_be_unconfirmed_and_stored_in_the_end(
+    unreplicated: Unreplicated, database: Callable[[], Database]
+) -> None:
     db, other = database(), database()
     before = epoch(db)
     unreplicated.lose()
@@ -122,7 +131,8 @@ def test_a_change_in_a_thread_is_told_to_be_unconfirmed_and_stored_in_the_end(un
     with pytest.raises(Unconfirmed), db.write():
         pass
     assert time.monotonic() - began_s < WITHIN_S, "while one waits no other is begun"
-    with pytest.raises(Unconfirmed):  # another process, whose lock is not given: it does not try five times
+    # another process, whose lock is not given: it does not try five times
+    with pytest.raises(Unconfirmed):
         other.transact(config.bump)
     assert time.monotonic() - began_s < 2 + WITHIN_S
     assert epoch(db) == epoch(other) == before, "nobody sees what is not confirmed"
@@ -134,8 +144,9 @@ def test_a_change_in_a_thread_is_told_to_be_unconfirmed_and_stored_in_the_end(un
 
 
 @awaited
-async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(unreplicated: Unreplicated,
-                                                                                database: Callable[[], Database]) -> None:
+async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(
+    unreplicated: Unreplicated, database: Callable[[], Database]
+) -> None:
     db, other = database(), database()
     async with closing(db, other):
         await bump(db)
@@ -146,21 +157,26 @@ async def test_whoever_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await asyncio.to_thread(until, lambda: not may_write(db), "nobody waits, and it is known all the same")
+        await asyncio.to_thread(
+            until, lambda: not may_write(db), "nobody waits, and it is known all the same"
+        )
         with pytest.raises(Unconfirmed):
             await bump(db)
         with pytest.raises(Unconfirmed):  # another process, whose lock is not given
             await bump(other)
         assert epoch(db) == before
         await asyncio.to_thread(unreplicated.confirm)
-        await asyncio.to_thread(until, lambda: may_write(db) and may_write(other) and epoch(db) == before + 1, "stored")
+        await asyncio.to_thread(
+            until, lambda: may_write(db) and may_write(other) and epoch(db) == before + 1, "stored"
+        )
         await bump(other)
         assert epoch(db) == before + 2
 
 
 @awaited
-async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(unreplicated: Unreplicated,
-                                                                             database: Callable[[], Database]) -> None:
+async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(
+    unreplicated: Unreplicated, database: Callable[[], Database]
+) -> None:
     db = database()
     async with closing(db):
         await bump(db)
@@ -168,8 +184,13 @@ async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(un
         began_s = time.monotonic()
         async with asyncio.timeout(ENDED_WITHIN_S):
             ended = await asyncio.gather(*(bump(db) for _ in range(40)), return_exceptions=True)
-        # on a busy machine a lock may be waited for long before its holder commits: then it is asked for again, and Unconfirmed
-        assert Unconfirmed in {type(error) for error in ended} <= {Unconfirmed, asyncpg.LockNotAvailableError}
+        # on a busy machine a lock may be waited for long before its holder commits: then it is
+        # asked for again, and Unconfirmed
+        assert (
+            Unconfirmed
+            in {type(error) for error in ended}
+            <= {Unconfirmed, asyncpg.LockNotAvailableError}
+        )
         assert time.monotonic() - began_s < 2
         await asyncio.to_thread(unreplicated.confirm)
         await asyncio.to_thread(until, lambda: may_write(db), "changes are taken again")
@@ -177,9 +198,12 @@ async def test_who_waits_for_a_connection_does_not_wait_for_commits_that_hang(un
 
 
 @awaited
-async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(unreplicated: Unreplicated,
-                                                                               database: Callable[[], Database]) -> None:
-    """Who waits for its lock finds out. Whoever comes after that is answered at once, and does not wait for a lock again."""
+async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(
+    unreplicated: Unreplicated, database: Callable[[], Database]
+) -> None:
+    """Who waits for its lock finds out. Whoever comes after that is answered at once, and does not
+    wait for a lock again.
+    """
     db, other = database(), database()
     async with closing(db, other):
         await bump(db)
@@ -187,9 +211,13 @@ async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(
         await asyncio.to_thread(unreplicated.lose)
         with pytest.raises(Unconfirmed):
             await bump(other)
-        changes: tuple[Callable[[], Awaitable[None]], ...] = (lambda: bump(db), lambda: asyncio.to_thread(db.transact, config.bump))
+        changes: tuple[Callable[[], Awaitable[None]], ...] = (
+            lambda: bump(db),
+            lambda: asyncio.to_thread(db.transact, config.bump),
+        )
         for change in changes:
-            await asyncio.sleep(0.5)  # for so long the other one's commit must have waited, to be taken for one that hangs
+            # for so long the other one's commit must have waited, to be taken for one that hangs
+            await asyncio.sleep(0.5)
             with pytest.raises(Unconfirmed):
                 await change()
             assert not may_write(db)
@@ -205,7 +233,9 @@ async def test_a_commit_of_another_process_is_met_once_and_holds_up_all_changes(
 
 @awaited
 async def test_an_answer_that_was_lost_is_not_waited_for_for_ever(postgresql_url: str) -> None:
-    """PostgreSQL says that it has answered: the connection is closed, and the next change finds what is stored."""
+    """PostgreSQL says that it has answered: the connection is closed, and the next change
+    finds what is stored.
+    """
     parts = urlsplit(postgresql_url)
     with Proxy(parts.port or 5432) as proxy:
         db = Database(parts._replace(netloc=f"{parts.username}@127.0.0.1:{proxy.port}").geturl())
@@ -227,8 +257,9 @@ async def test_an_answer_that_was_lost_is_not_waited_for_for_ever(postgresql_url
 
 
 @awaited
-async def test_a_database_that_stores_nothing_is_not_writable(unreplicated: Unreplicated, database: Callable[[], Database],
-                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_that_stores_nothing_is_not_writable(
+    unreplicated: Unreplicated, database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("heliograph.base.writable.EVERY_S", 0.0)
     db = database()
     async with closing(db):

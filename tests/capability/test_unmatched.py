@@ -1,4 +1,6 @@
-"""Receipts that found no message: which there are, why, and the operator's word that one is a certain message's."""
+"""Receipts that found no message: which there are, why, and the operator's word that one
+is a certain message's.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +12,13 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages import CarrierFacts
 from heliograph.messages.decide import Decision
-from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, inflight, operator_decisions, unmatched_receipts
+from heliograph.messages.tables import (
+    RECEIPTS_KEPT_MS,
+    carrier_refs,
+    inflight,
+    operator_decisions,
+    unmatched_receipts,
+)
 from heliograph.messages.unmatched import candidates, match_to, text_id, unmatched, why
 from tests.capability.sending import House, ScriptedLink
 from tests.capability.test_decide import decided, in_doubt
@@ -33,18 +41,45 @@ def told(house: House) -> list[Told]:
     places = {row.id: place for place, row in enumerate(house.messages())}
     with house.db.read() as tx:
         found = unmatched(tx, house.carrier_id, 100)
-        return [Told(text_id(receipt, "carrier"), why(receipt), [places[each] for each in may_be], (receipt.kept_until_ms - clock.now_ms()) // 1_000)
-                for receipt, may_be in zip(found, candidates(tx, found), strict=True)]
+        return [
+            Told(
+                text_id(receipt, "carrier"),
+                why(receipt),
+                [places[each] for each in may_be],
+                (receipt.kept_until_ms - clock.now_ms()) // 1_000,
+            )
+            for receipt, may_be in zip(found, candidates(tx, found), strict=True)
+        ]
 
 
-async def match(house: House, receipt_id: str | None = None, place: int = 0, *, id_format: str = "as_is", as_one: bool = False) -> None:
+async def match(
+    house: House,
+    receipt_id: str | None = None,
+    place: int = 0,
+    *,
+    id_format: str = "as_is",
+    as_one: bool = False,
+) -> None:
     """The newest receipt, unless another is named, is the message's at this place."""
-    await match_to(house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), receipt_id or told(house)[0].id,
-                   house.messages()[place].id, "kofi", clock.now_ms(), as_one=as_one)
+    await match_to(
+        house.db,
+        CarrierFacts(house.carrier_id, "carrier", id_format=id_format),
+        receipt_id or told(house)[0].id,
+        house.messages()[place].id,
+        "kofi",
+        clock.now_ms(),
+        as_one=as_one,
+    )
 
 
-async def received(link: ScriptedLink, ref: str | None, recipient: str | None = PHONE, state: ReceiptState | None = ReceiptState.DELIVRD,
-                   reference: int | None = None, sender: str = SENDER) -> None:
+async def received(
+    link: ScriptedLink,
+    ref: str | None,
+    recipient: str | None = PHONE,
+    state: ReceiptState | None = ReceiptState.DELIVRD,
+    reference: int | None = None,
+    sender: str = SENDER,
+) -> None:
     link.receive(ref, recipient, state, reference=reference, sender=sender)
     await link.turn.once()
 
@@ -55,16 +90,36 @@ async def test_each_tells_why_it_found_nothing_and_what_it_may_be(house: House) 
     await in_doubt_too(house, link, phones(1)[0])
     link.answer(link.submitted[1], ref="c0ffee", late=True)
     delivered, (one, two) = ReceiptState.DELIVRD, phones(2)
-    for ref, recipient, state, sender in (("aa1", one, delivered, SENDER), ("aa2", two, delivered, SENDER), (None, one, delivered, SENDER),
-                                          ("aa4", PHONE, None, SENDER), ("c0ffee", one, delivered, SENDER), ("aa6", one, delivered, "OTHER")):
+    for ref, recipient, state, sender in (
+        ("aa1", one, delivered, SENDER),
+        ("aa2", two, delivered, SENDER),
+        (None, one, delivered, SENDER),
+        ("aa4", PHONE, None, SENDER),
+        ("c0ffee", one, delivered, SENDER),
+        ("aa6", one, delivered, "OTHER"),
+    ):
         clock.move(by_ms=1_000)
         await received(link, ref, recipient, state, sender=sender)
     there = told(house)
     assert [(each.why, each.may_be) for each in there] == [
-        ("no message has its id", []), ("its id is of a message to another handset, or may be of two", [0, 2]), ("it cannot be read", []),
-        ("it has no id", [0, 2]), ("no message has its id", []), ("no message has its id", [0, 2])]
-    assert [each.id.partition("/")[0][:4] for each in there] == ["carr", "rcp_", "rcp_", "rcp_", "carr", "carr"]
-    assert [RECEIPTS_KEPT_MS // 1_000 - each.kept_s for each in there] == [pytest.approx(age_s, abs=2) for age_s in range(6)]
+        ("no message has its id", []),
+        ("its id is of a message to another handset, or may be of two", [0, 2]),
+        ("it cannot be read", []),
+        ("it has no id", [0, 2]),
+        ("no message has its id", []),
+        ("no message has its id", [0, 2]),
+    ]
+    assert [each.id.partition("/")[0][:4] for each in there] == [
+        "carr",
+        "rcp_",
+        "rcp_",
+        "rcp_",
+        "carr",
+        "carr",
+    ]
+    assert [RECEIPTS_KEPT_MS // 1_000 - each.kept_s for each in there] == [
+        pytest.approx(age_s, abs=2) for age_s in range(6)
+    ]
 
 
 async def in_doubt_too(house: House, link: ScriptedLink, to: str, text: str = "another") -> None:
@@ -78,17 +133,26 @@ async def in_doubt_too(house: House, link: ScriptedLink, to: str, text: str = "a
 @BY_ID
 @FORMATS
 @pytest.mark.parametrize("state", [ReceiptState.DELIVRD, ReceiptState.UNDELIV])
-async def test_the_operator_settles_which_of_two_a_receipt_is_of(house: House, ref: str | None, id_format: str, state: ReceiptState) -> None:
+async def test_the_operator_settles_which_of_two_a_receipt_is_of(
+    house: House, ref: str | None, id_format: str, state: ReceiptState
+) -> None:
     link = await in_doubt(house)
     await in_doubt_too(house, link, PHONE)
     await received(link, ref, state=state)
     assert told(house)[0].may_be == [0, 1]
     await match(house, place=1, id_format=id_format)
-    assert house.statuses() == ["queued", "delivered" if state is ReceiptState.DELIVRD else "failed/undeliverable"]
+    assert house.statuses() == [
+        "queued",
+        "delivered" if state is ReceiptState.DELIVRD else "failed/undeliverable",
+    ]
     assert (told(house), house.count(inflight), house.credits()) == ([], 1, 998)
     with house.db.read() as tx:
         row = tx.execute(sa.select(operator_decisions)).one()
-    assert (row.message_id, row.decision, row.decided_by) == (house.messages()[1].id, Decision.RECEIPT.value, "kofi")
+    assert (row.message_id, row.decision, row.decided_by) == (
+        house.messages()[1].id,
+        Decision.RECEIPT.value,
+        "kofi",
+    )
     assert row.reason.startswith("receipt ")
     assert row.reason.endswith(f" ({state.value})")
     with pytest.raises(NotFound, match="There is no unmatched receipt"):
@@ -99,7 +163,9 @@ async def test_the_operator_settles_which_of_two_a_receipt_is_of(house: House, r
 @awaited
 @BY_ID
 @FORMATS
-async def test_a_message_that_was_called_sent_is_ended_by_the_receipt_that_it_is_given(house: House, ref: str | None, id_format: str) -> None:
+async def test_a_message_that_was_called_sent_is_ended_by_the_receipt_that_it_is_given(
+    house: House, ref: str | None, id_format: str
+) -> None:
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     await received(link, ref, state=ReceiptState.REJECTD)
@@ -113,16 +179,25 @@ async def test_receipts_end_the_parts_of_a_sent_message_one_after_the_other(hous
     link = await in_doubt(house, text=THREE_SEGMENTS)
     await decided(house, Decision.SENT)
     message = house.messages()[0].id
-    for ref, reference, parts in (("aa3", user_message_reference(message, 3), 0b100), ("aa1", None, 0b101), ("aa2", None, 0b111)):
+    for ref, reference, parts in (
+        ("aa3", user_message_reference(message, 3), 0b100),
+        ("aa1", None, 0b101),
+        ("aa2", None, 0b111),
+    ):
         await received(link, ref, reference=reference)
         await match(house, f"carrier/{ref}")
         assert house.messages()[0].parts_delivered == parts
-    assert (house.statuses(), house.count(carrier_refs, carrier_refs.c.message_id.is_(None))) == (["delivered"], 0)
+    assert (house.statuses(), house.count(carrier_refs, carrier_refs.c.message_id.is_(None))) == (
+        ["delivered"],
+        0,
+    )
     house.assert_sound()
 
 
 @awaited
-async def test_a_carrier_that_takes_a_message_as_one_says_of_all_of_it_what_became_of_it(house: House) -> None:
+async def test_a_carrier_that_takes_a_message_as_one_says_of_all_of_it_what_became_of_it(
+    house: House,
+) -> None:
     link = await in_doubt(house, text=THREE_SEGMENTS)
     await decided(house, Decision.SENT)
     await received(link, "aa1")
@@ -164,7 +239,9 @@ async def refused(house: House, line: str, place: int = 0, receipt_id: str | Non
 async def test_what_cannot_be_is_refused_in_a_line(house: House) -> None:
     link = await in_doubt(house)
     await received(link, "aa1", state=None)
-    await refused(house, " cannot be read: ask the carrier what it says, and settle the message msg_")
+    await refused(
+        house, " cannot be read: ask the carrier what it says, and settle the message msg_"
+    )
     await received(link, "aa2")
     clock.move(by_ms=10)
     await in_doubt_too(house, link, PHONE)
@@ -174,7 +251,9 @@ async def test_what_cannot_be_is_refused_in_a_line(house: House) -> None:
     await refused(house, " is not in doubt with carrier, nor sent: it is queued.", 2, "carrier/aa3")
     link.answer(*link.open.values())
     await link.turn.once()
-    await refused(house, "says ENROUTE, which changes nothing of a message that is sent.", 2, "carrier/aa3")
+    await refused(
+        house, "says ENROUTE, which changes nothing of a message that is sent.", 2, "carrier/aa3"
+    )
     with pytest.raises(NotFound):
         await match(house, ids.text_of_number("rcp", ids.new_number()))
 
@@ -186,12 +265,22 @@ async def test_a_doubt_with_another_carrier_is_not_settled(house: House) -> None
     link = house.turn(carrier_id=other)
     await received(link, "aa1")
     with pytest.raises(InvalidRequest, match="is not in doubt with second, nor sent: it is queued"):
-        await match_to(house.db, CarrierFacts(other, "second"), "second/aa1", house.messages()[0].id, "kofi", clock.now_ms(), as_one=False)
+        await match_to(
+            house.db,
+            CarrierFacts(other, "second"),
+            "second/aa1",
+            house.messages()[0].id,
+            "kofi",
+            clock.now_ms(),
+            as_one=False,
+        )
     assert house.count(unmatched_receipts) + house.count(carrier_refs) == 1
 
 
 @awaited
-async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refused(house: House) -> None:
+async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refused(
+    house: House,
+) -> None:
     """Whether its answer told who took it, or the operator."""
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
@@ -202,8 +291,22 @@ async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refu
     other = open_carrier(house.db, "second", prefix=None)
     await received(house.turn(carrier_id=other), "aa1")
     for place in (0, 1):
-        with pytest.raises(InvalidRequest, match=r"The receipt second/aa1 is of second, but the message msg_\w+ waits for one of carrier\."):
-            await match_to(house.db, CarrierFacts(other, "second"), "second/aa1", house.messages()[place].id, "kofi", clock.now_ms(), as_one=False)
+        with pytest.raises(
+            InvalidRequest,
+            match=(
+                r"The receipt second/aa1 is of second, but the message msg_\w+ waits for one of"
+                r" carrier\."
+            ),
+        ):
+            await match_to(
+                house.db,
+                CarrierFacts(other, "second"),
+                "second/aa1",
+                house.messages()[place].id,
+                "kofi",
+                clock.now_ms(),
+                as_one=False,
+            )
     assert house.statuses() == ["sent", "sent"]
     await received(link, "aa2")
     await match(house, "carrier/aa2", 1)
@@ -211,14 +314,23 @@ async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refu
 
 
 @awaited
-async def test_of_a_message_that_two_carriers_have_a_receipt_is_of_its_carriers_part(house: House) -> None:
+async def test_of_a_message_that_two_carriers_have_a_receipt_is_of_its_carriers_part(
+    house: House,
+) -> None:
     link = await in_doubt(house, text=THREE_SEGMENTS)
     await decided(house, Decision.SENT)
     other = open_carrier(house.db, "second", prefix=None)
     with house.db.write() as tx:  # as after a fail-over: the first part is the second carrier's
         tx.execute(sa.update(operator_decisions).values(parts=0b110))
-        tx.execute(sa.insert(carrier_refs).values(carrier_id=other, ref="bb1", message_id=house.messages()[0].id, parts=1,
-                                                  created_at_ms=clock.now_ms()))
+        tx.execute(
+            sa.insert(carrier_refs).values(
+                carrier_id=other,
+                ref="bb1",
+                message_id=house.messages()[0].id,
+                parts=1,
+                created_at_ms=clock.now_ms(),
+            )
+        )
     await received(link, "aa1")
     await match(house, "carrier/aa1")
     assert house.messages()[0].parts_delivered == 0b010

@@ -8,13 +8,20 @@ from hypothesis import strategies as st
 
 from heliograph.entry.waking import CHANNEL, Teller, listen
 
-NOISE = st.binary(max_size=40) | st.sampled_from([b"1 x 2", b"-1", b"9" * 5_000, "٣".encode(), b"\xff 7", b" "])
+NOISE = st.binary(max_size=40) | st.sampled_from(
+    [b"1 x 2", b"-1", b"9" * 5_000, "٣".encode(), b"\xff 7", b" "]
+)
 WITHIN_S = 30.0
 
 
-@given(noise=st.lists(NOISE, max_size=10), told=st.sets(st.integers(1, 2**31 - 1), min_size=1, max_size=5))
+@given(
+    noise=st.lists(NOISE, max_size=10),
+    told=st.sets(st.integers(1, 2**31 - 1), min_size=1, max_size=5),
+)
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_who_listens_hears_what_is_told_after_any_noise(redis_url: str, noise: list[bytes], told: set[int]) -> None:
+def test_who_listens_hears_what_is_told_after_any_noise(
+    redis_url: str, noise: list[bytes], told: set[int]
+) -> None:
     asyncio.run(_hears(redis_url, noise, told))
 
 

@@ -21,12 +21,20 @@ def test_a_new_wallet_is_empty_and_armed(db: Database) -> None:
     with db.read() as tx:
         opened = wallet.wallet_of(tx, amina.id)
         assert wallet.wallets_of(tx, [amina.id, "0" * 32]) == {amina.id: opened}
-    assert (opened.currency, opened.figures, opened.thresholds, opened.armed) == ("GHS", (0, 0), (100, None), (True, True))
+    assert (opened.currency, opened.figures, opened.thresholds, opened.armed) == (
+        "GHS",
+        (0, 0),
+        (100, None),
+        (True, True),
+    )
 
 
-def test_the_alarm_fires_when_credits_fall_below_a_hundred_and_again_only_after_they_were_back(db: Database) -> None:
+def test_the_alarm_fires_when_credits_fall_below_a_hundred_and_again_only_after_they_were_back(
+    db: Database,
+) -> None:
     amina = account(db)
-    assert armed_after(db, amina.id, 50) == ((), Armed(True, True))  # more, if still too few: no debit
+    # more, if still too few: no debit
+    assert armed_after(db, amina.id, 50) == ((), Armed(True, True))
     assert armed_after(db, amina.id, 60) == ((), Armed(True, True))
     assert armed_after(db, amina.id, -11) == (("credits",), Armed(False, True))
     assert armed_after(db, amina.id, -11) == ((), Armed(False, True))
@@ -38,7 +46,9 @@ def test_a_threshold_that_is_lowered_to_the_figure_arms_the_alarm_again(db: Data
     amina = account(db, credits=100)
     armed_after(db, amina.id, -50)
     with db.write() as tx:
-        assert wallet.set_low_balance(tx, amina.id, Thresholds(51, None)).armed == Armed(False, True)
+        assert wallet.set_low_balance(tx, amina.id, Thresholds(51, None)).armed == Armed(
+            False, True
+        )
         changed = wallet.set_low_balance(tx, amina.id, Thresholds(50, 1_000))
         assert changed.armed == Armed(True, True)
         assert changed.is_low  # its money, 0, lies below 10

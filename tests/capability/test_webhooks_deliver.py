@@ -1,4 +1,6 @@
-"""Delivering: to a real receiver, at once, again by the schedule, by one process at a time, and to each endpoint for itself."""
+"""Delivering: to a real receiver, at once, again by the schedule, by one process at a time, and to
+each endpoint for itself.
+"""
 
 import asyncio
 import json
@@ -35,7 +37,14 @@ async def happened(house: House, count: int = 1) -> None:
     """So many changes of amina's, each with its event."""
     async with house.db.hot() as tx:
         heard_by = await listeners(tx, [house.amina])
-        await emit(tx, heard_by, [Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number}) for number in range(count)])
+        await emit(
+            tx,
+            heard_by,
+            [
+                Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number})
+                for number in range(count)
+            ],
+        )
 
 
 def lease(db: Database, kind: str = "worker") -> Lease:
@@ -47,7 +56,10 @@ def lease(db: Database, kind: str = "worker") -> Lease:
 @asynccontextmanager
 async def delivering(house: House, by: Lease | None = None) -> AsyncIterator[Deliveries]:
     holder = await asyncio.to_thread(lease, house.db) if by is None else by
-    deliveries, living = Deliveries(house.db, holder, SECRET_KEY, DEVELOPMENT), asyncio.create_task(lives(holder))
+    deliveries, living = (
+        Deliveries(house.db, holder, SECRET_KEY, DEVELOPMENT),
+        asyncio.create_task(lives(holder)),
+    )
     await deliveries.start()
     house.db.served = True
     try:
@@ -91,7 +103,11 @@ async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House)
         _, secret = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house, 300)
         await until(lambda: len(outcomes(house.db)) == 300)
-    assert (set(outcomes(house.db)), waiting(house.db), failures(house.db)) == ({("delivered", 1, 200)}, [], [])
+    assert (set(outcomes(house.db)), waiting(house.db), failures(house.db)) == (
+        {("delivered", 1, 200)},
+        [],
+        [],
+    )
     assert len(receiver.bodies) == 300 == len({json.loads(body)["id"] for body in receiver.bodies})
     headers = dict(line.split(": ", 1) for line in receiver.heads[0].splitlines()[1:] if line)
     event = Webhook(secret).verify(receiver.bodies[0], headers)
@@ -99,7 +115,9 @@ async def test_an_event_arrives_once_and_its_receiver_can_check_it(house: House)
 
 
 @awaited
-async def test_what_this_process_committed_does_not_wait_until_the_queue_is_looked_at(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_this_process_committed_does_not_wait_until_the_queue_is_looked_at(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("heliograph.webhooks.deliver.POLL_S", 3_600.0)
     async with receiving(says(OK)) as receiver, delivering(house):
         await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
@@ -109,7 +127,9 @@ async def test_what_this_process_committed_does_not_wait_until_the_queue_is_look
 
 
 @awaited
-async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_replayed(house: House) -> None:
+async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_replayed(
+    house: House,
+) -> None:
     async with receiving(in_turn(*[says(BROKEN)] * 5, says(OK))) as receiver, delivering(house):
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await happened(house)
@@ -125,7 +145,10 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
         assert (outcomes(house.db), waiting(house.db)) == ([("exhausted", 5, 500)], [])
         assert failures(house.db) == [(number, 500, "status") for number in range(1, 6)]
         since_ms = clock.now_ms() - 86_400_000
-        replayed = await asyncio.to_thread(house.db.transact, lambda tx: replay.replay_since(tx, made, since_ms, now_ms=clock.now_ms()))
+        replayed = await asyncio.to_thread(
+            house.db.transact,
+            lambda tx: replay.replay_since(tx, made, since_ms, now_ms=clock.now_ms()),
+        )
         assert replayed == 1
         await until(lambda: outcomes(house.db) == [("delivered", 1, 200)])
     assert len(set(receiver.bodies)) == 1, "the same event, byte for byte"
@@ -146,12 +169,24 @@ async def test_410_disables_and_its_users_are_told(house: House) -> None:
 
 
 @awaited
-async def test_five_days_of_nothing_but_failures_disable_and_one_success_between_does_not(house: House) -> None:
-    async with receiving(in_turn(says(BROKEN), says(OK), says(BROKEN))) as receiver, delivering(house):
+async def test_five_days_of_nothing_but_failures_disable_and_one_success_between_does_not(
+    house: House,
+) -> None:
+    async with (
+        receiving(in_turn(says(BROKEN), says(OK), says(BROKEN))) as receiver,
+        delivering(house),
+    ):
         await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
-        for place, by_ms in enumerate((FAILING_MAX_MS - 60_000, 120_000, FAILING_MAX_MS + 1_000, 0)):
+        for place, by_ms in enumerate(
+            (FAILING_MAX_MS - 60_000, 120_000, FAILING_MAX_MS + 1_000, 0)
+        ):
             await happened(house)
-            await until(lambda place=place: len(receiver.bodies) > place and len(failures(house.db)) + len(outcomes(house.db)) > place)  # type: ignore[misc]
+            await until(
+                lambda place=place: (  # type: ignore[misc]
+                    len(receiver.bodies) > place
+                    and len(failures(house.db)) + len(outcomes(house.db)) > place
+                )
+            )
             with house.db.read() as tx:
                 disabled = tx.execute(sa.select(webhook_endpoints.c.disabled_reason)).scalar_one()
             if place < 3:
@@ -174,17 +209,25 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
             await happened(house, 10_000)
         async with delivering(house):
             await until(lambda: len(dead.bodies) > 0)
-            await asyncio.to_thread(endpoint, house.db, house.amina, alive.url(), ["message.delivered"])
+            await asyncio.to_thread(
+                endpoint, house.db, house.amina, alive.url(), ["message.delivered"]
+            )
             began_s = time.monotonic()
             async with house.db.hot() as tx:
-                await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, "message.delivered", clock.now_ms(), {})])
+                await emit(
+                    tx,
+                    await listeners(tx, [house.amina]),
+                    [Event(house.amina, False, "message.delivered", clock.now_ms(), {})],
+                )
             await until(lambda: len(alive.bodies) == 1)
             assert time.monotonic() - began_s < 1
     assert len(waiting(house.db)) == 100_000
 
 
 @awaited
-async def test_one_event_for_many_endpoints_costs_few_transactions(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_event_for_many_endpoints_costs_few_transactions(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Sends and carriers wait for the same writer, or the same few connections."""
     count = ENDPOINTS_PER_ACCOUNT_MAX
     begun, hot = 0, house.db.hot
@@ -204,12 +247,17 @@ async def test_one_event_for_many_endpoints_costs_few_transactions(house: House,
             began_s = time.monotonic()
             await happened(house)
             await until(lambda: len(outcomes(house.db)) == 2 * count)
-            assert begun < 10 + 3 * (time.monotonic() - began_s) / LOOK_S, "a look costs one reading and one recording at most"
+            assert begun < 10 + 3 * (time.monotonic() - began_s) / LOOK_S, (
+                "a look costs one reading and one recording at most"
+            )
 
 
 @awaited
 async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(house: House) -> None:
-    first, second = await asyncio.to_thread(lease, house.db), await asyncio.to_thread(lease, house.db)
+    first, second = (
+        await asyncio.to_thread(lease, house.db),
+        await asyncio.to_thread(lease, house.db),
+    )
     async with receiving(says(OK)) as receiver:
         endpoint(house.db, house.amina, receiver.url())
         async with delivering(house, first), delivering(house, second):
@@ -221,25 +269,34 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 201)
         async with delivering(house, second):
-            for task in holder._tasks:  # it is killed, and its row goes when others see that its beat stands still
+            # it is killed, and its row goes when others see that its beat stands still
+            for task in holder._tasks:
                 task.cancel()
             await happened(house)
             await asyncio.sleep(0.6)
             assert len(outcomes(house.db)) == 201
-            await asyncio.to_thread(house.db.transact, lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.epoch)))
+            await asyncio.to_thread(
+                house.db.transact,
+                lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.epoch)),
+            )
             await until(lambda: len(outcomes(house.db)) == 202)
         await holder.stop(0.0)
 
 
 @awaited
-async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_hangs(house: House) -> None:
+async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_hangs(
+    house: House,
+) -> None:
     async with receiving(in_turn(hangs, says(OK))) as receiver, delivering(house):
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
         await happened(house)
         await until(lambda: len(receiver.bodies) == 1)
-        await asyncio.to_thread(house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms()))
-        await asyncio.sleep(3 * POLL_S)  # a disabled one with something waiting is noticed when the queue is looked at
+        await asyncio.to_thread(
+            house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
+        )
+        # a disabled one with something waiting is noticed when the queue is looked at
+        await asyncio.sleep(3 * POLL_S)
         await asyncio.to_thread(house.db.transact, lambda tx: endpoints.enable(tx, endpoint_id))
         began_s = time.monotonic()
         await happened(house)
@@ -248,14 +305,18 @@ async def test_an_endpoint_that_is_enabled_again_does_not_wait_for_what_still_ha
 
 
 @awaited
-async def test_a_disabled_endpoint_gets_nothing_more_and_an_unreachable_one_is_tried(house: House) -> None:
+async def test_a_disabled_endpoint_gets_nothing_more_and_an_unreachable_one_is_tried(
+    house: House,
+) -> None:
     async with receiving(says(OK)) as receiver, delivering(house):
         made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url())
         await asyncio.to_thread(endpoint, house.db, house.amina, NOWHERE)
         await happened(house)
         await until(lambda: len(outcomes(house.db)) == 1 == len(failures(house.db)))
         endpoint_id = ids.text_of_raw(endpoints.PREFIX, made.id)
-        await asyncio.to_thread(house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms()))
+        await asyncio.to_thread(
+            house.db.transact, lambda tx: endpoints.disable(tx, endpoint_id, now_ms=clock.now_ms())
+        )
         await happened(house)
         await until(lambda: len(failures(house.db)) == 2)
     assert [reason for _, _, reason in failures(house.db)] == ["connect", "connect"]

@@ -1,4 +1,6 @@
-"""Events are written with the change that they tell of: once each, for those who want to hear of it, and for nobody else."""
+"""Events are written with the change that they tell of: once each, for those who want to
+hear of it, and for nobody else.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +50,9 @@ STORIES: dict[str, tuple[Story, list[str]]] = {
 
 @awaited
 @pytest.mark.parametrize("story", STORIES)
-async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(house: House, story: str) -> None:
+async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(
+    house: House, story: str
+) -> None:
     tell, kinds = STORIES[story]
     endpoint(house.db, house.amina)
     link = await house.submitted(reference="order 7")
@@ -61,14 +65,22 @@ async def test_each_state_that_a_message_reaches_is_one_event_with_its_record(ho
     assert sorted(event["event"] for event in told) == sorted(kinds)
     with house.db.read() as tx:
         [message] = house.messages()
-        last = as_record(message_of(tx, house.amina, ids.text_of_raw("msg", message.id), sandbox=False))
+        last = as_record(
+            message_of(tx, house.amina, ids.text_of_raw("msg", message.id), sandbox=False)
+        )
         shown = accounts.text_id(accounts.by_id(tx, house.amina))
     for event in told:
         status = event["event"].removeprefix("message.")
         assert event["id"].startswith("evt_")
-        assert (event["account_id"], event["sandbox"], event["data"]["status"]) == (shown, False, status)
+        assert (event["account_id"], event["sandbox"], event["data"]["status"]) == (
+            shown,
+            False,
+            status,
+        )
         assert event["timestamp"] == event["data"][f"{status}_at"] == last[f"{status}_at"]
-        assert event["data"] == last or (status == "sent" and event["data"]["reference"] == "order 7")
+        assert event["data"] == last or (
+            status == "sent" and event["data"]["reference"] == "order 7"
+        )
     assert len(waiting(house.db)) == len(kinds)
 
 
@@ -91,11 +103,15 @@ async def test_the_end_of_validity_is_an_event(house: House) -> None:
     await house.send(phones(2), validity_s=60)
     clock.move(by_ms=61_000)
     await fail_expired(house.db, clock.now_ms())
-    assert [(event["event"], event["data"]["error"]["code"]) for event in events(house.db)] == [("message.failed", "expired")] * 2
+    assert [(event["event"], event["data"]["error"]["code"]) for event in events(house.db)] == [
+        ("message.failed", "expired")
+    ] * 2
 
 
 @awaited
-async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written(house: House) -> None:
+async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written(
+    house: House,
+) -> None:
     other = open_account(house.db, "kofi", sender=None)
     endpoint(house.db, other)
     endpoint(house.db, house.amina, sandbox=True)
@@ -103,7 +119,11 @@ async def test_nobody_else_hears_of_it_and_without_a_listener_nothing_is_written
     link = await house.submitted()
     accepted_and(ReceiptState.DELIVRD)(link)
     await link.turn.once()
-    assert (house.statuses(), house.count(webhook_events), waiting(house.db)) == (["delivered"], 0, [])
+    assert (house.statuses(), house.count(webhook_events), waiting(house.db)) == (
+        ["delivered"],
+        0,
+        [],
+    )
 
 
 @awaited
@@ -124,7 +144,9 @@ async def test_a_partner_hears_of_its_customers_if_it_wants_to(house: House) -> 
 
 @awaited
 @pytest.mark.parametrize(("fate", "written"), [("lost", 0), ("reply lost", 1)])
-async def test_an_event_stands_and_falls_with_its_change(house: House, fate: str, written: int) -> None:
+async def test_an_event_stands_and_falls_with_its_change(
+    house: House, fate: str, written: int
+) -> None:
     endpoint(house.db, house.amina)
     link = await house.submitted()
     accepted(link)
@@ -132,7 +154,9 @@ async def test_an_event_stands_and_falls_with_its_change(house: House, fate: str
     house.db.fates = [fate]
     with pytest.raises(Unavailable):
         await link.turn.once()
-    assert house.count(webhook_events) == written == house.count(messages, messages.c.status == "sent")
+    assert (
+        house.count(webhook_events) == written == house.count(messages, messages.c.status == "sent")
+    )
     await link.turn.once()
     assert house.count(webhook_events) == 1
 
@@ -145,8 +169,13 @@ async def test_low_credits_are_told_once_until_there_are_enough_again(house: Hou
     for _ in range(2):
         await house.send(phones(1))
     [event] = events(house.db)
-    assert event["data"] == {"account_id": event["account_id"], "kind": "credits", "sms_credits": 99, "threshold": 100,
-                             "wallet": {"balance": 0, "currency": "GHS"}}
+    assert event["data"] == {
+        "account_id": event["account_id"],
+        "kind": "credits",
+        "sms_credits": 99,
+        "threshold": 100,
+        "wallet": {"balance": 0, "currency": "GHS"},
+    }
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, 10, "more", now_ms=clock.now_ms())
         wallet.adjust_credits(tx, house.amina, -50, "a mistake", now_ms=clock.now_ms())
@@ -161,7 +190,11 @@ async def test_what_a_disabled_endpoint_misses_is_kept(house: House) -> None:
     link = await house.submitted()
     accepted(link)
     await link.turn.once()
-    assert (len(events(house.db)), waiting(house.db), outcomes(house.db)) == (1, [], [("missed", 0, None)])
+    assert (len(events(house.db)), waiting(house.db), outcomes(house.db)) == (
+        1,
+        [],
+        [("missed", 0, None)],
+    )
 
 
 @awaited

@@ -1,4 +1,6 @@
-"""Places: however many receivers are slow, POSTs and files are left for others; and what this process lacks is nobody else's failure."""
+"""Places: however many receivers are slow, POSTs and files are left for others; and what
+this process lacks is nobody else's failure.
+"""
 
 import asyncio
 import resource
@@ -35,7 +37,9 @@ def no_more_files() -> Iterator[None]:
 
 
 @awaited
-async def test_many_slow_endpoints_leave_room_for_another_ones_rush(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "FILES_MAX", FILES)
     open_now, most = 0, 0
 
@@ -55,11 +59,25 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(house: House
         await happened(house, 100)
         async with delivering(house):
             await until(lambda: len(slow_one.bodies) > 2 * SLOW * OWN)
-            await asyncio.to_thread(endpoint, house.db, house.amina, good.url(), ["message.delivered"])
+            await asyncio.to_thread(
+                endpoint, house.db, house.amina, good.url(), ["message.delivered"]
+            )
             began_s = time.monotonic()
             async with house.db.hot() as tx:
-                await emit(tx, await listeners(tx, [house.amina]),
-                           [Event(house.amina, False, "message.delivered", clock.now_ms(), {"number": number}) for number in range(RUSH)])
+                await emit(
+                    tx,
+                    await listeners(tx, [house.amina]),
+                    [
+                        Event(
+                            house.amina,
+                            False,
+                            "message.delivered",
+                            clock.now_ms(),
+                            {"number": number},
+                        )
+                        for number in range(RUSH)
+                    ],
+                )
             await until(lambda: len(good.bodies) == RUSH)
             took_s = time.monotonic() - began_s
     assert took_s < 1
@@ -82,10 +100,15 @@ async def test_without_files_an_event_stays_due_and_counts_no_attempt(house: Hou
                 heard = len(receiver.bodies)
             await until(lambda: len(outcomes(house.db)) == 12)
     assert heard == 2
-    assert (set(outcomes(house.db)), failures(house.db), waiting(house.db)) == ({("delivered", 1, 200)}, [], [])
+    assert (set(outcomes(house.db)), failures(house.db), waiting(house.db)) == (
+        {("delivered", 1, 200)},
+        [],
+        [],
+    )
     errors = [entry["event"] for entry in logs if entry["log_level"] == "error"]
     assert errors.count("webhooks_no_files_left") == 1
-    assert set(errors) <= {"webhooks_no_files_left", "webhooks_not_looked_at"}  # a connection to the database may have been wanting, too
+    # a connection to the database may have been wanting, too
+    assert set(errors) <= {"webhooks_no_files_left", "webhooks_not_looked_at"}
 
 
 def test_whoever_wants_many_places_comes_to_have_as_many_as_others_and_some_are_left() -> None:
@@ -94,7 +117,10 @@ def test_whoever_wants_many_places_comes_to_have_as_many_as_others_and_some_are_
         for one, count in posts.items():
             posts[one] += places.take(count)
     assert max(posts.values()) - min(posts.values()) <= 1
-    assert (places.free, sum(posts.values())) == (places.shared - sum(posts.values()) + 100 * OWN, places.shared - places.free + 100 * OWN)
+    assert (places.free, sum(posts.values())) == (
+        places.shared - sum(posts.values()) + 100 * OWN,
+        places.shared - places.free + 100 * OWN,
+    )
     assert places.take(OWN), "the next one has some, too"
     places.give_back(OWN + 1)
     for count in posts.values():
@@ -104,7 +130,9 @@ def test_whoever_wants_many_places_comes_to_have_as_many_as_others_and_some_are_
 
 
 @awaited
-async def test_more_endpoints_than_there_are_places_all_have_their_turn(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_endpoints_than_there_are_places_all_have_their_turn(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "FILES_MAX", FILES)
     count = 2 * Places(FILES).receivers
     async with receiving(says(OK)) as good:
@@ -115,4 +143,6 @@ async def test_more_endpoints_than_there_are_places_all_have_their_turn(house: H
                 began_s = time.monotonic()
                 await happened(house, 2)
                 await until(lambda rounds=rounds: len(outcomes(house.db)) == rounds * 2 * count)  # type: ignore[misc]
-                assert time.monotonic() - began_s < 4, "far less than it takes until an idle one is let go by itself"
+                assert time.monotonic() - began_s < 4, (
+                    "far less than it takes until an idle one is let go by itself"
+                )

@@ -1,4 +1,6 @@
-"""An endpoint is removed for good: at once for whoever looks and whoever posts, its rows a minute later, and none of them stays."""
+"""An endpoint is removed for good: at once for whoever looks and whoever posts, its rows a minute
+later, and none of them stays.
+"""
 
 import asyncio
 import time
@@ -15,7 +17,14 @@ from heliograph.messages.verify_events import verify_events
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, REMOVED_MS
 from heliograph.webhooks.events import Event, emit, listeners
-from heliograph.webhooks.tables import LOW_BALANCE, webhook_attempts, webhook_deliveries, webhook_endpoints, webhook_holders, webhook_queue
+from heliograph.webhooks.tables import (
+    LOW_BALANCE,
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_holders,
+    webhook_queue,
+)
 from tests.capability.commands import Run
 from tests.capability.sending import House
 from tests.capability.test_webhooks_deliver import delivering, hangs, happened, lease, until
@@ -26,7 +35,13 @@ from tests.wire.test_webhooks_documented import send
 from tests.wire.test_webhooks_documented import until as eventually
 from tests.wire.webhook_receiver import receiver_in_a_thread, receiving, says
 
-OF_AN_ENDPOINT = (webhook_endpoints, webhook_queue, webhook_holders, webhook_deliveries, webhook_attempts)
+OF_AN_ENDPOINT = (
+    webhook_endpoints,
+    webhook_queue,
+    webhook_holders,
+    webhook_deliveries,
+    webhook_attempts,
+)
 LONG = ROWS_AT_ONCE + 500
 
 
@@ -58,8 +73,18 @@ def test_a_removed_endpoint_is_there_for_no_command(house: House, run: Run) -> N
 def test_neither_removed_endpoints_nor_those_of_listen_count(house: House) -> None:
     made = [endpoint(house.db, house.amina)[0] for _ in range(ENDPOINTS_PER_ACCOUNT_MAX)]
     with house.db.write() as tx:
-        endpoints.add(tx, house.amina, "http://127.0.0.1:9/hook", ["all"], sandbox=False, include_customers=False, secret_key=SECRET_KEY,
-                      allow=DEVELOPMENT, listens_until_ms=clock.now_ms() + 60_000, now_ms=clock.now_ms())
+        endpoints.add(
+            tx,
+            house.amina,
+            "http://127.0.0.1:9/hook",
+            ["all"],
+            sandbox=False,
+            include_customers=False,
+            secret_key=SECRET_KEY,
+            allow=DEVELOPMENT,
+            listens_until_ms=clock.now_ms() + 60_000,
+            now_ms=clock.now_ms(),
+        )
     with pytest.raises(InvalidRequest, match="remove one"):
         endpoint(house.db, house.amina)
     remove(house, made[0].id)
@@ -84,11 +109,22 @@ async def test_whoever_posts_to_it_ends_and_leaves_nothing_behind(house: House) 
 
 @awaited
 async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
-    async with receiving(says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)) as receiver, delivering(house):
-        made, _ = await asyncio.to_thread(endpoint, house.db, house.amina, receiver.url(), age_ms=120_000)
+    async with (
+        receiving(
+            says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)
+        ) as receiver,
+        delivering(house),
+    ):
+        made, _ = await asyncio.to_thread(
+            endpoint, house.db, house.amina, receiver.url(), age_ms=120_000
+        )
         kept, _ = await asyncio.to_thread(endpoint, house.db, house.amina, age_ms=120_000)
         async with house.db.hot() as tx:
-            await emit(tx, await listeners(tx, [house.amina]), [Event(house.amina, False, LOW_BALANCE, clock.now_ms(), {})] * 100)
+            await emit(
+                tx,
+                await listeners(tx, [house.amina]),
+                [Event(house.amina, False, LOW_BALANCE, clock.now_ms(), {})] * 100,
+            )
         await until(lambda: len(receiver.bodies) == 8)
         await asyncio.to_thread(remove, house, made.id)
         await until(lambda: len(outcomes(house.db)) == 100 and house.count(webhook_holders) <= 1)
@@ -96,20 +132,31 @@ async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
         assert len(receiver.bodies) == 8
         await a_minute_later(house)
         with house.db.read() as tx:
-            assert [endpoints.text_id(each.id) for each in endpoints.all_endpoints(tx, limit=10)] == [endpoints.text_id(kept.id)]
+            assert [
+                endpoints.text_id(each.id) for each in endpoints.all_endpoints(tx, limit=10)
+            ] == [endpoints.text_id(kept.id)]
             assert verify_events(tx, clock.now_ms()) == []
     assert (house.count(webhook_deliveries), len(waiting(house.db))) == (0, 100)
 
 
-def test_a_server_goes_on_after_what_it_posted_to_is_removed(database_url: str, run: Run, tmp_path: Path) -> None:
+def test_a_server_goes_on_after_what_it_posted_to_is_removed(
+    database_url: str, run: Run, tmp_path: Path
+) -> None:
     db = Database(database_url)
     amina, other = open_account(db), open_account(db, name="kofi")
-    with receiver_in_a_thread(says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)) as slow:
+    with receiver_in_a_thread(
+        says(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok", pause_s=1.0)
+    ) as slow:
         made, _ = endpoint(db, amina, slow.url(), sandbox=True)
         server = ServerProcess(database_url, tmp_path, HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="1")
         try:
             server.wait_until_ready()
-            send(server, issue_key(db, amina, sandbox=True), sender="SANDBOX", recipients=phones(50, first=100))
+            send(
+                server,
+                issue_key(db, amina, sandbox=True),
+                sender="SANDBOX",
+                recipients=phones(50, first=100),
+            )
             eventually(lambda: len(slow.bodies) >= 8, "it posts")
             assert run("webhook", "remove", endpoints.text_id(made.id)).status == 0
             time.sleep(0.5)
@@ -117,7 +164,12 @@ def test_a_server_goes_on_after_what_it_posted_to_is_removed(database_url: str, 
             time.sleep(2)
             assert len(slow.bodies) == posted < 100, "there was more"
             endpoint(db, other, slow.url(), sandbox=True)
-            send(server, issue_key(db, other, sandbox=True), sender="SANDBOX", recipients=phones(10, first=200))
+            send(
+                server,
+                issue_key(db, other, sandbox=True),
+                sender="SANDBOX",
+                recipients=phones(10, first=200),
+            )
             eventually(lambda: len(slow.bodies) >= posted + 20, "another's events arrive")
             time.sleep(1)
             assert len(slow.bodies) == posted + 20, "and only those"
@@ -141,7 +193,11 @@ async def test_what_a_dead_process_held_and_what_is_stored_too_late_goes_too(hou
     assert rows(house) == [0] * 5
     late = ids.raw_of_number(ids.new_number())
     with house.db.write() as tx:  # by a transaction that knew the endpoint
-        tx.execute(webhook_queue.insert().values(endpoint_id=made.id, due_at_ms=clock.now_ms(), event_id=late, tries=0))
+        tx.execute(
+            webhook_queue.insert().values(
+                endpoint_id=made.id, due_at_ms=clock.now_ms(), event_id=late, tries=0
+            )
+        )
         tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.epoch))
     await pruning.prune_all(house.db)
     assert rows(house) == [0] * 5

@@ -1,4 +1,6 @@
-"""Clients that send while servers come and go, and take every failure for one: none of them asks twice."""
+"""Clients that send while servers come and go, and take every failure for one: none of them asks
+twice.
+"""
 
 import http.client
 import json
@@ -15,14 +17,18 @@ PATH = "/api/v1/sms/send"
 
 
 class Clients:
-    """Each sends one order after the other, to a recipient that nobody else has, and never asks twice."""
+    """Each sends one order after the other, to a recipient that nobody else has, and never
+    asks twice.
+    """
 
     def __init__(self, address: str, key: str, *, keep_alive: bool) -> None:
         self._host = address.removeprefix("http://")
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._keep_alive = keep_alive
         self._ended = threading.Event()
-        self._recipients = iter(range(FIRST_RECIPIENT + keep_alive * 1_000_000, FIRST_RECIPIENT + 2_000_000))
+        self._recipients = iter(
+            range(FIRST_RECIPIENT + keep_alive * 1_000_000, FIRST_RECIPIENT + 2_000_000)
+        )
         self._threads = [threading.Thread(target=self._send_until_ended) for _ in range(CLIENTS)]
         self.answered: list[int] = []  # recipients
         self.failed: list[str] = []  # why
@@ -61,7 +67,9 @@ class Clients:
 
 
 def order_to(recipient: int) -> bytes:
-    return json.dumps({"sender": SENDER, "message": f"order {recipient}", "recipients": [str(recipient)]}).encode()
+    return json.dumps(
+        {"sender": SENDER, "message": f"order {recipient}", "recipients": [str(recipient)]}
+    ).encode()
 
 
 @contextmanager

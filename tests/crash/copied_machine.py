@@ -1,7 +1,9 @@
-"""A throwaway copy of this machine: its files below an overlay, a network and processes of its own. What is done there is gone with it.
+"""A throwaway copy of this machine: its files below an overlay, a network and processes of its own.
+What is done there is gone with it.
 
-Its PostgreSQL is a fresh cluster of Debian's, its Redis and HAProxy are the real programs, all at their usual ports. There is no systemd in
-it: `systemctl` and `systemd-run` are a script that starts what a unit says, as its user, with its environment, again when it ends.
+Its PostgreSQL is a fresh cluster of Debian's, its Redis and HAProxy are the real programs, all at
+their usual ports. There is no systemd in it: `systemctl` and `systemd-run` are a script that starts
+what a unit says, as its user, with its environment, again when it ends.
 """
 
 import os
@@ -13,15 +15,28 @@ from pathlib import Path
 from tests.architecture.sources import ROOT
 from tests.services import ServiceMissing
 
-NEEDED = ("unshare", "runuser", "pg_createcluster", "redis-server", "redis-cli", "haproxy", "openssl", "curl", "ip", "ss",
-          "systemd-sysusers", "systemd-tmpfiles")
+NEEDED = (
+    "unshare",
+    "runuser",
+    "pg_createcluster",
+    "redis-server",
+    "redis-cli",
+    "haproxy",
+    "openssl",
+    "curl",
+    "ip",
+    "ss",
+    "systemd-sysusers",
+    "systemd-tmpfiles",
+)
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WITHIN_S = 400
 
 SUDO = """#!/bin/sh
 [ "$1" = -u ] || exit 2
 user=$2; shift 2
-exec runuser -u "$user" -- env -i PATH="$PATH" LANG=C.UTF-8 HOME="$(getent passwd "$user" | cut -d: -f6)" "$@"
+home="$(getent passwd "$user" | cut -d: -f6)"
+exec runuser -u "$user" -- env -i PATH="$PATH" LANG=C.UTF-8 HOME="$home" "$@"
 """
 
 SYSTEMCTL = r"""#!/bin/bash
@@ -31,7 +46,8 @@ file_of() { local at=${1/@*/@}; echo "/etc/systemd/system/$at.service"; }
 word_of() { sed -n "s/^$2=//p" "$(file_of "$1")" | sed "s/%i/${1#*@}/g"; }
 run() {
     while [ -e "/run/units/$1.on" ]; do
-        runuser -u "$(word_of "$1" User)" -- env -i PATH="$PATH" $(word_of "$1" Environment) $(grep = /etc/heliograph.env) \
+        runuser -u "$(word_of "$1" User)" -- env -i PATH="$PATH" \
+            $(word_of "$1" Environment) $(grep = /etc/heliograph.env) \
             $(word_of "$1" ExecStart) >> "/run/units/$1.log" 2>&1 < /dev/null &
         echo $! > "/run/units/$1.pid"
         wait $!
@@ -104,28 +120,53 @@ redis-server --daemonize yes --bind 127.0.0.1 --save '' --dir /run > /dev/null
 
 
 def _file(name: str, text: str) -> str:
-    return f"mkdir -p {Path(name).parent}\ncat > {name} <<'END_OF_FILE'\n{text}END_OF_FILE\nchmod 755 {name}\n"
+    return (
+        f"mkdir -p {Path(name).parent}\ncat > {name} <<'END_OF_FILE'\n{text}END_OF_FILE\nchmod 755"
+        f" {name}\n"
+    )
 
 
 def run(script: str, directory: Path) -> str:
-    """What the script printed, standard error included, as root on a fresh copy at the top of the checkout, where the service is installed and
-    its units are not. Raises AssertionError with all of it when a command fails; ServiceMissing when there can be no such copy."""
+    """What the script printed, standard error included, as root on a fresh copy at the top of the
+    checkout, where the service is installed and its units are not. Raises AssertionError with all
+    of it when a command fails; ServiceMissing when there can be no such copy.
+    """
     missing = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
     if os.geteuid() != 0 or missing:
-        raise ServiceMissing(f"A copy of this machine takes root, and on Debian all that `make services` installs; missing: {missing or 'root'}")
+        raise ServiceMissing(
+            "A copy of this machine takes root, and on Debian all that `make services` installs;"
+            f" missing: {missing or 'root'}"
+        )
     python = Path(sys.executable)
-    program = f"#!/bin/sh\nPYTHONPATH={ROOT}/src exec {python} {python.parent}/heliograph \"$@\"\n"
-    whole = "".join((PREPARE.format(readable=f"{ROOT}/src {python.parent} {sys.base_prefix}/bin"), _file("/usr/local/sbin/sudo", SUDO),
-                     _file("/usr/local/sbin/systemctl", SYSTEMCTL), _file("/usr/local/sbin/systemd-run", SYSTEMD_RUN),
-                     _file("/opt/heliograph-0.2.0/bin/heliograph", program),
-                     "ln -sfn heliograph-0.2.0 /opt/heliograph\nln -sfn /opt/heliograph/bin/heliograph /usr/local/bin/heliograph\n",
-                     f"hash -r\ncd {ROOT}\n", script))
+    program = f'#!/bin/sh\nPYTHONPATH={ROOT}/src exec {python} {python.parent}/heliograph "$@"\n'
+    whole = "".join(
+        (
+            PREPARE.format(readable=f"{ROOT}/src {python.parent} {sys.base_prefix}/bin"),
+            _file("/usr/local/sbin/sudo", SUDO),
+            _file("/usr/local/sbin/systemctl", SYSTEMCTL),
+            _file("/usr/local/sbin/systemd-run", SYSTEMD_RUN),
+            _file("/opt/heliograph-0.2.0/bin/heliograph", program),
+            (
+                "ln -sfn heliograph-0.2.0 /opt/heliograph\nln -sfn /opt/heliograph/bin/heliograph"
+                " /usr/local/bin/heliograph\n"
+            ),
+            f"hash -r\ncd {ROOT}\n",
+            script,
+        )
+    )
     at, log, commands = directory / "machine", directory / "log", directory / "script"
     at.mkdir()
     commands.write_text(whole, "utf-8")
     with log.open("wb") as out:
-        done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-c", BEGIN], stdin=subprocess.DEVNULL,
-                              env={"AT": str(at), "SCRIPT": str(commands), "PATH": PATH}, stdout=out, stderr=out, timeout=WITHIN_S, check=False)
+        done = subprocess.run(
+            ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-c", BEGIN],
+            stdin=subprocess.DEVNULL,
+            env={"AT": str(at), "SCRIPT": str(commands), "PATH": PATH},
+            stdout=out,
+            stderr=out,
+            timeout=WITHIN_S,
+            check=False,
+        )
     printed = log.read_text("utf-8", errors="replace")
     assert done.returncode == 0, printed[-6_000:]
     return printed

@@ -1,4 +1,6 @@
-"""Clients that send while the server is killed under them, and do what good clients do: ask again, with the same Idempotency-Key."""
+"""Clients that send while the server is killed under them, and do what good clients do: ask again,
+with the same Idempotency-Key.
+"""
 
 import threading
 from collections import deque
@@ -15,7 +17,9 @@ ANSWERED_WITHIN_S = 10
 
 
 class Order(NamedTuple):
-    """One request: each has a number of its own to send to, and a text of its own, of one, two or three segments."""
+    """One request: each has a number of its own to send to, and a text of its own, of one, two or
+    three segments.
+    """
 
     number: int
 
@@ -37,8 +41,9 @@ class Order(NamedTuple):
 
 
 class Load:
-    """`accepted`: the message ids of orders that were answered 200. `asked_again`: of those whose answer nobody had seen, how they were
-    answered then (True: replayed)."""
+    """`accepted`: the message ids of orders that were answered 200. `asked_again`: of those whose
+    answer nobody had seen, how they were answered then (True: replayed).
+    """
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -51,14 +56,20 @@ class Load:
         self.wrong: list[str] = []
 
     def start(self, url: str) -> None:
-        """Until the server is gone: first what it was asked before and nobody saw the answer, then one order after the other."""
+        """Until the server is gone: first what it was asked before and nobody saw the
+        answer, then one order after the other.
+        """
         self._has_answer.clear()
-        self._threads = [threading.Thread(target=self._order_until_gone, args=(url,)) for _ in range(CLIENTS)]
+        self._threads = [
+            threading.Thread(target=self._order_until_gone, args=(url,)) for _ in range(CLIENTS)
+        ]
         for thread in self._threads:
             thread.start()
 
     def wait_for_an_answer(self) -> None:
-        """The first since it started: from then on the server is at work, however slow the machine is."""
+        """The first since it started: from then on the server is at work, however slow the
+        machine is.
+        """
         assert self._has_answer.wait(ANSWERED_WITHIN_S), "no request was answered"
 
     def join(self) -> None:
@@ -74,19 +85,31 @@ class Load:
     def read_all(self, url: str) -> dict[Order, dict[str, object]]:
         """What GET /messages/{id} says of each accepted order."""
         with self._client(url) as client, ThreadPoolExecutor(CLIENTS) as threads:
-            answers = threads.map(lambda message_id: client.get(f"/messages/{message_id}"), self.accepted.values())
-            return {order: answer.raise_for_status().json()["data"] for order, answer in zip(self.accepted, answers, strict=True)}
+            answers = threads.map(
+                lambda message_id: client.get(f"/messages/{message_id}"), self.accepted.values()
+            )
+            return {
+                order: answer.raise_for_status().json()["data"]
+                for order, answer in zip(self.accepted, answers, strict=True)
+            }
 
     def repeat(self, url: str, orders: list[Order]) -> None:
         """Asks anew what was answered long ago: the same answer, from before the crashes."""
         with self._client(url) as client:
             for order in orders:
                 answer = self._post(client, order)
-                assert (answer.status_code, answer.headers.get("idempotent-replayed")) == (200, "true")
+                assert (answer.status_code, answer.headers.get("idempotent-replayed")) == (
+                    200,
+                    "true",
+                )
                 assert answer.json()["data"]["message_id"] == self.accepted[order]
 
     def _client(self, url: str) -> httpx.Client:
-        return httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {self._key}"}, timeout=ANSWERED_WITHIN_S)
+        return httpx.Client(
+            base_url=f"{url}/api/v1",
+            headers={"Authorization": f"Bearer {self._key}"},
+            timeout=ANSWERED_WITHIN_S,
+        )
 
     def _order_until_gone(self, url: str) -> None:
         with self._client(url) as client:
@@ -118,4 +141,6 @@ class Load:
         return True
 
     def _post(self, client: httpx.Client, order: Order) -> httpx.Response:
-        return client.post("/sms/send", headers={"Idempotency-Key": order.idempotency_key}, json=order.body)
+        return client.post(
+            "/sms/send", headers={"Idempotency-Key": order.idempotency_key}, json=order.body
+        )

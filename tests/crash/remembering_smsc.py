@@ -1,6 +1,8 @@
-"""An SMSC that behaves as carriers do around a crash: it keeps a log of every submit_sm, and every receipt until it is acknowledged.
+"""An SMSC that behaves as carriers do around a crash: it keeps a log of every submit_sm, and every
+receipt until it is acknowledged.
 
-Its PDUs are read and written with struct alone, so that it shares no code with the client that it judges.
+Its PDUs are read and written with struct alone, so that it shares no code with the client that it
+judges.
 """
 
 import asyncio
@@ -33,7 +35,9 @@ class Submit(NamedTuple):
 
 
 class RememberingSmsc:
-    """`submits`: all that arrived, in order, over all connections. `keeps_back`: the receipts of numbers that end in 3, 6 or 9, until `let_go`."""
+    """`submits`: all that arrived, in order, over all connections. `keeps_back`: the receipts of
+    numbers that end in 3, 6 or 9, until `let_go`.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, keeps_back: bool) -> None:
         self.port = 0
@@ -119,8 +123,19 @@ class _Session(asyncio.Protocol):
         self._remember(recipient.decode(), esm_class, rest[5 : 5 + rest[4]])
         number = next(self._smsc.ids)
         self._write(SUBMIT_SM | RESPONSE, sequence, b"%x\0" % number)
-        said = b"id:%x sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD err:000 text:" % number
-        receipt = b"\0\1\1" + recipient + b"\0\5\0" + sender + b"\0\x04\0\0\0\0\0\0\0\0" + bytes((len(said),)) + said
+        said = (
+            b"id:%x sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD"
+            b" err:000 text:" % number
+        )
+        receipt = (
+            b"\0\1\1"
+            + recipient
+            + b"\0\5\0"
+            + sender
+            + b"\0\x04\0\0\0\0\0\0\0\0"
+            + bytes((len(said),))
+            + said
+        )
         if self._smsc.kept_back is not None and recipient[-1] in b"369":
             self._smsc.kept_back[number] = receipt
             return
@@ -132,7 +147,9 @@ class _Session(asyncio.Protocol):
         if esm_class & HAS_UDH:
             assert octets[:3] == b"\5\0\3"
             (reference, parts, part), octets = octets[3:6], octets[6:]
-        self._smsc.submits.append(Submit(recipient, reference, part, parts, octets.decode("ascii"), self._smsc.kills))
+        self._smsc.submits.append(
+            Submit(recipient, reference, part, parts, octets.decode("ascii"), self._smsc.kills)
+        )
 
     def deliver_all(self, receipts: dict[int, bytes]) -> None:
         for number, receipt in list(receipts.items()):

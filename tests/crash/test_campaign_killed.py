@@ -1,6 +1,8 @@
-"""A process is killed while it writes down a campaign's audience, or a file of numbers; and several do so at once.
+"""A process is killed while it writes down a campaign's audience, or a file of numbers; and several
+do so at once.
 
-Nobody is written down twice, nobody is missing, and those who opted out are counted once."""
+Nobody is written down twice, nobody is missing, and those who opted out are counted once.
+"""
 
 import subprocess
 import sys
@@ -19,13 +21,16 @@ from tests.capability.campaigns import add_contacts, now, write_down, write_down
 from tests.capability.cast import at_once
 from tests.factories import open_account, open_route, phones
 
-# What the killed process does: with chunks of ten people, and it stays where it is after three of them.
+# What the killed process does: with chunks of ten people, and it stays where it is after three of
+# them.
 LAUNCHES = "campaigns.launch(db, sys.argv[2], tell=stay)"
 STARTS = "campaigns.start_due(db, tell=stay)"
 READS = """
-wish = campaigns.read_wish({"name": "Owed", "sender": "AMINA", "message": "You owe {amount}", "audience": "numbers"})
+wish = campaigns.read_wish({
+    "name": "Owed", "sender": "AMINA", "message": "You owe {amount}", "audience": "numbers"})
 file = io.StringIO("phone,amount\\n" + "".join(f"{233200000000 + k},{k}\\n" for k in range(100)))
-campaigns.create_listed(db, sys.argv[2], wish, campaigns.Numbers(file, None), sandbox=False, tell=stay)
+numbers = campaigns.Numbers(file, None)
+campaigns.create_listed(db, sys.argv[2], wish, numbers, sandbox=False, tell=stay)
 """
 PROGRAM = """
 import io, sys, time
@@ -61,7 +66,9 @@ def amina(db: Database) -> str:
 
 
 def killed_half_way(db: Database, does: str, *args: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM + does, db.url, *args], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + does, db.url, *args], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "there\n"
@@ -72,19 +79,29 @@ def killed_half_way(db: Database, does: str, *args: str) -> None:
 
 def is_whole(db: Database, campaign: Campaign) -> bool:
     found = now(db, campaign)
-    return (set(written(db, campaign)), found.status, found.recipients_total, found.opted_out, found.freezing) == (
-        REACHED, "sending", len(REACHED), len(PEOPLE) - len(REACHED), None)
+    return (
+        set(written(db, campaign)),
+        found.status,
+        found.recipients_total,
+        found.opted_out,
+        found.freezing,
+    ) == (REACHED, "sending", len(REACHED), len(PEOPLE) - len(REACHED), None)
 
 
 def test_a_launch_that_was_killed_is_begun_anew(db: Database, amina: str) -> None:
     campaign = write_down(db, amina)
     killed_half_way(db, LAUNCHES, campaign.id)
-    assert (now(db, campaign).status, 0 < len(written(db, campaign)) < len(REACHED)) == ("draft", True)
+    assert (now(db, campaign).status, 0 < len(written(db, campaign)) < len(REACHED)) == (
+        "draft",
+        True,
+    )
     campaigns.launch(db, campaign.id)
     assert is_whole(db, campaign)
 
 
-def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(db: Database, amina: str) -> None:
+def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(
+    db: Database, amina: str
+) -> None:
     campaign = write_down(db, amina, message="Hi {name}{phone}")
     with db.write() as tx:
         campaigns.schedule(tx, campaign.id, clock.now_ms())
@@ -96,7 +113,9 @@ def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(db: Datab
     assert is_whole(db, campaign)
 
 
-def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_never_sent(db: Database, amina: str) -> None:
+def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_never_sent(
+    db: Database, amina: str
+) -> None:
     killed_half_way(db, READS, amina)
     with db.read() as tx:
         half = campaigns.page(tx, limit=2)
@@ -105,10 +124,19 @@ def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_nev
         campaigns.launch(db, half[0].id)
 
 
-def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(db: Database, amina: str) -> None:
-    """The same as the launch that has come to its end: whoever has opted in since the one that was killed is reached."""
-    campaign, late = write_down_file(db, amina, [person["phone"] for person in PEOPLE]), {"opted_out": True}
-    opt = sa.update(contacts).where(contacts.c.phone.in_([int(str(person["phone"])) for person in PEOPLE[1:20]]))
+def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
+    db: Database, amina: str
+) -> None:
+    """The same as the launch that has come to its end: whoever has opted in since the one that was
+    killed is reached.
+    """
+    campaign, late = (
+        write_down_file(db, amina, [person["phone"] for person in PEOPLE]),
+        {"opted_out": True},
+    )
+    opt = sa.update(contacts).where(
+        contacts.c.phone.in_([int(str(person["phone"])) for person in PEOPLE[1:20]])
+    )
     with db.write() as tx:
         as_they_were = tx.execute(sa.select(contacts.c.phone, contacts.c.opted_out)).all()
         tx.execute(opt.values(late))
@@ -116,17 +144,23 @@ def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
     assert (now(db, campaign).status, now(db, campaign).opted_out) == ("draft", 0)
     with db.write() as tx:
         for phone, opted_out in as_they_were:
-            tx.execute(sa.update(contacts).where(contacts.c.phone == phone).values(opted_out=opted_out))
+            tx.execute(
+                sa.update(contacts).where(contacts.c.phone == phone).values(opted_out=opted_out)
+            )
     campaigns.launch(db, campaign.id)
     assert is_whole(db, campaign)
 
 
-def test_of_several_at_once_one_launches_and_the_others_are_told(db: Database, amina: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_at_once_one_launches_and_the_others_are_told(
+    db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for size in ("PEOPLE_PER_TRANSACTION", "PEOPLE_PER_TRANSACTION_SQLITE"):
         monkeypatch.setattr(hold, size, 10)
     campaign = write_down(db, amina)
     done = at_once(4, lambda k: campaigns.launch(db, campaign.id))
-    assert sorted(type(each).__name__ for each in done if not isinstance(each, WrongState)) == ["Launched"]
+    assert sorted(type(each).__name__ for each in done if not isinstance(each, WrongState)) == [
+        "Launched"
+    ]
     assert is_whole(db, campaign)
 
 
@@ -136,7 +170,14 @@ def test_of_several_processes_that_look_one_starts_what_is_due(db: Database, ami
         for campaign in due:
             campaigns.schedule(tx, campaign.id, clock.now_ms())
     started = at_once(3, lambda k: campaigns.start_due(db))
-    assert sorted(campaign_id for found in started if isinstance(found, list) for campaign_id in found) == sorted(each.id for each in due), started
+    assert sorted(
+        campaign_id for found in started if isinstance(found, list) for campaign_id in found
+    ) == sorted(each.id for each in due), started
     assert all(is_whole(db, campaign) for campaign in due)
     with db.read() as tx:
-        assert tx.execute(sa.select(sa.func.count()).where(table.c.started_at_ms.is_not(None))).scalar_one() == 3
+        assert (
+            tx.execute(
+                sa.select(sa.func.count()).where(table.c.started_at_ms.is_not(None))
+            ).scalar_one()
+            == 3
+        )

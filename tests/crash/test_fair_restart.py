@@ -1,4 +1,6 @@
-"""The order on the wire of a slow carrier: who sends one message is next, whatever others have waiting, also after the server was killed."""
+"""The order on the wire of a slow carrier: who sends one message is next, whatever others have
+waiting, also after the server was killed.
+"""
 
 import time
 from collections.abc import Callable
@@ -18,8 +20,12 @@ CHIDIS, AMINAS_OTHERS = 900_000, 500_000  # where their numbers begin
 
 
 def send(server: ServerProcess, key: str, to: list[str]) -> None:
-    answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {key}"}, timeout=10,
-                        json={"sender": SENDER, "message": "hello", "recipients": to})
+    answer = httpx.post(
+        f"{server.address}/api/v1/sms/send",
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=10,
+        json={"sender": SENDER, "message": "hello", "recipients": to},
+    )
     assert answer.status_code == 200, answer.text
 
 
@@ -35,12 +41,16 @@ def wait_until(smsc: RememberingSmsc, recipient: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
+def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(
+    kind: str, new_database: Callable[[str], str], tmp_path: Path
+) -> None:
     url = new_database(kind)
     db = Database(url)
     with remembering_smsc() as smsc:
         open_carrier(db, port=smsc.port, tps=PER_SECOND)
-        amina, chidi = (issue_key(db, open_account(db, name, credits=20_000)) for name in ("amina", "chidi"))
+        amina, chidi = (
+            issue_key(db, open_account(db, name, credits=20_000)) for name in ("amina", "chidi")
+        )
         server = ServerProcess(url, tmp_path)
         server.wait_until_ready()
         send(server, amina, phones(10_000))
@@ -59,7 +69,9 @@ def test_at_a_slow_carrier_one_message_does_not_wait_behind_a_million(kind: str,
             send(server, chidi, phones(1, first=CHIDIS + 9))
             assert wait_until(smsc, phones(1, first=CHIDIS + 9)[0]) - before <= PER_SECOND
             wait_until(smsc, phones(1, first=150)[0])
-            assert phones(1, first=AMINAS_OTHERS)[0] not in {submit.recipient for submit in smsc.submits}
+            assert phones(1, first=AMINAS_OTHERS)[0] not in {
+                submit.recipient for submit in smsc.submits
+            }
         finally:
             assert server.end() == 0
             db.close()

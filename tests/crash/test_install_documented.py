@@ -1,4 +1,6 @@
-"""docs/install.md, word by word, on a copy of this machine: every block that names this test is run, and prints what the page says."""
+"""docs/install.md, word by word, on a copy of this machine: every block that names this
+test is run, and prints what the page says.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +11,14 @@ from tests.architecture.sources import ROOT
 from tests.crash import copied_machine
 
 PAGE = ROOT / "docs" / "install.md"
-STEP = re.compile(r"^<!-- not run: [^\n]*test_install_documented\.py[^\n]* -->\n```sh\n(?P<code>.*?)^```\n"
-                  r"(?:\n```text\n(?P<printed>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+STEP = re.compile(
+    r"^<!-- not run: [^\n]*test_install_documented\.py[^\n]* -->\n```sh\n(?P<code>.*?)^```\n"
+    r"(?:\n```text\n(?P<printed>.*?)^```\n)?",
+    re.MULTILINE | re.DOTALL,
+)
 CHANGING = re.compile(r"\S*\d\S*")  # times, ids, sizes
-ELSEWHERE = ("total", "/usr/local/src/")  # what depends on the machine or on where the page has the reader stand
+# what depends on the machine or on where the page has the reader stand
+ELSEWHERE = ("total", "/usr/local/src/")
 ALL = 17
 
 
@@ -22,13 +28,21 @@ class Step(NamedTuple):
 
 
 def _steps() -> list[Step]:
-    return [Step(found["code"], found["printed"] or "") for found in STEP.finditer(PAGE.read_text("utf-8"))]
+    return [
+        Step(found["code"], found["printed"] or "")
+        for found in STEP.finditer(PAGE.read_text("utf-8"))
+    ]
 
 
 def _script(steps: list[Step]) -> str:
-    """One shell for all steps. It waits twice as long as the page does, for this machine has other things to do; but between restarts one
-    after the other for half as long, because there are many of them."""
-    return "".join(f"echo '--- step {number}'\n{_patient(step.code, 0.5 if 'for unit in' in step.code else 2)}" for number, step in enumerate(steps))
+    """One shell for all steps. It waits twice as long as the page does, for this machine has other
+    things to do; but between restarts one after the other for half as long, because there are many
+    of them.
+    """
+    return "".join(
+        f"echo '--- step {number}'\n{_patient(step.code, 0.5 if 'for unit in' in step.code else 2)}"
+        for number, step in enumerate(steps)
+    )
 
 
 def _patient(code: str, factor: float) -> str:
@@ -52,5 +66,9 @@ def test_a_machine_is_installed_and_looked_after_as_the_page_says(tmp_path: Path
     assert len(steps) == ALL, "a step of the page is not run, or a new one is not counted"
     printed = copied_machine.run(_script(steps), tmp_path)
     parts = re.split(r"^--- step \d+\n", printed, flags=re.MULTILINE)[1:]
-    missing = {number: lines for number, (step, part) in enumerate(zip(steps, parts, strict=True)) if (lines := list(_unprinted(step, part)))}
+    missing = {
+        number: lines
+        for number, (step, part) in enumerate(zip(steps, parts, strict=True))
+        if (lines := list(_unprinted(step, part)))
+    }
     assert not missing, f"{missing}\n{printed[-6_000:]}"

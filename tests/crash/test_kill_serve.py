@@ -1,4 +1,5 @@
-"""`kill -9` of a server under load, again and again: what it answered 200 to is stored, goes out, and is paid for once.
+"""`kill -9` of a server under load, again and again: what it answered 200 to is stored, goes out,
+and is paid for once.
 
 `make crash` does it 20 times on each database; `make test` less often.
 """
@@ -25,12 +26,14 @@ from tests.factories import issue_key, open_account, open_carrier
 ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "4"))
 WINDOW = 20
 SETTLED_WITHIN_S = 60.0
-RECEIPTS_COME_WITHIN_S = 3.0  # those that the carrier kept while the server was down settle the doubts about what it got
+# those that the carrier kept while the server was down settle the doubts about what it got
+RECEIPTS_COME_WITHIN_S = 3.0
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_once(
-        kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
+    kind: str, new_database: Callable[[str], str], tmp_path: Path
+) -> None:
     url = new_database(kind)
     db = Database(url)
     chance = random.Random(ROUNDS)  # the same moments each time, as far as a machine allows
@@ -55,7 +58,8 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
             doubts.append(on_the_wire(db))
             if number % 3 == 2:
                 aged.append(number + 1)
-                _age_doubts(db)  # so that the next server sends them once more, under load, and is killed too
+                # so that the next server sends them once more, under load, and is killed too
+                _age_doubts(db)
         assert not load.wrong, load.wrong[:3]
         assert len(load.accepted) > ROUNDS, "the server was killed before it did anything"
         server = ServerProcess(url, tmp_path)
@@ -64,20 +68,33 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
             load.ask_again(server.address)
             _wait_until_settled(db, smsc)
             said = load.read_all(server.address)
-            load.repeat(server.address, chance.sample(sorted(load.accepted), min(20, len(load.accepted))))
+            load.repeat(
+                server.address, chance.sample(sorted(load.accepted), min(20, len(load.accepted)))
+            )
         finally:
             assert server.end() == 0
-        settled = check_after_kills(db, load.accepted, said, smsc.submits, doubts, aged, window=WINDOW)
+        settled = check_after_kills(
+            db, load.accepted, said, smsc.submits, doubts, aged, window=WINDOW
+        )
     db.close()
-    print(f"\n{kind}: {ROUNDS} kills, {settled.messages} messages of {settled.segments} segments accepted; of {len(load.asked_again)} requests whose"
-          f" answer nobody saw, {sum(load.asked_again)} had been stored; {sum(map(len, doubts))} segments were on the wire at a kill,"
-          f" {settled.submitted_again} were submitted again; {settled.failed} messages failed as unknown, refunded")
+    print(
+        f"\n{kind}: {ROUNDS} kills, {settled.messages} messages of {settled.segments} segments"
+        f" accepted; of {len(load.asked_again)} requests whose answer nobody saw,"
+        f" {sum(load.asked_again)} had been stored; {sum(map(len, doubts))} segments were on the"
+        f" wire at a kill, {settled.submitted_again} were submitted again; {settled.failed}"
+        " messages failed as unknown, refunded"
+    )
 
 
 def _wait_until_settled(db: Database, smsc: RememberingSmsc) -> None:
-    """What the carrier never got stays in doubt for 120 s and is then sent once more, and is unknown when its validity ends: that time is
-    moved, not waited for."""
-    steps: list[Callable[[], None]] = [lambda: _age_doubts(db), smsc.let_go, lambda: _end_validity(db)]
+    """What the carrier never got stays in doubt for 120 s and is then sent once more, and is
+    unknown when its validity ends: that time is moved, not waited for.
+    """
+    steps: list[Callable[[], None]] = [
+        lambda: _age_doubts(db),
+        smsc.let_go,
+        lambda: _end_validity(db),
+    ]
     until_s, next_s = time.monotonic() + SETTLED_WITHIN_S, time.monotonic() + RECEIPTS_COME_WITHIN_S
     while left := unsettled(db):
         now_s = time.monotonic()
@@ -90,9 +107,17 @@ def _wait_until_settled(db: Database, smsc: RememberingSmsc) -> None:
 
 def _age_doubts(db: Database) -> None:
     with db.write() as tx:
-        tx.execute(sa.update(inflight).where(inflight.c.state == "in_doubt").values(since_ms=inflight.c.since_ms - RESEND_AFTER_MS))
+        tx.execute(
+            sa.update(inflight)
+            .where(inflight.c.state == "in_doubt")
+            .values(since_ms=inflight.c.since_ms - RESEND_AFTER_MS)
+        )
 
 
 def _end_validity(db: Database) -> None:
     with db.write() as tx:
-        tx.execute(sa.update(inflight).where(inflight.c.state == "in_doubt").values(expires_at_ms=clock.now_ms()))
+        tx.execute(
+            sa.update(inflight)
+            .where(inflight.c.state == "in_doubt")
+            .values(expires_at_ms=clock.now_ms())
+        )

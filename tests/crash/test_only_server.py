@@ -1,4 +1,6 @@
-"""One server a database, also when the connection that holds its lock is lost: nothing is claimed that another one may have."""
+"""One server a database, also when the connection that holds its lock is lost: nothing is
+claimed that another one may have.
+"""
 
 import signal
 import time
@@ -21,8 +23,10 @@ from tests.factories import SENDER, issue_key, open_account, open_carrier
 
 NOTICED_WITHIN_S = 5.0
 HELD_AGAIN_WITHIN_S = 10.0
-HOLDER = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {DATABASE_LOCK} AND granted AND database = " \
-         "(SELECT oid FROM pg_database WHERE datname = current_database())"
+HOLDER = (
+    f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {DATABASE_LOCK} AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 
 
 class Place(NamedTuple):
@@ -35,17 +39,31 @@ class Place(NamedTuple):
 
     def terminate_holder(self, lock: int = DATABASE_LOCK) -> None:
         held = HOLDER.replace(str(DATABASE_LOCK), str(lock))
-        row = self.sql.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM ({held}) AS holder").fetchone()
+        row = self.sql.execute(
+            f"SELECT pg_terminate_backend(pid, 5000) FROM ({held}) AS holder"
+        ).fetchone()
         assert row is not None, "nobody holds the lock"
 
     def send(self, server: ServerProcess, number: int) -> str:
-        answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {self.key}"}, timeout=10,
-                            json={"sender": SENDER, "message": f"order {number}", "recipients": [str(233_200_000_000 + number)]})
+        answer = httpx.post(
+            f"{server.address}/api/v1/sms/send",
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=10,
+            json={
+                "sender": SENDER,
+                "message": f"order {number}",
+                "recipients": [str(233_200_000_000 + number)],
+            },
+        )
         assert answer.status_code == 200, answer.text
         return str(answer.json()["data"]["message_id"])
 
     def status(self, server: ServerProcess, message_id: str) -> str:
-        answer = httpx.get(f"{server.address}/api/v1/messages/{message_id}", headers={"Authorization": f"Bearer {self.key}"}, timeout=10)
+        answer = httpx.get(
+            f"{server.address}/api/v1/messages/{message_id}",
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=10,
+        )
         return str(answer.json()["data"]["status"])
 
     def wait_until_delivered(self, server: ServerProcess, message_id: str) -> None:
@@ -76,7 +94,9 @@ def server(place: Place, tmp_path: Path) -> Iterator[ServerProcess]:
         started.end()
 
 
-def test_a_lost_lock_is_taken_again_and_the_queue_goes_on(place: Place, server: ServerProcess, tmp_path: Path) -> None:
+def test_a_lost_lock_is_taken_again_and_the_queue_goes_on(
+    place: Place, server: ServerProcess, tmp_path: Path
+) -> None:
     place.wait_until_delivered(server, place.send(server, 1))
     place.terminate_holder()
     server.wait_for_event("server_lock_held_again", HELD_AGAIN_WITHIN_S)
@@ -87,7 +107,9 @@ def test_a_lost_lock_is_taken_again_and_the_queue_goes_on(place: Place, server: 
     assert server.end() == 0
 
 
-def test_while_somebody_else_has_the_lock_sends_are_accepted_and_nothing_is_claimed(place: Place, server: ServerProcess) -> None:
+def test_while_somebody_else_has_the_lock_sends_are_accepted_and_nothing_is_claimed(
+    place: Place, server: ServerProcess
+) -> None:
     place.wait_until_delivered(server, place.send(server, 1))
     with psycopg.connect(place.url, autocommit=True) as other, ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(other.execute, f"SELECT pg_advisory_lock({DATABASE_LOCK})")
@@ -96,7 +118,8 @@ def test_while_somebody_else_has_the_lock_sends_are_accepted_and_nothing_is_clai
         waiting.result(5)
         server.wait_for_event("server_lock_lost", NOTICED_WITHIN_S)
         message_id = place.send(server, 2)
-        time.sleep(4 * POLL_S)  # a turn looks at the queue in each: that it takes nothing is the test
+        # a turn looks at the queue in each: that it takes nothing is the test
+        time.sleep(4 * POLL_S)
         assert place.status(server, message_id) == "queued"
         assert len(place.smsc.submits) == 1
     place.wait_until_delivered(server, message_id)
@@ -112,7 +135,8 @@ def _wait_for_waiter(place: Place) -> None:
 
 
 def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first_one_ends(
-        place: Place, server: ServerProcess, tmp_path: Path) -> None:
+    place: Place, server: ServerProcess, tmp_path: Path
+) -> None:
     place.wait_until_delivered(server, place.send(server, 1))
     server.process.send_signal(signal.SIGSTOP)
     for lock in (DATABASE_LOCK, API_LOCK):
@@ -124,21 +148,31 @@ def test_a_second_server_that_starts_in_the_gap_keeps_the_database_and_the_first
         server.process.send_signal(signal.SIGCONT)
         last = [place.send(second, number) for number in range(3, 40)][-1]
         assert server.process.wait(30) == 1
-        assert server.log.splitlines()[-1] == "heliograph: Another server or worker uses this database."
+        assert (
+            server.log.splitlines()[-1]
+            == "heliograph: Another server or worker uses this database."
+        )
         place.wait_until_delivered(second, last)
-        assert sorted(submit.text for submit in place.smsc.submits) == sorted(f"order {number}" for number in range(1, 40))
+        assert sorted(submit.text for submit in place.smsc.submits) == sorted(
+            f"order {number}" for number in range(1, 40)
+        )
     finally:
         assert second.end() == 0
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
-def test_on_sqlite_the_data_directory_is_held_until_its_server_is_gone(signal_number: int, sqlite_url: str, tmp_path: Path) -> None:
+def test_on_sqlite_the_data_directory_is_held_until_its_server_is_gone(
+    signal_number: int, sqlite_url: str, tmp_path: Path
+) -> None:
     first = ServerProcess(sqlite_url, tmp_path / "data")
     try:
         first.wait_until_ready()
         second = ServerProcess(sqlite_url, tmp_path / "data")
         assert second.process.wait(30) == 1
-        assert f"heliograph: Another server (process {first.process.pid}) uses the data directory {tmp_path / 'data'}." in first.log.splitlines()
+        assert (
+            f"heliograph: Another server (process {first.process.pid}) uses the data directory"
+            f" {tmp_path / 'data'}." in first.log.splitlines()
+        )
         first.process.send_signal(signal_number)
         first.process.wait(60)
         third = ServerProcess(sqlite_url, tmp_path / "data")

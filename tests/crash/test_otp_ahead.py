@@ -1,4 +1,6 @@
-"""A one-time password leaves at once, however much bulk waits for its carrier: 1,000,000 messages in `make crash`, fewer in `make test`."""
+"""A one-time password leaves at once, however much bulk waits for its carrier: 1,000,000
+messages in `make crash`, fewer in `make test`.
+"""
 
 import asyncio
 import os
@@ -25,22 +27,28 @@ AT_ONCE_S = 1.0
 
 
 async def accept_otp(db: Database, account_id: str, recipient: str) -> None:
-    """As another process that accepts: one-time passwords have no endpoint yet. Nobody tells the carrier's process of it."""
+    """As another process that accepts: one-time passwords have no endpoint yet. Nobody tells the
+    carrier's process of it.
+    """
     cache = ConfigCache(db)
     await cache.refresh()
-    await Acceptor(db, cache, lambda carrier_ids: None, FairQueue()).accept(send_request(account_id, recipient, "123456 is your code", kind="otp"))
+    await Acceptor(db, cache, lambda carrier_ids: None, FairQueue()).accept(
+        send_request(account_id, recipient, "123456 is your code", kind="otp")
+    )
     await db.close_hot()
 
 
 def wait_for(smsc: RememberingSmsc, recipient: str, within_s: float) -> None:
     until_s = time.monotonic() + within_s
-    while not any(submit.recipient == recipient for submit in smsc.submits[-3 * TPS:]):
+    while not any(submit.recipient == recipient for submit in smsc.submits[-3 * TPS :]):
         assert time.monotonic() < until_s, f"not at the carrier within {within_s} s"
         time.sleep(0.005)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_an_otp_leaves_within_a_second_whatever_waits(kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
+def test_an_otp_leaves_within_a_second_whatever_waits(
+    kind: str, new_database: Callable[[str], str], tmp_path: Path
+) -> None:
     url = new_database(kind)
     db = Database(url)
     with remembering_smsc() as smsc:
@@ -50,10 +58,23 @@ def test_an_otp_leaves_within_a_second_whatever_waits(kind: str, new_database: C
         server = ServerProcess(url, tmp_path / "data")
         try:
             server.wait_until_ready()
-            with httpx.Client(base_url=f"{server.address}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+            with httpx.Client(
+                base_url=f"{server.address}/api/v1",
+                headers={"Authorization": f"Bearer {key}"},
+                timeout=30,
+            ) as client:
                 for first in range(0, WAITING, A_SEND):
-                    client.post("/sms/send", json={"sender": SENDER, "message": "bulk", "recipients": [
-                        str(233_200_000_000 + number) for number in range(first, first + A_SEND)]}).raise_for_status()
+                    client.post(
+                        "/sms/send",
+                        json={
+                            "sender": SENDER,
+                            "message": "bulk",
+                            "recipients": [
+                                str(233_200_000_000 + number)
+                                for number in range(first, first + A_SEND)
+                            ],
+                        },
+                    ).raise_for_status()
             seconds = []
             for number in range(OTPS):
                 recipient = str(233_500_000_000 + number)
@@ -66,6 +87,9 @@ def test_an_otp_leaves_within_a_second_whatever_waits(kind: str, new_database: C
             server.process.kill()  # what waits is not waited for
             server.process.wait()
     db.close()
-    print(f"\n{kind}: of {OTPS} one-time passwords among {WAITING:,} that wait at {TPS}/s, from their commit to the carrier: median "
-          f"{statistics.median(seconds) * 1_000:.0f} ms, at most {max(seconds) * 1_000:.0f} ms")
+    print(
+        f"\n{kind}: of {OTPS} one-time passwords among {WAITING:,} that wait at {TPS}/s, from their"
+        f" commit to the carrier: median {statistics.median(seconds) * 1_000:.0f} ms, at most"
+        f" {max(seconds) * 1_000:.0f} ms"
+    )
     assert max(seconds) < AT_ONCE_S

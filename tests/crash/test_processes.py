@@ -1,4 +1,6 @@
-"""The API in two processes, what it accepts sent by a third: on PostgreSQL and Redis, killed and stopped."""
+"""The API in two processes, what it accepts sent by a third: on PostgreSQL and Redis, killed and
+stopped.
+"""
 
 import re
 import signal
@@ -35,13 +37,25 @@ class Parts(NamedTuple):
     key: str
 
     def send(self, number: int) -> str:
-        answer = httpx.post(f"{self.api.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {self.key}"}, timeout=30,
-                            json={"sender": SENDER, "message": f"order {number}", "recipients": [str(233_200_000_000 + number)]})
+        answer = httpx.post(
+            f"{self.api.address}/api/v1/sms/send",
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=30,
+            json={
+                "sender": SENDER,
+                "message": f"order {number}",
+                "recipients": [str(233_200_000_000 + number)],
+            },
+        )
         assert answer.status_code == 200, answer.text
         return str(answer.json()["data"]["message_id"])
 
     def statuses(self) -> Counter[str]:
-        answer = httpx.get(f"{self.api.address}/api/v1/reports?limit=1000", headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
+        answer = httpx.get(
+            f"{self.api.address}/api/v1/reports?limit=1000",
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=30,
+        )
         return Counter(message["status"] for message in answer.json()["data"])
 
     def wait_until_delivered(self, count: int) -> None:
@@ -52,7 +66,12 @@ class Parts(NamedTuple):
 
     def accepted(self) -> float:
         text = httpx.get(f"{self.api.address}/metrics", timeout=10).text
-        return sum(float(value) for value in re.findall(r'^heliograph_messages_accepted_total\{mode="live"\} (\S+)$', text, re.MULTILINE))
+        return sum(
+            float(value)
+            for value in re.findall(
+                r'^heliograph_messages_accepted_total\{mode="live"\} (\S+)$', text, re.MULTILINE
+            )
+        )
 
 
 @pytest.fixture
@@ -73,8 +92,14 @@ def parts(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
 
 
 def processes_of(server: ServerProcess) -> list[psutil.Process]:
-    """Those that answer: below the one that was started, without Python's own tracker of resources."""
-    return [child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    """Those that answer: below the one that was started, without Python's own tracker of
+    resources.
+    """
+    return [
+        child
+        for child in psutil.Process(server.process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
 
 
 def test_two_api_processes_share_the_work_and_their_figures_add_up(parts: Parts) -> None:
@@ -103,14 +128,17 @@ def test_an_api_process_that_is_killed_is_started_again_and_the_others_go_on(par
     parts.wait_until_delivered(40)
 
 
-def test_an_api_process_that_starts_while_the_database_is_busy_is_started_until_it_can(parts: Parts) -> None:
+def test_an_api_process_that_starts_while_the_database_is_busy_is_started_until_it_can(
+    parts: Parts,
+) -> None:
     with psycopg.connect(parts.url) as holder:
         holder.execute("LOCK TABLE config IN ACCESS EXCLUSIVE MODE")
         killed = processes_of(parts.api)[0]
         killed.send_signal(signal.SIGKILL)
         killed.wait(10)
         until_s = time.monotonic() + STARTED_AGAIN_WITHIN_S
-        while parts.api.log.count('"api_process_ended"') < 2:  # the one that was killed, and one that could not start
+        # the one that was killed, and one that could not start
+        while parts.api.log.count('"api_process_ended"') < 2:
             assert time.monotonic() < until_s, parts.api.log[-2_000:]
             time.sleep(0.05)
     parts.api.wait_until_ready()
@@ -134,39 +162,82 @@ def test_what_is_queued_leaves_at_once_though_another_process_sends_it(parts: Pa
         for number in range(1, 21):
             message_id = parts.send(number)
             accepted_s = time.monotonic()
-            while (answer := client.get(f"{parts.api.address}/api/v1/messages/{message_id}")).json()["data"]["status"] == "queued":
+            while (
+                answer := client.get(f"{parts.api.address}/api/v1/messages/{message_id}")
+            ).json()["data"]["status"] == "queued":
                 assert time.monotonic() - accepted_s < 5
             assert answer.status_code == 200
             seconds.append(time.monotonic() - accepted_s)
-    assert sorted(seconds)[len(seconds) // 2] < 0.1  # found by looking, every 250 ms, it would be 0.125
+    # found by looking, every 250 ms, it would be 0.125
+    assert sorted(seconds)[len(seconds) // 2] < 0.1
 
 
-def test_processes_that_cannot_be_together_say_why(parts: Parts, tmp_path: Path, new_database: Callable[[str], str]) -> None:
+def test_processes_that_cannot_be_together_say_why(
+    parts: Parts, tmp_path: Path, new_database: Callable[[str], str]
+) -> None:
     for command, env, why in (
-            (["api", "--workers", "2"], {"REDIS_URL": ""}, "REDIS_URL: found nothing, with 2 API processes; allowed: redis://"),
-            (["api"], {"REDIS_URL": ""}, "REDIS_URL: found nothing, beside another API process of this database; allowed: redis://"),
-            (["api"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
-            (["worker"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
-            (["api"], {"DATABASE_URL": f"{parts.url}_none"}, "The database refused: "),
-            (["carrier", "run", "carrier"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
-            (["scheduler"], {"DATABASE_URL": new_database("sqlite")}, "DATABASE_URL: found SQLite; allowed: postgresql://"),
-            (["carrier", "run", "none"], {}, "There is no carrier "),
-            *((each, {"HELIOGRAPH_SECRET_KEY": "o" * 32}, "HELIOGRAPH_SECRET_KEY: found another key than the one that this database's")
-              for each in (["api"], ["worker"], ["scheduler"], ["carrier", "run", "carrier"])),
-            (["serve"], {}, "Another server or worker uses this database.")):
+        (
+            ["api", "--workers", "2"],
+            {"REDIS_URL": ""},
+            "REDIS_URL: found nothing, with 2 API processes; allowed: redis://",
+        ),
+        (
+            ["api"],
+            {"REDIS_URL": ""},
+            (
+                "REDIS_URL: found nothing, beside another API process of this database; allowed:"
+                " redis://"
+            ),
+        ),
+        (
+            ["api"],
+            {"DATABASE_URL": new_database("sqlite")},
+            "DATABASE_URL: found SQLite; allowed: postgresql://",
+        ),
+        (
+            ["worker"],
+            {"DATABASE_URL": new_database("sqlite")},
+            "DATABASE_URL: found SQLite; allowed: postgresql://",
+        ),
+        (["api"], {"DATABASE_URL": f"{parts.url}_none"}, "The database refused: "),
+        (
+            ["carrier", "run", "carrier"],
+            {"DATABASE_URL": new_database("sqlite")},
+            "DATABASE_URL: found SQLite; allowed: postgresql://",
+        ),
+        (
+            ["scheduler"],
+            {"DATABASE_URL": new_database("sqlite")},
+            "DATABASE_URL: found SQLite; allowed: postgresql://",
+        ),
+        (["carrier", "run", "none"], {}, "There is no carrier "),
+        *(
+            (
+                each,
+                {"HELIOGRAPH_SECRET_KEY": "o" * 32},
+                "HELIOGRAPH_SECRET_KEY: found another key than the one that this database's",
+            )
+            for each in (["api"], ["worker"], ["scheduler"], ["carrier", "run", "carrier"])
+        ),
+        (["serve"], {}, "Another server or worker uses this database."),
+    ):
         refused = ServerProcess(parts.url, tmp_path / "refused", command, **{**parts.redis, **env})
         assert refused.process.wait(30) == 1
         assert refused.log.splitlines()[-1].startswith("heliograph: " + why), refused.log
 
 
 @pytest.mark.parametrize("first", ["serve", "api"])
-def test_a_server_and_an_api_that_do_not_count_together_are_not_beside_each_other(first: str, postgresql_url: str, redis_url: str,
-                                                                                 tmp_path: Path) -> None:
+def test_a_server_and_an_api_that_do_not_count_together_are_not_beside_each_other(
+    first: str, postgresql_url: str, redis_url: str, tmp_path: Path
+) -> None:
     second = {"serve": "api", "api": "serve"}[first]
     for redis_of_first in ("", redis_url):
         there = ServerProcess(postgresql_url, tmp_path / first, [first], REDIS_URL=redis_of_first)
         there.wait_until_ready()
         refused = ServerProcess(postgresql_url, tmp_path / second, [second], REDIS_URL="")
         assert refused.process.wait(30) == 1
-        assert refused.log.splitlines()[-1].startswith("heliograph: REDIS_URL: found nothing, beside another API process of this database; allowed: ")
+        assert refused.log.splitlines()[-1].startswith(
+            "heliograph: REDIS_URL: found nothing, beside another API process of this database;"
+            " allowed: "
+        )
         assert there.end() == 0

@@ -1,4 +1,6 @@
-"""API processes that are stopped and started anew under load: behind the handbook's HAProxy no request fails, and without one none is cut off."""
+"""API processes that are stopped and started anew under load: behind the handbook's
+HAProxy no request fails, and without one none is cut off.
+"""
 
 import os
 import re
@@ -42,7 +44,14 @@ class Place(NamedTuple):
 
     def api(self, *options: str, port: int | None = None, drain_s: str = "") -> ServerProcess:
         """`heliograph api`, ready; as if no drain were set, unless it is."""
-        started = ServerProcess(self.url, self.directory / f"api-{port}", ["api", *options], port, **self.redis, HELIOGRAPH_DRAIN_S=drain_s)
+        started = ServerProcess(
+            self.url,
+            self.directory / f"api-{port}",
+            ["api", *options],
+            port,
+            **self.redis,
+            HELIOGRAPH_DRAIN_S=drain_s,
+        )
         self.started.append(started)
         started.wait_until_ready()
         return started
@@ -50,7 +59,9 @@ class Place(NamedTuple):
     def stored(self) -> Counter[int]:
         """How many messages there are to each recipient."""
         with psycopg.connect(self.url) as sql:
-            return Counter(recipient for (recipient,) in sql.execute("SELECT recipient FROM messages"))
+            return Counter(
+                recipient for (recipient,) in sql.execute("SELECT recipient FROM messages")
+            )
 
 
 @pytest.fixture
@@ -68,9 +79,11 @@ def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
 
 
 def handbook_haproxy(*ports: int) -> str:
-    """deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate, and as whoever starts it."""
+    """deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate, and as
+    whoever starts it.
+    """
     whole = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
-    said = whole[whole.index("\ndefaults\n"):].replace("    log global\n", "")
+    said = whole[whole.index("\ndefaults\n") :].replace("    log global\n", "")
     said, bound = re.subn(r"bind :443 ssl .*", "bind 127.0.0.1:8080", said)
     assert bound == 1
     for told, port in zip((8081, 8082), ports, strict=True):
@@ -80,8 +93,14 @@ def handbook_haproxy(*ports: int) -> str:
 
 
 def processes_of(api: ServerProcess) -> list[psutil.Process]:
-    """Those that answer: below the one that was started, without Python's own tracker of resources."""
-    return [child for child in psutil.Process(api.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    """Those that answer: below the one that was started, without Python's own tracker of
+    resources.
+    """
+    return [
+        child
+        for child in psutil.Process(api.process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -116,18 +135,28 @@ def test_two_api_processes_are_restarted_in_turn_and_no_request_fails(place: Pla
     assert place.stored() == Counter(kinds[0].answered + kinds[1].answered)
 
 
-@pytest.mark.parametrize("to", ["the one that was started", "all of them, as a service manager does"])
-def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(place: Place, to: str) -> None:
+@pytest.mark.parametrize(
+    "to", ["the one that was started", "all of them, as a service manager does"]
+)
+def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
+    place: Place, to: str
+) -> None:
     api = place.api("--workers", "2", drain_s="2")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
-    told = [api.process.pid, *(process.pid for process in processes_of(api))][:1 if to == "the one that was started" else None]
+    told = [api.process.pid, *(process.pid for process in processes_of(api))][
+        : 1 if to == "the one that was started" else None
+    ]
     with load(api.address, place.key) as kinds:
         for pid in told:
             os.kill(pid, signal.SIGTERM)
         wait_until(lambda: httpx.get(f"{api.address}/readyz").status_code == 503)
         answered = [len(clients.answered) for clients in kinds]
         ready = httpx.get(f"{api.address}/readyz")
-        assert (ready.status_code, ready.json()["error"]["reason"], ready.headers["connection"]) == (503, "stopping", "close")
+        assert (
+            ready.status_code,
+            ready.json()["error"]["reason"],
+            ready.headers["connection"],
+        ) == (503, "stopping", "close")
         assert httpx.get(f"{api.address}/healthz").headers["connection"] == "close"
         assert api.process.wait(GONE_WITHIN_S) == 0
     for clients, before in zip(kinds, answered, strict=True):
@@ -154,7 +183,9 @@ def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, wor
 
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
-def test_who_is_at_a_terminal_or_asks_twice_does_not_wait(place: Place, first: signal.Signals) -> None:
+def test_who_is_at_a_terminal_or_asks_twice_does_not_wait(
+    place: Place, first: signal.Signals
+) -> None:
     api = place.api("--workers", "2", drain_s="15")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
     began_s = time.monotonic()
@@ -182,7 +213,9 @@ def serving(url: str, directory: Path, drain_s: str) -> Iterator[tuple[ServerPro
         server.process.wait()
 
 
-def test_carriers_are_unbound_while_requests_are_still_answered(sqlite_url: str, tmp_path: Path) -> None:
+def test_carriers_are_unbound_while_requests_are_still_answered(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     with remembering_smsc() as smsc:
         db = Database(sqlite_url)
         open_carrier(db, port=smsc.port)
@@ -192,25 +225,38 @@ def test_carriers_are_unbound_while_requests_are_still_answered(sqlite_url: str,
             told_s = time.monotonic()
             server.process.terminate()
             wait_until(lambda: not smsc.sessions)
-            answer = httpx.post(server.address + PATH, content=order_to(FIRST_RECIPIENT), headers={"Authorization": f"Bearer {key}"})
+            answer = httpx.post(
+                server.address + PATH,
+                content=order_to(FIRST_RECIPIENT),
+                headers={"Authorization": f"Bearer {key}"},
+            )
             assert (answer.status_code, answer.headers["connection"]) == (200, "close")
         assert time.monotonic() - told_s >= 4
 
 
-def test_those_in_the_queue_of_a_server_that_stops_are_answered(sqlite_url: str, tmp_path: Path) -> None:
+def test_those_in_the_queue_of_a_server_that_stops_are_answered(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     db = Database(sqlite_url)
     open_route(db)
     db.close()
     with serving(sqlite_url, tmp_path, drain_s="") as (server, key), ExitStack() as closed_after:
         server.process.send_signal(signal.SIGSTOP)
-        waiting = [closed_after.enter_context(socket.create_connection(("127.0.0.1", int(server.address.rpartition(":")[2]))))
-                   for _ in range(WAITING)]
+        waiting = [
+            closed_after.enter_context(
+                socket.create_connection(("127.0.0.1", int(server.address.rpartition(":")[2])))
+            )
+            for _ in range(WAITING)
+        ]
         server.process.terminate()
         server.process.send_signal(signal.SIGCONT)
         for number, connection in enumerate(waiting):  # they send only now
             body = order_to(FIRST_RECIPIENT + number)
-            connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer {key}\r\n"
-                               f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            connection.sendall(
+                f"POST {PATH} HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer {key}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
         answers = [read_all(connection) for connection in waiting]
     assert {answer.partition(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 200 OK"}
     assert all(b"connection: close\r\n" in answer for answer in answers)

@@ -1,4 +1,6 @@
-"""docs/operations.md, The secret key, word by word, beside processes that send one-time passwords: nobody who uses them notices."""
+"""docs/operations.md, The secret key, word by word, beside processes that send one-time passwords:
+nobody who uses them notices.
+"""
 
 import os
 import re
@@ -34,8 +36,11 @@ class Clients:
         amina = open_account(self.db, credits=100)
         open_route(self.db)
         open_carrier(self.db, "mtn", prefix=None)
-        self._http = httpx.Client(headers={"Authorization": f"Bearer {issue_key(self.db, amina)}"}, timeout=30)
-        self._phones = iter(phones(100, first=10))  # whose last digits do not ask the simulator for a failure
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {issue_key(self.db, amina)}"}, timeout=30
+        )
+        # whose last digits do not ask the simulator for a failure
+        self._phones = iter(phones(100, first=10))
 
     def send(self, server: ServerProcess) -> tuple[str, str, str]:
         """Returns what a handset has: the message, its phone and its id."""
@@ -47,20 +52,28 @@ class Clients:
 
     def text_of(self, otp_id: str, keys: SecretKeys) -> str:
         with self.db.read() as tx:
-            stored = tx.execute(sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))).scalar_one()
+            stored = tx.execute(
+                sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))
+            ).scalar_one()
         return text_sealer(keys).unseal(stored)
 
     def verify(self, server: ServerProcess, sent: tuple[str, str, str], keys: SecretKeys) -> None:
         """It was delivered, and its code is right."""
         message_id, phone, otp_id = sent
         until_s = time.monotonic() + DELIVERED_WITHIN_S
-        while (status := self._http.get(f"{server.address}/api/v1/messages/{message_id}").json()["data"]["status"]) != "delivered":
+        while (
+            status := self._http.get(f"{server.address}/api/v1/messages/{message_id}").json()[
+                "data"
+            ]["status"]
+        ) != "delivered":
             assert status in ("queued", "sent"), status
             assert time.monotonic() < until_s, status
             time.sleep(0.02)
         code = re.search("[0-9]{6}", self.text_of(otp_id, keys))
         assert code is not None
-        answer = self._http.post(f"{server.address}/api/v1/otp/verify", json={"phone": phone, "code": code[0]})
+        answer = self._http.post(
+            f"{server.address}/api/v1/otp/verify", json={"phone": phone, "code": code[0]}
+        )
         assert answer.status_code == 200, answer.text
 
     def close(self) -> None:
@@ -76,7 +89,9 @@ def clients_of() -> Iterator[Callable[[str], Clients]]:
 
 
 def steps(place: str) -> tuple[str, str, str]:
-    """The document's commands for PostgreSQL or SQLite: before the processes get both keys, then the rotation, then what follows it."""
+    """The document's commands for PostgreSQL or SQLite: before the processes get both
+    keys, then the rotation, then what follows it.
+    """
     text = DOCUMENT.read_text("utf-8")
     section = text[text.index("\n## The secret key\n") : text.index("\n## SQLite or PostgreSQL\n")]
     found = [block.code for block in blocks(section) if "secret rotate" in block.code]
@@ -89,20 +104,41 @@ def steps(place: str) -> tuple[str, str, str]:
 def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str]:
     """Runs them; returns the keys of the environment that they leave."""
     told = '\nprintf "%s\\n" "${HELIOGRAPH_SECRET_KEY-}" "${HELIOGRAPH_SECRET_KEY_OLD-}" > keys'
-    found = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "DATABASE_URL": url, **env}
-    done = subprocess.run(["bash", "-euc", commands + told], cwd=directory, text=True, capture_output=True, timeout=60, env=found)
+    found = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DATABASE_URL": url,
+        **env,
+    }
+    done = subprocess.run(
+        ["bash", "-euc", commands + told],
+        cwd=directory,
+        text=True,
+        capture_output=True,
+        timeout=60,
+        env=found,
+    )
     assert done.returncode == 0, done.stderr
     names = ("HELIOGRAPH_SECRET_KEY", "HELIOGRAPH_SECRET_KEY_OLD")
     return dict(zip(names, (directory / "keys").read_text().splitlines(), strict=True))
 
 
-def test_the_key_of_several_processes_is_replaced(new_database: Callable[[str], str], clients_of: Callable[[str], Clients], redis_url: str,
-                                                  tmp_path: Path) -> None:
+def test_the_key_of_several_processes_is_replaced(
+    new_database: Callable[[str], str],
+    clients_of: Callable[[str], Clients],
+    redis_url: str,
+    tmp_path: Path,
+) -> None:
     url, number = new_database("postgresql"), iter(range(10))
     clients = clients_of(url)
 
     def start(command: str, **env: str) -> ServerProcess:
-        return ServerProcess(url, tmp_path / f"{command}-{next(number)}", [command], **{"REDIS_URL": redis_url, **env})
+        return ServerProcess(
+            url,
+            tmp_path / f"{command}-{next(number)}",
+            [command],
+            **{"REDIS_URL": redis_url, **env},
+        )
 
     api, worker = start("api"), start("worker")
     api.wait_until_ready()
@@ -113,14 +149,24 @@ def test_the_key_of_several_processes_is_replaced(new_database: Callable[[str], 
     sent = [clients.send(api)]
     other_api = start("api", **both)
     other_api.wait_until_ready()
-    clients.verify(api, clients.send(other_api), SecretKeys(SECRET_KEY, SECRET_KEY))  # whose one worker has the old key alone, as the other API
+    # whose one worker has the old key alone, as the other API
+    clients.verify(api, clients.send(other_api), SecretKeys(SECRET_KEY, SECRET_KEY))
     other_worker = start("worker", **both)
-    refused = subprocess.run([Path(sys.executable).with_name("heliograph"), "secret", "rotate"], capture_output=True, text=True, timeout=60,
-                             env={**os.environ, "DATABASE_URL": url, **both})
-    assert (refused.returncode, "do not know this HELIOGRAPH_SECRET_KEY: 1 api, 1 worker." in refused.stderr) == (1, True), refused.stderr
+    refused = subprocess.run(
+        [Path(sys.executable).with_name("heliograph"), "secret", "rotate"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "DATABASE_URL": url, **both},
+    )
+    assert (
+        refused.returncode,
+        "do not know this HELIOGRAPH_SECRET_KEY: 1 api, 1 worker." in refused.stderr,
+    ) == (1, True), refused.stderr
     other_worker.wait_for_event("working", 30)
     worker.end()
-    sent += [clients.send(api), clients.send(other_api)]  # sealed by one that has the old key alone, and read by one that has both
+    # sealed by one that has the old key alone, and read by one that has both
+    sent += [clients.send(api), clients.send(other_api)]
     api.end()
     alone = shell(f"{rotation}\n{end}", tmp_path, url, **both)
     assert alone == {"HELIOGRAPH_SECRET_KEY": keys.sealing, "HELIOGRAPH_SECRET_KEY_OLD": ""}
@@ -135,11 +181,17 @@ def test_the_key_of_several_processes_is_replaced(new_database: Callable[[str], 
     other_worker.end()
     clients.verify(last[0], clients.send(last[0]), SecretKeys(keys.sealing, keys.sealing))
     assert wrong.process.wait(30) == 1
-    assert wrong.log.splitlines()[-1].startswith("heliograph: HELIOGRAPH_SECRET_KEY: found another key than the one that this database's")
-    assert "unreadable" not in "".join(process.log for process in (api, worker, other_api, other_worker, *last))
+    assert wrong.log.splitlines()[-1].startswith(
+        "heliograph: HELIOGRAPH_SECRET_KEY: found another key than the one that this database's"
+    )
+    assert "unreadable" not in "".join(
+        process.log for process in (api, worker, other_api, other_worker, *last)
+    )
 
 
-def test_the_key_of_a_server_on_sqlite_is_replaced(new_database: Callable[[str], str], clients_of: Callable[[str], Clients], tmp_path: Path) -> None:
+def test_the_key_of_a_server_on_sqlite_is_replaced(
+    new_database: Callable[[str], str], clients_of: Callable[[str], Clients], tmp_path: Path
+) -> None:
     url, data = new_database("sqlite"), tmp_path / "heliograph-data"
     data.mkdir()
     (data / "secret.key").write_text(f"{SECRET_KEY}\n")
@@ -164,4 +216,6 @@ def test_the_key_of_a_server_on_sqlite_is_replaced(new_database: Callable[[str],
     server = ServerProcess(url, data, HELIOGRAPH_SECRET_KEY="")
     server.wait_until_ready()
     clients.verify(server, clients.send(server), SecretKeys(keys.sealing, keys.sealing))
-    assert {path.name: path.stat().st_mode & 0o077 for path in data.glob("secret.key*")} == {"secret.key": 0}
+    assert {path.name: path.stat().st_mode & 0o077 for path in data.glob("secret.key*")} == {
+        "secret.key": 0
+    }

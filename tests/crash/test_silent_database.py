@@ -1,4 +1,6 @@
-"""A PostgreSQL that falls silent: connections stay, what is asked is acknowledged, and no answer comes. Nobody may wait for it for ever."""
+"""A PostgreSQL that falls silent: connections stay, what is asked is acknowledged, and no answer
+comes. Nobody may wait for it for ever.
+"""
 
 import asyncio
 import subprocess
@@ -32,8 +34,10 @@ BACK_WITHIN_S = 10.0
 ENDED_WITHIN_S = 30.0
 LIMIT_S = 0.5
 SWITCHED_WITHIN_S = 3.0
-HOLDERS = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {API_LOCK} AND database = " \
-          "(SELECT oid FROM pg_database WHERE datname = current_database())"
+HOLDERS = (
+    f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = {API_LOCK} AND database = "
+    "(SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 
 
 @pytest.fixture
@@ -76,7 +80,9 @@ def fall_silent_within(db: Database, proxy: Proxy, *, new_ones_too: bool = False
         tx.execute(sa.select(1))
 
 
-def test_no_statement_waits_for_ever_unless_it_may(proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_statement_waits_for_ever_unless_it_may(
+    proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_engine.ImpatientConnection, "answer_within_s", LIMIT_S)
     db = Database(through)
     longer = sa.select(sa.func.pg_sleep(2 * LIMIT_S))
@@ -92,7 +98,9 @@ def test_no_statement_waits_for_ever_unless_it_may(proxy: Proxy, through: str, m
     db.close()
 
 
-def test_a_connection_that_fell_silent_is_not_used_again(proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_fell_silent_is_not_used_again(
+    proxy: Proxy, through: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_engine, "POSTGRES_PING_S", LIMIT_S)
     db = Database(through)
     with db.read(), db.read(), db.read():
@@ -101,11 +109,14 @@ def test_a_connection_that_fell_silent_is_not_used_again(proxy: Proxy, through: 
     began_s = time.monotonic()
     with db.read() as first, db.read() as second, db.read() as third:
         assert [tx.execute(sa.select(1)).scalar() for tx in (first, second, third)] == [1, 1, 1]
-    assert time.monotonic() - began_s < 3 * LIMIT_S  # one was asked and gave no answer: then none of its age was asked
+    # one was asked and gave no answer: then none of its age was asked
+    assert time.monotonic() - began_s < 3 * LIMIT_S
     db.close()
 
 
-def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(postgresql_url: str, proxy: Proxy, through: str, tmp_path: Path) -> None:
+def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(
+    postgresql_url: str, proxy: Proxy, through: str, tmp_path: Path
+) -> None:
     db = Database(postgresql_url)
     key = issue_key(db, open_account(db))
     db.close()
@@ -113,7 +124,9 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(postgresql
 
     def answered(path: str) -> int:
         began_s = time.monotonic()
-        status = httpx.get(api.address + path, headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+        status = httpx.get(
+            api.address + path, headers={"Authorization": f"Bearer {key}"}, timeout=10
+        ).status_code
         assert time.monotonic() - began_s < ANSWER_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
         return status
 
@@ -121,7 +134,8 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(postgresql
     try:
         api.wait_until_ready()
         proxy.swallow(new_ones_too=True)
-        time.sleep(sessions.CONNECT_TIMEOUT_S)  # what is remembered of the configuration may be used for 0.9 s more
+        # what is remembered of the configuration may be used for 0.9 s more
+        time.sleep(sessions.CONNECT_TIMEOUT_S)
         for path in (*paths, *paths):
             assert answered(path) == 503
         proxy.swallow_no_more()
@@ -135,7 +149,9 @@ def read(db: Database) -> int:
         return int(tx.execute(sa.select(1)).scalar_one())
 
 
-def test_a_read_asks_all_hosts_as_soon_as_the_first_gives_no_answer(proxy: Proxy, through_either: str) -> None:
+def test_a_read_asks_all_hosts_as_soon_as_the_first_gives_no_answer(
+    proxy: Proxy, through_either: str
+) -> None:
     db = Database(through_either)
     assert (read(db), proxy.connected > 0) == (1, True)
     proxy.swallow(new_ones_too=True)
@@ -168,8 +184,12 @@ def test_a_read_under_way_is_refused_in_time(proxy: Proxy, through: str) -> None
     db.close()
 
 
-async def asked_hot(db: Database, sql: str = "SELECT 1", meanwhile: Callable[[], None] = lambda: None,
-                    before_commit: Callable[[], None] = lambda: None) -> object:
+async def asked_hot(
+    db: Database,
+    sql: str = "SELECT 1",
+    meanwhile: Callable[[], None] = lambda: None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> object:
     async with db.hot() as tx:
         meanwhile()
         answer = (await tx.fetch(sql))[0][0]
@@ -178,7 +198,9 @@ async def asked_hot(db: Database, sql: str = "SELECT 1", meanwhile: Callable[[],
 
 
 @awaited
-async def test_a_hot_statement_gives_a_silent_host_up_and_the_next_one_finds_the_other(proxy: Proxy, through_either: str) -> None:
+async def test_a_hot_statement_gives_a_silent_host_up_and_the_next_one_finds_the_other(
+    proxy: Proxy, through_either: str
+) -> None:
     db = Database(through_either)
     await asked_hot(db)
     began_s = time.monotonic()
@@ -192,8 +214,9 @@ async def test_a_hot_statement_gives_a_silent_host_up_and_the_next_one_finds_the
 
 
 @awaited
-async def test_a_hot_commit_without_an_answer_holds_up_the_others_no_longer_than_a_silent_host_may(proxy: Proxy, through_either: str,
-                                                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hot_commit_without_an_answer_holds_up_the_others_no_longer_than_a_silent_host_may(
+    proxy: Proxy, through_either: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 1.2)  # what it is in service
     db = Database(through_either)
     await asked_hot(db)
@@ -212,7 +235,9 @@ async def test_a_hot_commit_without_an_answer_holds_up_the_others_no_longer_than
 
 
 @awaited
-async def test_where_there_is_no_other_host_hot_statements_are_refused_in_time(proxy: Proxy, through: str) -> None:
+async def test_where_there_is_no_other_host_hot_statements_are_refused_in_time(
+    proxy: Proxy, through: str
+) -> None:
     db = Database(through)
     await asked_hot(db)
     for _ in range(2):
@@ -227,7 +252,9 @@ async def test_where_there_is_no_other_host_hot_statements_are_refused_in_time(p
 
 
 @awaited
-async def test_a_statement_that_takes_long_is_waited_for_where_its_host_shows_itself(through_either: str) -> None:
+async def test_a_statement_that_takes_long_is_waited_for_where_its_host_shows_itself(
+    through_either: str,
+) -> None:
     db = Database(through_either)
     assert db.hosts is not None
     await asked_hot(db)
@@ -241,7 +268,9 @@ async def test_a_statement_that_takes_long_is_waited_for_where_its_host_shows_it
 
 
 @awaited
-async def test_who_looks_at_the_leases_waits_for_no_silent_database(proxy: Proxy, through: str) -> None:
+async def test_who_looks_at_the_leases_waits_for_no_silent_database(
+    proxy: Proxy, through: str
+) -> None:
     db = Database(through)
     lease = Lease(db, "worker")
     lease.begin()
@@ -263,14 +292,20 @@ async def test_who_looks_at_the_leases_waits_for_no_silent_database(proxy: Proxy
 
 
 def test_what_hangs_does_not_keep_a_process_from_its_end() -> None:
-    hangs = "import threading; from heliograph.entry import ending; ending.GONE_WITHIN_S = 0.5; ending.gone_in_time();" \
-            "threading.Thread(target=threading.Event().wait).start()"
-    ended = subprocess.run([sys.executable, "-c", hangs], capture_output=True, timeout=ENDED_WITHIN_S, check=False)
+    hangs = (
+        "import threading; from heliograph.entry import ending; ending.GONE_WITHIN_S = 0.5;"
+        " ending.gone_in_time();threading.Thread(target=threading.Event().wait).start()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", hangs], capture_output=True, timeout=ENDED_WITHIN_S, check=False
+    )
     assert ended.returncode == 1
     assert b"not_ended_in_time" in ended.stdout + ended.stderr
 
 
-def test_an_api_process_that_counts_alone_takes_its_lock_again(postgresql_url: str, tmp_path: Path) -> None:
+def test_an_api_process_that_counts_alone_takes_its_lock_again(
+    postgresql_url: str, tmp_path: Path
+) -> None:
     api = ServerProcess(postgresql_url, tmp_path / "api", ["api"], REDIS_URL="")
     try:
         api.wait_until_ready()
@@ -283,18 +318,29 @@ def test_an_api_process_that_counts_alone_takes_its_lock_again(postgresql_url: s
         assert api.end() == 0
 
 
-def test_an_api_process_that_counts_alone_ends_when_another_one_has_its_lock(postgresql_url: str, tmp_path: Path) -> None:
+def test_an_api_process_that_counts_alone_ends_when_another_one_has_its_lock(
+    postgresql_url: str, tmp_path: Path
+) -> None:
     api = ServerProcess(postgresql_url, tmp_path / "api", ["api"], REDIS_URL="")
     try:
         api.wait_until_ready()
-        with psycopg.connect(postgresql_url, autocommit=True) as sql, psycopg.connect(postgresql_url, autocommit=True) as other, \
-                ThreadPoolExecutor(1) as thread:
+        with (
+            psycopg.connect(postgresql_url, autocommit=True) as sql,
+            psycopg.connect(postgresql_url, autocommit=True) as other,
+            ThreadPoolExecutor(1) as thread,
+        ):
             waiting = thread.submit(other.execute, f"SELECT pg_advisory_lock({API_LOCK})")
-            until(lambda: len(sql.execute(HOLDERS).fetchall()) == 2, "another one that waits", BACK_WITHIN_S)
+            until(
+                lambda: len(sql.execute(HOLDERS).fetchall()) == 2,
+                "another one that waits",
+                BACK_WITHIN_S,
+            )
             sql.execute(f"SELECT pg_terminate_backend(pid) FROM ({HOLDERS} AND granted) AS holders")
             waiting.result(BACK_WITHIN_S)
             assert api.process.wait(ENDED_WITHIN_S) == 1
-        assert api.log.splitlines()[-1].startswith("heliograph: REDIS_URL: found nothing, beside another API process of this database")
+        assert api.log.splitlines()[-1].startswith(
+            "heliograph: REDIS_URL: found nothing, beside another API process of this database"
+        )
     finally:
         api.process.kill()
         api.process.wait()

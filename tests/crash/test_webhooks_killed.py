@@ -1,4 +1,6 @@
-"""A server is killed while events are on their way: each arrives, with its id, and a crash repeats none more than once."""
+"""A server is killed while events are on their way: each arrives, with its id, and a crash repeats
+none more than once.
+"""
 
 import asyncio
 import json
@@ -50,7 +52,9 @@ class Slowly:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_events_survive_a_server_that_is_killed(kind: str, new_database: Callable[[str], str], tmp_path: Path) -> None:
+def test_events_survive_a_server_that_is_killed(
+    kind: str, new_database: Callable[[str], str], tmp_path: Path
+) -> None:
     url = new_database(kind)
     db = Database(url)
     amina = open_account(db)
@@ -64,7 +68,8 @@ def test_events_survive_a_server_that_is_killed(kind: str, new_database: Callabl
             ending.callback(server.process.kill)
             server.wait_until_ready()
             for number in range(SENDS):
-                accepted += _sent(server, key, phones(1, first=100 + number))  # the simulator delivers to these
+                # the simulator delivers to these
+                accepted += _sent(server, key, phones(1, first=100 + number))
             if killed < KILLS:
                 slowly.wait_until_open()
                 server.process.kill()
@@ -75,22 +80,35 @@ def test_events_survive_a_server_that_is_killed(kind: str, new_database: Callabl
             time.sleep(0.05)
         assert server.end() == 0
     heard = Counter(json.loads(body)["id"] for body in receiver.bodies)
-    told = Counter((event["data"]["id"], event["event"]) for event in {body: json.loads(body) for body in receiver.bodies}.values())
-    assert told == {(message_id, kind): 1 for message_id in accepted for kind in ("message.sent", "message.delivered")}
+    told = Counter(
+        (event["data"]["id"], event["event"])
+        for event in {body: json.loads(body) for body in receiver.bodies}.values()
+    )
+    assert told == {
+        (message_id, kind): 1
+        for message_id in accepted
+        for kind in ("message.sent", "message.delivered")
+    }
     assert heard.total() - len(heard) >= KILLS, "POSTs were under way at each kill"
     assert max(heard.values()) <= 1 + KILLS
     db.close()
 
 
 def _sent(server: ServerProcess, key: str, to: list[str]) -> list[str]:
-    answer = httpx.post(f"{server.address}/api/v1/sms/send", headers={"Authorization": f"Bearer {key}"}, timeout=30,
-                        json={"sender": "SANDBOX", "message": "hello", "recipients": to})
+    answer = httpx.post(
+        f"{server.address}/api/v1/sms/send",
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=30,
+        json={"sender": "SANDBOX", "message": "hello", "recipients": to},
+    )
     return list(answer.raise_for_status().json()["data"]["message_ids"])
 
 
 def _is_settled(db: Database, count: int) -> bool:
     with db.read() as tx:
-        delivered = tx.execute(sa.select(sa.func.count()).where(messages.c.status == "delivered")).scalar_one()
+        delivered = tx.execute(
+            sa.select(sa.func.count()).where(messages.c.status == "delivered")
+        ).scalar_one()
         events = tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one()
         waiting = tx.execute(sa.select(sa.func.count()).select_from(webhook_queue)).scalar_one()
     return (delivered, events, waiting) == (count, 2 * count, 0)

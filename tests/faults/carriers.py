@@ -17,7 +17,9 @@ WITHIN_S: Final = 40.0
 
 
 class CarrierUnderTest:
-    """Made running. `proxy` stands between the house and the SMSC; `log` is the SMSC's file of all that it saw."""
+    """Made running. `proxy` stands between the house and the SMSC; `log` is the SMSC's file of all
+    that it saw.
+    """
 
     def __init__(self, name: str, directory: Path, options: Sequence[str], script: str) -> None:
         self.name = name
@@ -35,8 +37,24 @@ class CarrierUnderTest:
         """With other options than before, after `stop`; its log goes on."""
         self._script.write_text(script)
         self._process = subprocess.Popen(
-            [HELIOGRAPH, "smsc", "--port", str(self.smsc_port), "--json", "--log", self.log, "--seed", SEED, "--script", self._script, *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            [
+                HELIOGRAPH,
+                "smsc",
+                "--port",
+                str(self.smsc_port),
+                "--json",
+                "--log",
+                self.log,
+                "--seed",
+                SEED,
+                "--script",
+                self._script,
+                *options,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
             self.stop(kill=True)
@@ -75,7 +93,9 @@ class CarrierUnderTest:
         """Until its log holds so many."""
         until_s = time.monotonic() + within_s
         while len(found := self.events(kind)) < count:
-            assert time.monotonic() < until_s, f"{len(found)} of {count} {kind} at {self.name} within {within_s} s"
+            assert time.monotonic() < until_s, (
+                f"{len(found)} of {count} {kind} at {self.name} within {within_s} s"
+            )
             time.sleep(0.02)
         return found
 
@@ -85,6 +105,8 @@ class CarrierUnderTest:
         worst = 0
         for event in self.events("submit_sm", "answer", "lost"):
             session = event["session"]
-            waiting[session] += {"submit_sm": 1, "answer": -1, "lost": -waiting[session]}[event["event"]]
+            waiting[session] += {"submit_sm": 1, "answer": -1, "lost": -waiting[session]}[
+                event["event"]
+            ]
             worst = max(worst, waiting[session])
         return max(waiting.values(), default=0), worst

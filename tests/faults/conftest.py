@@ -1,4 +1,6 @@
-"""What the tests of the fault matrix can ask for, and where their results go: see the package's docstring."""
+"""What the tests of the fault matrix can ask for, and where their results go: see the package's
+docstring.
+"""
 
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -12,8 +14,15 @@ _HOUSE = pytest.StashKey[House]()
 
 
 @pytest.fixture
-def new_house(new_database: Callable[[str], str], redis_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., House]]:
-    """`new_house("postgresql")`; with `url` and `redis_url` on servers of the test's own, such as private_postgres.url."""
+def new_house(
+    new_database: Callable[[str], str],
+    redis_url: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> Iterator[Callable[..., House]]:
+    """`new_house("postgresql")`; with `url` and `redis_url` on servers of the test's own, such as
+    private_postgres.url.
+    """
     made: list[House] = []
 
     def make(kind: str, url: str | None = None, redis_url: str = redis_url) -> House:
@@ -28,20 +37,37 @@ def new_house(new_database: Callable[[str], str], redis_url: str, tmp_path: Path
 
 @pytest.fixture(params=["sqlite", "postgresql"] if matrix.LONG else ["postgresql"])
 def house(request: pytest.FixtureRequest, new_house: Callable[[str], House]) -> House:
-    """In its long form the test runs on both: everything in one process on SQLite, and in several on PostgreSQL with Redis."""
+    """In its long form the test runs on both: everything in one process on SQLite, and in
+    several on PostgreSQL with Redis.
+    """
     return new_house(request.param)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keeps what became of each test that is marked with the number of a row."""
     report = yield
     mark = item.get_closest_marker("fault")
     if mark is not None and (report.when == "call" or report.failed):
         house = item.stash.get(_HOUSE, None)
-        seen = house.seen._asdict() if house is not None and house.seen is not None and report.passed else {}
+        seen = (
+            house.seen._asdict()
+            if house is not None and house.seen is not None and report.passed
+            else {}
+        )
         held = report.passed and bool(seen)
-        matrix.add(matrix.Result(mark.args[0], house.kind if house is not None else "", item.name, held, round(report.duration, 1), seen))
+        matrix.add(
+            matrix.Result(
+                mark.args[0],
+                house.kind if house is not None else "",
+                item.name,
+                held,
+                round(report.duration, 1),
+                seen,
+            )
+        )
     return report
 
 

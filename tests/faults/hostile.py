@@ -1,6 +1,8 @@
-"""Receivers of webhooks that mean harm, in a process of their own: `python -m tests.faults.hostile FOLDER` prints the port of each as JSON.
+"""Receivers of webhooks that mean harm, in a process of their own: `python -m tests.faults.hostile
+FOLDER` prints the port of each as JSON.
 
-A process of their own, and one that has the processor only when nobody else wants it: an attacker's processor is not ours.
+A process of their own, and one that has the processor only when nobody else wants it: an attacker's
+processor is not ours.
 """
 
 import asyncio
@@ -53,12 +55,21 @@ BEHAVIOURS: Final[dict[str, Behaviour]] = {
 
 @contextmanager
 def hostile_receivers(folder: Path) -> Iterator[dict[str, str]]:
-    """Runs them; the URL of each. The authority whose certificate the one over TLS has is in `folder`: see `authority_file`."""
-    with subprocess.Popen([sys.executable, "-m", "tests.faults.hostile", str(folder)], stdout=subprocess.PIPE, text=True) as process:
+    """Runs them; the URL of each. The authority whose certificate the one over TLS has is
+    in `folder`: see `authority_file`.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.hostile", str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
         try:
             assert process.stdout is not None
             ports = json.loads(process.stdout.readline())
-            yield {name: f"{'https' if name == OVER_TLS else 'http'}://127.0.0.1:{port}/hook" for name, port in ports.items()}
+            yield {
+                name: f"{'https' if name == OVER_TLS else 'http'}://127.0.0.1:{port}/hook"
+                for name, port in ports.items()
+            }
         finally:
             process.kill()
 
@@ -72,8 +83,14 @@ async def _run(folder: Path) -> None:
     tls = Authority(folder).server("127.0.0.1")
     tls.num_tickets = TICKETS
     async with AsyncExitStack() as open_:
-        ports = {name: (await open_.enter_async_context(receiving(behave, tls if name == OVER_TLS else None))).port
-                 for name, behave in BEHAVIOURS.items()}
+        ports = {
+            name: (
+                await open_.enter_async_context(
+                    receiving(behave, tls if name == OVER_TLS else None)
+                )
+            ).port
+            for name, behave in BEHAVIOURS.items()
+        }
         print(json.dumps(ports), flush=True)
         await asyncio.Event().wait()
 

@@ -1,4 +1,6 @@
-"""A TCP proxy of our own: it cuts, refuses, swallows, delays and loses what two parties say to each other."""
+"""A TCP proxy of our own: it cuts, refuses, swallows, delays and loses what two parties say to each
+other.
+"""
 
 import asyncio
 import socket
@@ -11,9 +13,11 @@ from typing import Any, Final, Literal, Self, TypeVar
 from tests.loops import LoopThread
 
 Party = Literal["client", "server"]
-When = Callable[[bytes, bytes], bool]  # what was said just now, what the other one has said on this connection → whether it is lost
+# what was said just now, what the other one has said on this connection → whether it is lost
+When = Callable[[bytes, bytes], bool]
 
-COMMITTED: Final = b"C\0\0\0\x0bCOMMIT\0"  # how PostgreSQL answers COMMIT: CommandComplete (its protocol, "Message Formats")
+# how PostgreSQL answers COMMIT: CommandComplete (its protocol, "Message Formats")
+COMMITTED: Final = b"C\0\0\0\x0bCOMMIT\0"
 WITHIN_S: Final = 10.0
 _DIRECTIONS: Final[tuple[tuple[Party, Party], ...]] = (("client", "server"), ("server", "client"))
 _LOOK_BACK_OCTETS: Final = 65_536
@@ -25,7 +29,9 @@ T = TypeVar("T")
 class Loss:
     """Something that is to be lost; `wait` until it was."""
 
-    def __init__(self, when: When, said_by: Party, times: int, then: Literal["cut", "swallow"]) -> None:
+    def __init__(
+        self, when: When, said_by: Party, times: int, then: Literal["cut", "swallow"]
+    ) -> None:
         self.when = when
         self.said_by = said_by
         self.left = times
@@ -42,8 +48,10 @@ class Loss:
 
 
 class Proxy:
-    """Listens on a free port of 127.0.0.1, or of another address of this machine, in a thread of its own, from `with` to its end. Every method is
-    for other threads, and has had its effect when it returns. `connected`: how many connections there were; `open`: how many there are."""
+    """Listens on a free port of 127.0.0.1, or of another address of this machine, in a thread of
+    its own, from `with` to its end. Every method is for other threads, and has had its effect when
+    it returns. `connected`: how many connections there were; `open`: how many there are.
+    """
 
     def __init__(self, port: int, host: str = "127.0.0.1", listens_at: str = "127.0.0.1") -> None:
         self._target = (host, port)
@@ -73,15 +81,18 @@ class Proxy:
         return self._do(self._refuse(reset))
 
     def refuse_new(self) -> None:
-        """The server cannot be reached: the connections that are there stay as they are, and new ones are refused until `accept`."""
+        """The server cannot be reached: the connections that are there stay as they are,
+        and new ones are refused until `accept`.
+        """
         self._do(self._close())
 
     def accept(self) -> None:
         self._do(self._listen())
 
     def swallow(self, *said_by: Party, new_ones_too: bool = False) -> None:
-        """Half-open: the connections stay, and nothing that is said on them by these (default: both) arrives any more. When one party ends such
-        a connection, the other's is reset."""
+        """Half-open: the connections stay, and nothing that is said on them by these (default:
+        both) arrives any more. When one party ends such a connection, the other's is reset.
+        """
         self._do(self._swallow(said_by or ("client", "server"), new_ones_too))
 
     def swallow_no_more(self) -> None:
@@ -92,10 +103,15 @@ class Proxy:
         """What is said by each arrives so much later."""
         self.delay_s = {"client": client_s, "server": server_s}
 
-    def lose(self, when: When, *, said_by: Party, times: int = 1, then: Literal["cut", "swallow"] = "cut") -> Loss:
-        """What fulfils `when` does not arrive, the first `times` times; then its connection is cut, or says nothing any more.
+    def lose(
+        self, when: When, *, said_by: Party, times: int = 1, then: Literal["cut", "swallow"] = "cut"
+    ) -> Loss:
+        """What fulfils `when` does not arrive, the first `times` times; then its connection is cut,
+        or says nothing any more.
 
-        The reply to COMMIT: `lose(lambda said, heard: COMMITTED in said, said_by="server")`, with a condition on `heard` to choose which."""
+        The reply to COMMIT: `lose(lambda said, heard: COMMITTED in said, said_by="server")`, with a
+        condition on `heard` to choose which.
+        """
         loss = Loss(when, said_by, times, then)
         self._losses.append(loss)
         return loss
@@ -152,7 +168,9 @@ class Proxy:
         for connection in self._connections:
             connection.swallowed.update(said_by)
 
-    async def _connect(self, client_reader: asyncio.StreamReader, client_writer: asyncio.StreamWriter) -> None:
+    async def _connect(
+        self, client_reader: asyncio.StreamReader, client_writer: asyncio.StreamWriter
+    ) -> None:
         self.connected += 1
         self._connecting += 1
         try:
@@ -162,7 +180,9 @@ class Proxy:
             return
         finally:
             self._connecting -= 1
-        connection = _Connection(self, (client_reader, client_writer), (server_reader, server_writer))
+        connection = _Connection(
+            self, (client_reader, client_writer), (server_reader, server_writer)
+        )
         if self._swallows_new:
             connection.swallowed.update(("client", "server"))
         self._connections[connection] = None
@@ -173,17 +193,34 @@ class Proxy:
 
     def loss_of(self, said_by: Party, said: bytes, heard: bytes) -> Loss | None:
         """What is to be lost now, if anything."""
-        return next((loss for loss in self._losses if loss.left and loss.said_by == said_by and loss.when(said, heard)), None)
+        return next(
+            (
+                loss
+                for loss in self._losses
+                if loss.left and loss.said_by == said_by and loss.when(said, heard)
+            ),
+            None,
+        )
 
 
 class _Connection:
     """Two sockets, and what is on its way between them."""
 
-    def __init__(self, proxy: Proxy, client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-                 server: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+    def __init__(
+        self,
+        proxy: Proxy,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
         self._proxy = proxy
-        self._readers: dict[Party, asyncio.StreamReader] = {"client": client[0], "server": server[0]}
-        self._writers: dict[Party, asyncio.StreamWriter] = {"client": client[1], "server": server[1]}
+        self._readers: dict[Party, asyncio.StreamReader] = {
+            "client": client[0],
+            "server": server[0],
+        }
+        self._writers: dict[Party, asyncio.StreamWriter] = {
+            "client": client[1],
+            "server": server[1],
+        }
         self._said: dict[Party, bytes] = {"client": b"", "server": b""}
         self._tasks: list[asyncio.Task[None]] = []
         self.swallowed: set[Party] = set()
@@ -191,8 +228,10 @@ class _Connection:
     async def run(self) -> None:
         for said_by, to in _DIRECTIONS:
             on_the_way = asyncio.Queue[tuple[float, bytes]](_CHUNKS_ON_THE_WAY_MAX)
-            self._tasks += [asyncio.create_task(self._hear(said_by, to, on_the_way)),
-                            asyncio.create_task(self._say(said_by, to, on_the_way))]
+            self._tasks += [
+                asyncio.create_task(self._hear(said_by, to, on_the_way)),
+                asyncio.create_task(self._say(said_by, to, on_the_way)),
+            ]
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.end(reset=bool(self.swallowed))
 
@@ -202,7 +241,9 @@ class _Connection:
         for writer in self._writers.values():
             _end(writer, reset=reset)
 
-    async def _hear(self, said_by: Party, to: Party, on_the_way: "asyncio.Queue[tuple[float, bytes]]") -> None:
+    async def _hear(
+        self, said_by: Party, to: Party, on_the_way: "asyncio.Queue[tuple[float, bytes]]"
+    ) -> None:
         loop = asyncio.get_running_loop()
         with suppress(OSError):
             while octets := await self._readers[said_by].read(_AT_ONCE_OCTETS):
@@ -222,7 +263,9 @@ class _Connection:
             self.end(reset=True)
         await on_the_way.put((0.0, b""))
 
-    async def _say(self, said_by: Party, to: Party, on_the_way: "asyncio.Queue[tuple[float, bytes]]") -> None:
+    async def _say(
+        self, said_by: Party, to: Party, on_the_way: "asyncio.Queue[tuple[float, bytes]]"
+    ) -> None:
         loop, writer = asyncio.get_running_loop(), self._writers[to]
         with suppress(OSError):
             while True:
@@ -241,7 +284,9 @@ def _end(writer: asyncio.StreamWriter, *, reset: bool) -> None:
     if writer.transport.is_closing():
         return
     if reset:  # a socket that lingers for 0 s says RST
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         writer.transport.abort()
     else:
         writer.close()

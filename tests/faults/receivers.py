@@ -1,4 +1,6 @@
-"""Receivers of the house's webhooks: servers of the test's own, each with an endpoint, which misbehave until they are mended or let go."""
+"""Receivers of the house's webhooks: servers of the test's own, each with an endpoint,
+which misbehave until they are mended or let go.
+"""
 
 import asyncio
 import gzip
@@ -14,14 +16,20 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.webhooks.endpoints import text_id
-from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events, webhook_queue
+from heliograph.webhooks.tables import (
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_events,
+    webhook_queue,
+)
 from tests.capability.webhooks import endpoint
 from tests.faults.house import House
 from tests.wire.webhook_receiver import OK, Receiver, after, receiver_in_a_thread, says, without_end
 
 OPEN: Final = {"HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1"}
 OF_MESSAGES: Final = ("message.sent", "message.delivered", "message.failed")
-KNOWN_FOR_MS: Final = 3_600_000  # so long ago the endpoints were made: the checker holds them to all that they hear
+# so long ago the endpoints were made: the checker holds them to all that they hear
+KNOWN_FOR_MS: Final = 3_600_000
 GIB: Final = 2**30
 CHUNK: Final = b"x" * 65_536
 BOMB: Final = gzip.compress(b"\0" * 50 * 2**20)
@@ -33,7 +41,8 @@ def head(status: int, *lines: str) -> bytes:
 
 
 Fault = Callable[[asyncio.StreamWriter], Awaitable[None]]
-FAULTS: Final[dict[str, Fault]] = {  # what each does; redirect and bad TLS need more than a behaviour
+# what each does; redirect and bad TLS need more than a behaviour
+FAULTS: Final[dict[str, Fault]] = {
     "500": says(head(500, "Content-Length: 4"), b"oops"),
     "cut short": says(head(200, "Content-Length: 100"), b"only this", close=True),
     "1 GiB": without_end(head(200, f"Content-Length: {GIB}"), CHUNK, GIB // len(CHUNK)),
@@ -99,33 +108,59 @@ class Hearing:
         """Its failed attempts: status, reason, took_ms, event_id, oldest first."""
         columns = webhook_attempts.c
         with self._house.db.read() as tx:
-            return list(tx.execute(sa.select(columns.status, columns.reason, columns.took_ms, columns.event_id)
-                                   .where(columns.endpoint_id == self.id).order_by(columns.id)))
+            return list(
+                tx.execute(
+                    sa.select(columns.status, columns.reason, columns.took_ms, columns.event_id)
+                    .where(columns.endpoint_id == self.id)
+                    .order_by(columns.id)
+                )
+            )
 
     def outcomes(self) -> Counter[str]:
         """Of what does not wait any more."""
         columns = webhook_deliveries.c
         with self._house.db.read() as tx:
-            return Counter(tx.execute(sa.select(columns.outcome).where(columns.endpoint_id == self.id)).scalars())
+            return Counter(
+                tx.execute(
+                    sa.select(columns.outcome).where(columns.endpoint_id == self.id)
+                ).scalars()
+            )
 
     def took_ms(self) -> list[int]:
         """How long each success took."""
         columns = webhook_deliveries.c
         with self._house.db.read() as tx:
-            return list(tx.execute(sa.select(columns.took_ms).where(columns.endpoint_id == self.id, columns.outcome == "delivered")).scalars())
+            return list(
+                tx.execute(
+                    sa.select(columns.took_ms).where(
+                        columns.endpoint_id == self.id, columns.outcome == "delivered"
+                    )
+                ).scalars()
+            )
 
     def disable(self) -> None:
         self._house.command("webhook", "disable", text_id(self.id))
 
 
 @contextmanager
-def hearing(house: House, fault: Fault | None = None, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1",
-            kinds: Sequence[str] = OF_MESSAGES) -> Iterator[Hearing]:
+def hearing(
+    house: House,
+    fault: Fault | None = None,
+    *,
+    tls: ssl.SSLContext | None = None,
+    host: str = "127.0.0.1",
+    kinds: Sequence[str] = OF_MESSAGES,
+) -> Iterator[Hearing]:
     """A receiver of the house's live events, about messages unless other kinds are named."""
     heard = Hearing(house, fault)
     with receiver_in_a_thread(heard, tls) as heard.receiver:
-        made, _ = endpoint(house.db, house.account_id, heard.receiver.url(host, "http" if tls is None else "https"),
-                           kinds, age_ms=KNOWN_FOR_MS)
+        made, _ = endpoint(
+            house.db,
+            house.account_id,
+            heard.receiver.url(host, "http" if tls is None else "https"),
+            kinds,
+            age_ms=KNOWN_FOR_MS,
+        )
         heard.id = made.id
         yield heard
 
@@ -137,25 +172,46 @@ def events_stored(house: House) -> int:
 
 def waiting(house: House, of: Hearing) -> int:
     with house.db.read() as tx:
-        return int(tx.execute(sa.select(sa.func.count()).where(webhook_queue.c.endpoint_id == of.id)).scalar_one())
+        return int(
+            tx.execute(
+                sa.select(sa.func.count()).where(webhook_queue.c.endpoint_id == of.id)
+            ).scalar_one()
+        )
 
 
 def make_due(house: House) -> None:
     """What waits for its next try has waited long enough: moved, not waited for."""
     now_ms = clock.now_ms()
     with house.db.write() as tx:
-        tx.execute(webhook_queue.update().where(webhook_queue.c.due_at_ms > now_ms + 1_000).values(due_at_ms=now_ms))
+        tx.execute(
+            webhook_queue.update()
+            .where(webhook_queue.c.due_at_ms > now_ms + 1_000)
+            .values(due_at_ms=now_ms)
+        )
 
 
 def all_told(house: House, of: Hearing) -> bool:
-    """Whether each message's states came as one event each, whatever their order and however often."""
-    told = Counter((event["data"]["id"], event["event"]) for event in {event["id"]: event for event in of.events}.values())
-    return told == {(message_id, kind): 1 for message_id in house.clients.accepted for kind in ("message.sent", "message.delivered")}
+    """Whether each message's states came as one event each, whatever their order and
+    however often.
+    """
+    told = Counter(
+        (event["data"]["id"], event["event"])
+        for event in {event["id"]: event for event in of.events}.values()
+    )
+    return told == {
+        (message_id, kind): 1
+        for message_id in house.clients.accepted
+        for kind in ("message.sent", "message.delivered")
+    }
 
 
 def delays_s(of: Hearing, since: int = 0) -> list[float]:
-    """From each change to the first time that its event came. `since`: without so many requests that came first."""
+    """From each change to the first time that its event came. `since`: without so many
+    requests that came first.
+    """
     first: dict[str, float] = {}
     for event, at_ms in zip(of.events[since:], of.at_ms[since:], strict=False):
-        first.setdefault(event["id"], at_ms / 1_000 - datetime.fromisoformat(event["timestamp"]).timestamp())
+        first.setdefault(
+            event["id"], at_ms / 1_000 - datetime.fromisoformat(event["timestamp"]).timestamp()
+        )
     return sorted(first.values())

@@ -1,4 +1,6 @@
-"""Processes that answer requests are killed, at random and at named points of a request (promises, fault 1)."""
+"""Processes that answer requests are killed, at random and at named points of a request (promises,
+fault 1).
+"""
 
 import random
 import signal
@@ -18,12 +20,20 @@ TWO = (("api", "--workers", "2"), ("worker",))
 
 
 def answering(house: House) -> list[psutil.Process]:
-    """The processes of `api` that answer requests, without the one that starts them and Python's own tracker of resources."""
-    return [child for child in psutil.Process(house.api.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    """The processes of `api` that answer requests, without the one that starts them and
+    Python's own tracker of resources.
+    """
+    return [
+        child
+        for child in psutil.Process(house.api.process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
 
 
 @pytest.mark.fault(1)
-def test_a_server_killed_at_random_moments_has_stored_what_it_answered(new_house: Callable[[str], House]) -> None:
+def test_a_server_killed_at_random_moments_has_stored_what_it_answered(
+    new_house: Callable[[str], House],
+) -> None:
     """Nothing is on the wire meanwhile: that is another row."""
     house, chance = new_house("sqlite"), random.Random(1)
     carrier = house.carrier()
@@ -37,11 +47,18 @@ def test_a_server_killed_at_random_moments_has_stored_what_it_answered(new_house
             house.api.process.wait()
             house.start(ALONE)
         carrier.proxy.accept()
-    house.holds(how=f"SIGKILL at {kills} random moments under load; clients ask again with the same Idempotency-Key")
+    house.holds(
+        how=(
+            f"SIGKILL at {kills} random moments under load; clients ask again with the same"
+            " Idempotency-Key"
+        )
+    )
 
 
 @pytest.mark.fault(1)
-def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(new_house: Callable[[str], House]) -> None:
+def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(
+    new_house: Callable[[str], House],
+) -> None:
     house, chance = new_house("postgresql"), random.Random(1)
     house.carrier()
     kills = int(quick_or_long(6, 60))
@@ -51,21 +68,37 @@ def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(n
             house.clients.wait_for(chance.randint(5, 40))
             house.until(lambda: answering(house), "one lives")
             chance.choice(answering(house)).send_signal(signal.SIGKILL)
-    house.holds(how=f"SIGKILL of one of two API processes at {kills} random moments under load; clients ask again")
+    house.holds(
+        how=(
+            f"SIGKILL of one of two API processes at {kills} random moments under load; clients ask"
+            " again"
+        )
+    )
 
 
 @pytest.mark.fault(1)
 @pytest.mark.parametrize("point", ["locked", "stored", "committed"])
-def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(new_house: Callable[[str], House], point: str) -> None:
-    """The last thing that PostgreSQL says before never arrives: to the lock, to the statement that stores all, to COMMIT."""
+def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(
+    new_house: Callable[[str], House], point: str
+) -> None:
+    """The last thing that PostgreSQL says before never arrives: to the lock, to the statement that
+    stores all, to COMMIT.
+    """
     house = new_house("postgresql")
     house.carrier()
     proxy = house.database_proxy()
     house.start(TWO)
     [order] = house.clients.orders(1, octets=40)
     key, text = order.idempotency_key.encode(), order.text.encode()
-    loss = proxy.lose(lambda said, heard: key in heard and (text in heard) == (point != "locked") and (COMMITTED in said) == (point == "committed"),
-                      said_by="server", then="swallow")
+    loss = proxy.lose(
+        lambda said, heard: (
+            key in heard
+            and (text in heard) == (point != "locked")
+            and (COMMITTED in said) == (point == "committed")
+        ),
+        said_by="server",
+        then="swallow",
+    )
     body = {"sender": SENDER, "message": order.text, "recipients": [order.recipient]}
     headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
     with httpx.Client(headers=headers, timeout=30) as client, ThreadPoolExecutor(1) as one:
@@ -77,6 +110,14 @@ def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(new_house
         assert isinstance(asked.exception(30), httpx.HTTPError)
         house.api.wait_until_ready()
         again = client.post(address, json=body)
-    assert (again.status_code, again.headers.get("idempotent-replayed")) == (200, "true" if point == "committed" else None)
+    assert (again.status_code, again.headers.get("idempotent-replayed")) == (
+        200,
+        "true" if point == "committed" else None,
+    )
     house.clients.accepted[again.json()["data"]["message_id"]] = order
-    house.holds(how=f"SIGKILL of the API processes when an accept is {point}; asked again, it is {'replayed' if point == 'committed' else 'new'}")
+    house.holds(
+        how=(
+            f"SIGKILL of the API processes when an accept is {point}; asked again, it is"
+            f" {'replayed' if point == 'committed' else 'new'}"
+        )
+    )

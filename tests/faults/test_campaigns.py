@@ -22,7 +22,9 @@ WINDOW = 10
 KILLS = int(quick_or_long(2, 20))
 SEVERAL = (("api",), ("scheduler",), ("carrier", "run", "carrier"))
 AGAIN_WITHIN_S = 45.0  # until others take a scheduler for dead
-SCHEDULER_ALONE_EVERY = 7  # kills of several processes: then the carrier's goes on, and the next scheduler waits for half a minute
+# kills of several processes: then the carrier's goes on, and the next scheduler waits for half a
+# minute
+SCHEDULER_ALONE_EVERY = 7
 RATE = 100  # a second, of the one that shall be under way all the while
 ENDED = ["campaign.completed"]
 
@@ -37,7 +39,11 @@ class Reaper:
 
     def kill(self) -> None:
         self.kills += 1
-        doomed = [server for server in self._house.servers if server.process.poll() is None and server.name != "api"]
+        doomed = [
+            server
+            for server in self._house.servers
+            if server.process.poll() is None and server.name != "api"
+        ]
         if self.kills % SCHEDULER_ALONE_EVERY == 0 and len(doomed) > 1:
             doomed = [server for server in doomed if server.name == "scheduler"]
         for server in doomed:
@@ -46,25 +52,35 @@ class Reaper:
         self._start({server.name for server in doomed})
 
     def _start(self, names: set[str]) -> None:
-        started: list[ServerProcess] = [self._house.run(*command) for command in self._commands if command[0] in names]
+        started: list[ServerProcess] = [
+            self._house.run(*command) for command in self._commands if command[0] in names
+        ]
         if started[0].name == "serve":
             started[0].wait_until_ready()
 
 
 @pytest.mark.fault(27)
-@pytest.mark.parametrize(("kind", "commands"), [
-    pytest.param("sqlite", ALONE, id="sqlite"),
-    pytest.param("postgresql", ALONE, id="postgresql"),
-    pytest.param("postgresql", SEVERAL, id="postgresql-several", marks=pytest.mark.long),
-])
+@pytest.mark.parametrize(
+    ("kind", "commands"),
+    [
+        pytest.param("sqlite", ALONE, id="sqlite"),
+        pytest.param("postgresql", ALONE, id="postgresql"),
+        pytest.param("postgresql", SEVERAL, id="postgresql-several", marks=pytest.mark.long),
+    ],
+)
 def test_campaigns_killed_again_and_again_reach_everybody_once(
-        new_house: Callable[[str], House], kind: str, commands: Sequence[Sequence[str]]) -> None:
-    """One with a text for all, as fast as the carrier takes it; one with a text for each, at a rate of its own."""
+    new_house: Callable[[str], House], kind: str, commands: Sequence[Sequence[str]]
+) -> None:
+    """One with a text for all, as fast as the carrier takes it; one with a text for each,
+    at a rate of its own.
+    """
     house, chance = new_house(kind), random.Random(27)
     house.env |= OPEN
     carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    both = [Under(house, "fast", int(quick_or_long(200, 8_000)), "The shop is open"),
-            Under(house, "slow", int(quick_or_long(150, 3_000)), OWN_TEXTS, first=5_000_000, rate=RATE)]
+    both = [
+        Under(house, "fast", int(quick_or_long(200, 8_000)), "The shop is open"),
+        Under(house, "slow", int(quick_or_long(150, 3_000)), OWN_TEXTS, first=5_000_000, rate=RATE),
+    ]
     with hearing(house, kinds=ENDED) as receiver:
         house.start(commands)
         reaper = Reaper(house, commands)
@@ -79,24 +95,52 @@ def test_campaigns_killed_again_and_again_reach_everybody_once(
         all_sent(house, both)
         check_all(house, carrier, both, receiver)
         assert not LONG or reaper.kills == KILLS, "they were over too early"
-        killed = "`serve`" if commands is ALONE else f"scheduler and carrier process, each {SCHEDULER_ALONE_EVERY}th of the scheduler alone,"
-        house.holds(repeated_max=reaper.kills * WINDOW, failed=sum(under.refused for under in both), recovered_s=recovered_s, how=(
-            f"{reaper.kills} kill -9 of {killed} while two campaigns are expanded and sent, one with a text for each at {RATE} a second: nobody is "
-            "left out, each end is told once; until the next chunk or submit_sm"))
+        killed = (
+            "`serve`"
+            if commands is ALONE
+            else (
+                f"scheduler and carrier process, each {SCHEDULER_ALONE_EVERY}th of the scheduler"
+                " alone,"
+            )
+        )
+        house.holds(
+            repeated_max=reaper.kills * WINDOW,
+            failed=sum(under.refused for under in both),
+            recovered_s=recovered_s,
+            how=(
+                f"{reaper.kills} kill -9 of {killed} while two campaigns are expanded and sent, one"
+                f" with a text for each at {RATE} a second: nobody is left out, each end is told"
+                " once; until the next chunk or submit_sm"
+            ),
+        )
 
 
-def _some_more(house: House, carrier: CarrierUnderTest, all_of: Sequence[Under], chance: random.Random) -> float:
+def _some_more(
+    house: House, carrier: CarrierUnderTest, all_of: Sequence[Under], chance: random.Random
+) -> float:
     """Until a chunk was stored, or some were submitted; how many seconds until the first of it."""
-    cursors, seen, wanted = [under.now.cursor for under in all_of], len(carrier.submits()), chance.choice([0, chance.randint(1, 60)])
+    cursors, seen, wanted = (
+        [under.now.cursor for under in all_of],
+        len(carrier.submits()),
+        chance.choice([0, chance.randint(1, 60)]),
+    )
 
     def is_over() -> bool:
         return all(under.is_over for under in all_of)
 
     def moved() -> bool:
-        return [under.now.cursor for under in all_of] != cursors or len(carrier.submits()) > seen or is_over()
+        return (
+            [under.now.cursor for under in all_of] != cursors
+            or len(carrier.submits()) > seen
+            or is_over()
+        )
 
     first_s = house.until(moved, f"it goes on: {house.sender.log[-2_000:]}", AGAIN_WITHIN_S)
-    house.until(lambda: len(carrier.submits()) >= seen + wanted or is_over(), f"some more: {house.sender.log[-2_000:]}", AGAIN_WITHIN_S)
+    house.until(
+        lambda: len(carrier.submits()) >= seen + wanted or is_over(),
+        f"some more: {house.sender.log[-2_000:]}",
+        AGAIN_WITHIN_S,
+    )
     return first_s
 
 
@@ -123,8 +167,13 @@ def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(house
         house.start()
         under = Under(house, "frozen", int(quick_or_long(300, 1_000)), OWN_TEXTS)
         for _ in range(kills):
-            with subprocess.Popen([sys.executable, "-c", _LAUNCH, house.db.url, under.draft.id], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  text=True, bufsize=1) as launching:
+            with subprocess.Popen(
+                [sys.executable, "-c", _LAUNCH, house.db.url, under.draft.id],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+            ) as launching:
                 assert launching.stdin is not None
                 assert launching.stdout is not None
                 for _ in range(chance.randint(1, 7)):
@@ -138,8 +187,13 @@ def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(house
         assert sorted(map(str, written(house.db, under.draft))) == under.people
         all_sent(house, [under])
         check_all(house, carrier, [under], receiver)
-        house.holds(failed=under.refused, how=f"{kills} kill -9 of a launch that was writing down its audience: still a draft, and the last launch "
-                    "reached the very audience")
+        house.holds(
+            failed=under.refused,
+            how=(
+                f"{kills} kill -9 of a launch that was writing down its audience: still a draft,"
+                " and the last launch reached the very audience"
+            ),
+        )
 
 
 @pytest.mark.fault(27)
@@ -153,7 +207,10 @@ def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(house
     reaper, half_way = Reaper(house, ALONE), 0
     for _ in range(int(quick_or_long(1, 5))):
         before = house.count("failed")
-        house.until(lambda before=before: house.count("failed") > before or under.now.ended_at_ms, "some are canceled")  # type: ignore[misc]
+        house.until(
+            lambda before=before: house.count("failed") > before or under.now.ended_at_ms,  # type: ignore[misc]
+            "some are canceled",
+        )
         reaper.kill()
         half_way += under.now.ended_at_ms is None
     all_sent(house, [under])
@@ -162,22 +219,37 @@ def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(house
     others = [row for row in rows if row.error_code != "canceled"]
     assert canceled
     assert all(row.refunded == row.credits for row in canceled)
-    assert {row.status for row in others if not str(row.recipient).endswith(REFUSED)} <= {"delivered"}
+    assert {row.status for row in others if not str(row.recipient).endswith(REFUSED)} <= {
+        "delivered"
+    }
     assert len({row.recipient for row in rows}) == len(rows)
-    assert not {str(row.recipient) for row in canceled} & {submit["recipient"] for submit in carrier.submits()}
+    assert not {str(row.recipient) for row in canceled} & {
+        submit["recipient"] for submit in carrier.submits()
+    }
     under.know(rows)
-    house.holds(repeated_max=reaper.kills * WINDOW, failed=house.count("failed"), how=(
-        f"{reaper.kills} kill -9 after a cancel, {half_way} of them with some of it still queued: {len(canceled):,} of {len(rows):,} failed "
-        "(canceled), none of them at the carrier, each paid back once"))
+    house.holds(
+        repeated_max=reaper.kills * WINDOW,
+        failed=house.count("failed"),
+        how=(
+            f"{reaper.kills} kill -9 after a cancel, {half_way} of them with some of it still"
+            f" queued: {len(canceled):,} of {len(rows):,} failed (canceled), none of them at the"
+            " carrier, each paid back once"
+        ),
+    )
 
 
 @pytest.mark.fault(27)
-def test_a_campaign_paused_and_resumed_by_a_process_that_is_killed_loses_nothing_and_sends_nothing_meanwhile(house: House) -> None:
+def test_a_campaign_paused_by_a_process_that_is_killed_loses_and_sends_nothing_meanwhile(
+    house: House,
+) -> None:
     house.env |= OPEN
     carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
     with hearing(house, kinds=ENDED) as receiver:
         house.start(ALONE)
-        under, reaper = Under(house, "paused", int(quick_or_long(500, 5_000)), OWN_TEXTS), Reaper(house, ALONE)
+        under, reaper = (
+            Under(house, "paused", int(quick_or_long(500, 5_000)), OWN_TEXTS),
+            Reaper(house, ALONE),
+        )
         under.launch()
         carrier.wait_for("submit_sm", 3 * WINDOW)
         for _ in range(int(quick_or_long(1, 5))):
@@ -185,7 +257,12 @@ def test_a_campaign_paused_and_resumed_by_a_process_that_is_killed_loses_nothing
             house.until(lambda: under.held()[1], "some of it is held")
             reaper.kill()
             house.until(lambda: under.held()[0], "all of it is held")
-            house.until(lambda: not under.held()[2] and not house.in_flight("claimed") and not house.in_flight(), "nothing is on the wire")
+            house.until(
+                lambda: (
+                    not under.held()[2] and not house.in_flight("claimed") and not house.in_flight()
+                ),
+                "nothing is on the wire",
+            )
             assert not under.is_over
             _others_go_out_and_it_does_not(house, carrier, under)
             under.do(lambda tx: campaigns.resume(tx, under.draft.id))
@@ -196,8 +273,14 @@ def test_a_campaign_paused_and_resumed_by_a_process_that_is_killed_loses_nothing
         all_sent(house, [under])
         assert under.held()[0] is False
         check_all(house, carrier, [under], receiver)
-        house.holds(repeated_max=reaper.kills * WINDOW, failed=under.refused, how=(
-            f"{reaper.kills} kill -9 while what is queued is being held or let go: nothing left while all of it was held, and others' messages did"))
+        house.holds(
+            repeated_max=reaper.kills * WINDOW,
+            failed=under.refused,
+            how=(
+                f"{reaper.kills} kill -9 while what is queued is being held or let go: nothing left"
+                " while all of it was held, and others' messages did"
+            ),
+        )
 
 
 def _others_go_out_and_it_does_not(house: House, carrier: CarrierUnderTest, under: Under) -> None:

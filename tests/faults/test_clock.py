@@ -1,4 +1,6 @@
-"""The machine's clock is moved by an hour, there and back, under running processes (promises, fault 12)."""
+"""The machine's clock is moved by an hour, there and back, under running processes (promises, fault
+12).
+"""
 
 from pathlib import Path
 from typing import Final
@@ -17,16 +19,27 @@ TRIED_AGAIN_AFTER_S: Final = 2.0  # a message that met a passing fault
 ELSEWHERE: Final = "23324"  # numbers whose carrier is away
 MESSAGES: Final = 5
 # each first try meets a passing fault (system error)
-ONE_OF_EACH: Final = {"sqlite": (("serve",),), "postgresql": (("api",), ("worker",))}  # two would hear of a moved clock a second apart
-SCRIPT: Final = "\n".join(f"after {2 * MESSAGES * place} submits: refuse:0x08 for {MESSAGES}" for place in range(3))
+# two would hear of a moved clock a second apart
+ONE_OF_EACH: Final = {"sqlite": (("serve",),), "postgresql": (("api",), ("worker",))}
+SCRIPT: Final = "\n".join(
+    f"after {2 * MESSAGES * place} submits: refuse:0x08 for {MESSAGES}" for place in range(3)
+)
 
 
 @pytest.mark.fault(12)
-def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(house: House, tmp_path: Path) -> None:
-    """Moving is all at once for every process: it is the machine's clock. Monotonic clocks go on, as the kernel's do."""
+def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
+    house: House, tmp_path: Path
+) -> None:
+    """Moving is all at once for every process: it is the machine's clock. Monotonic clocks
+    go on, as the kernel's do.
+    """
     clock = tmp_path / "clock"
     clock.write_text("+0")
-    house.env |= fake_time(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_CACHE_DURATION="1", FAKETIME_DONT_FAKE_MONOTONIC="1")
+    house.env |= fake_time(
+        FAKETIME_TIMESTAMP_FILE=str(clock),
+        FAKETIME_CACHE_DURATION="1",
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+    )
     carrier, away = house.carrier(script=SCRIPT), house.carrier(name="away", prefix=ELSEWHERE)
     away.proxy.refuse()
     house.start(ONE_OF_EACH[house.kind])
@@ -36,23 +49,39 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(house: Hou
         house.clients.send(MESSAGES)
         carrier.wait_for("submit_sm", MESSAGES * (2 * place + 1))
         clock.write_text(f"{moved_s:+d}")
-        carrier.wait_for("submit_sm", MESSAGES * (2 * place + 2))  # sweeps have come by meanwhile, once a second
+        # sweeps have come by meanwhile, once a second
+        carrier.wait_for("submit_sm", MESSAGES * (2 * place + 2))
         waits_s += waits_of(carrier, place)
         assert house.count("failed") == 0
     assert min(waits_s) >= TRIED_AGAIN_AFTER_S - 0.1, waits_s
     assert "clock_moved" in house.sender.log
     away.proxy.accept()
     house.stop()
-    house.start(ONE_OF_EACH[house.kind])  # what starts now tries the carrier at once, which backed off until now
-    house.holds(how=f"an hour forward, an hour back, and right again; tries after {min(waits_s):.1f} to {max(waits_s):.1f} s instead of 2")
+    # what starts now tries the carrier at once, which backed off until now
+    house.start(ONE_OF_EACH[house.kind])
+    house.holds(
+        how=(
+            f"an hour forward, an hour back, and right again; tries after {min(waits_s):.1f} to"
+            f" {max(waits_s):.1f} s instead of 2"
+        )
+    )
 
 
 def send_valid_for(house: House, validity_s: int) -> None:
     """Messages for the carrier that is away."""
     for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
         headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
-        body = {"sender": SENDER, "message": order.text, "recipients": [order.recipient], "validity_s": validity_s}
-        while (answer := httpx.post(f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30)).status_code == 503:
+        body = {
+            "sender": SENDER,
+            "message": order.text,
+            "recipients": [order.recipient],
+            "validity_s": validity_s,
+        }
+        while (
+            answer := httpx.post(
+                f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
+            )
+        ).status_code == 503:
             pass  # it says so while it is busy starting
         house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
 

@@ -1,4 +1,6 @@
-"""A cut of the network, after which a process must never hang: it ends what it was, and begins anew (docs/reliability.md, row 37)."""
+"""A cut of the network, after which a process must never hang: it ends what it was, and begins anew
+(docs/reliability.md, row 37).
+"""
 
 import time
 from collections.abc import Callable
@@ -15,7 +17,8 @@ from tests.services import netns
 from tests.services.postgres import PrivatePostgres
 
 WINDOW: Final = 10
-BEGUN_WITHIN_S: Final = 45.0  # a process that cannot look whether it was retired begins anew after 20 s without a beat
+# a process that cannot look whether it was retired begins anew after 20 s without a beat
+BEGUN_WITHIN_S: Final = 45.0
 CUT_S: Final = 32.0  # the lease ends after 20 s
 CUTS: Final = 10
 WORKERS: Final = 10  # cut at once: each of them, at each cut, is a cut of its own
@@ -32,10 +35,17 @@ def asks_in_transaction(heard: bytes) -> bool:
 
 
 def fall_silent_in_transactions(proxy: Proxy) -> Loss:
-    """From now on each hot connection dies without a word in the middle of its next transaction: its first statement after BEGIN is not answered.
-    (asyncpg names the statements that it prepares, and runs them with an Execute message of nine octets; psycopg says BEGIN just as it does, and
-    names its statements otherwise.)"""
-    loss = proxy.lose(lambda said, heard: asks_in_transaction(heard), said_by="server", times=HOT_CONNECTIONS, then="swallow")
+    """From now on each hot connection dies without a word in the middle of its next transaction:
+    its first statement after BEGIN is not answered. (asyncpg names the statements that it prepares,
+    and runs them with an Execute message of nine octets; psycopg says BEGIN just as it does, and
+    names its statements otherwise.)
+    """
+    loss = proxy.lose(
+        lambda said, heard: asks_in_transaction(heard),
+        said_by="server",
+        times=HOT_CONNECTIONS,
+        then="swallow",
+    )
     deadline_s = time.monotonic() + BEGUN_WITHIN_S
     while loss.left == HOT_CONNECTIONS:
         assert time.monotonic() < deadline_s, "no transaction was lost"
@@ -44,9 +54,13 @@ def fall_silent_in_transactions(proxy: Proxy) -> Loss:
 
 
 @pytest.mark.fault(37)
-def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired_begins_anew(new_house: NewHouse) -> None:
-    """The race of a cut, without its 20 s: the turn is canceled while its statement waits on a connection that is dead, and asyncpg can reach the
-    database no more to cancel that statement there."""
+def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired_begins_anew(
+    new_house: NewHouse,
+) -> None:
+    """The race of a cut, without its 20 s: the turn is canceled while its statement waits on a
+    connection that is dead, and asyncpg can reach the database no more to cancel that statement
+    there.
+    """
     house = new_house("postgresql")
     carrier = house.carrier(window=WINDOW)
     house.start((("api",),))
@@ -59,7 +73,8 @@ def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired
     with psycopg.connect(house.db.url, autocommit=True) as sql:
         sql.execute("DELETE FROM workers WHERE kind = 'worker'")
     worker.wait_for_event("worker_begins_anew", BEGUN_WITHIN_S)
-    worker.wait_for_event("turn_failed", BEGUN_WITHIN_S)  # its last words: so the statement that waited was given up, and not canceled
+    # its last words: so the statement that waited was given up, and not canceled
+    worker.wait_for_event("turn_failed", BEGUN_WITHIN_S)
     carrier.wait_for("unbind", 1)
     assert len(carrier.events("bind")) == 1, "bound without a lease"
     silence.left = 0
@@ -69,23 +84,38 @@ def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired
     recovered_s = time.monotonic() - back_s
     house.clients.send(5)
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="a worker retired while its hot connections are dead and new ones are refused, 1 "
-                "time, 0 hung; from the database's return until begun anew")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=(
+            "a worker retired while its hot connections are dead and new ones are refused, 1 "
+            "time, 0 hung; from the database's return until begun anew"
+        ),
+    )
 
 
 @pytest.mark.long
 @pytest.mark.fault(37)
-def test_no_process_hangs_after_a_cut_of_32_s(new_house: NewHouse, private_postgres: PrivatePostgres) -> None:
-    """Workers in a network namespace of their own, with the database and the carrier at the other end of a cable that is pulled again and again."""
+def test_no_process_hangs_after_a_cut_of_32_s(
+    new_house: NewHouse, private_postgres: PrivatePostgres
+) -> None:
+    """Workers in a network namespace of their own, with the database and the carrier at
+    the other end of a cable that is pulled again and again.
+    """
     migrate.upgrade(private_postgres.url)
     house = new_house("postgresql", url=private_postgres.url)
     with netns.cable(37) as cable:
         url = admitted(private_postgres, cable)
         carrier = house.carrier(window=WINDOW)
         door = house.proxy(carrier.smsc_port, listens_at=cable.outside)
-        house.command("carrier", "set", "carrier", "--host", cable.outside, "--port", str(door.port))
+        house.command(
+            "carrier", "set", "carrier", "--host", cable.outside, "--port", str(door.port)
+        )
         house.start((("api",),))
-        workers = [house.run("worker", database=url, within=netns.within(cable), REDIS_URL="") for _ in range(WORKERS)]
+        workers = [
+            house.run("worker", database=url, within=netns.within(cable), REDIS_URL="")
+            for _ in range(WORKERS)
+        ]
         house.until(lambda: bound(workers) == WORKERS, "all are bound", STARTED_WITHIN_S)
         recovered_s = []
         with house.clients.sending(per_second=20):
@@ -95,19 +125,37 @@ def test_no_process_hangs_after_a_cut_of_32_s(new_house: NewHouse, private_postg
                 time.sleep(CUT_S)  # the fault is that time
                 netns.up(cable)
                 recovered_s.append(until_begun_anew(house, workers, before))
-                print(f"cut {len(recovered_s)}: all had begun anew after {recovered_s[-1]:.1f} s", flush=True)
-        ended = sum(worker.process.poll() is not None or '"worker_hangs"' in worker.log for worker in workers)
-        house.until(lambda: door.open == WORKERS, "one bind for each worker, and none of a former life", RECOVERED_WITHIN_S)
+                print(
+                    f"cut {len(recovered_s)}: all had begun anew after {recovered_s[-1]:.1f} s",
+                    flush=True,
+                )
+        ended = sum(
+            worker.process.poll() is not None or '"worker_hangs"' in worker.log
+            for worker in workers
+        )
+        house.until(
+            lambda: door.open == WORKERS,
+            "one bind for each worker, and none of a former life",
+            RECOVERED_WITHIN_S,
+        )
         assert not ended, "ended by its deadline"
         house.settle_doubts(RECOVERED_WITHIN_S)
         cuts = CUTS * WORKERS
-        house.holds(repeated_max=WINDOW * cuts, recovered_s=max(recovered_s), how=f"the interface down for {CUT_S:.0f} s, {CUTS} times, for "
-                    f"{WORKERS} workers at once: {cuts} cuts of a process, {ended} hung; from the interface's return until the last of them had "
-                    "begun anew")
+        house.holds(
+            repeated_max=WINDOW * cuts,
+            recovered_s=max(recovered_s),
+            how=(
+                f"the interface down for {CUT_S:.0f} s, {CUTS} times, for {WORKERS} workers at"
+                f" once: {cuts} cuts of a process, {ended} hung; from the interface's return until"
+                " the last of them had begun anew"
+            ),
+        )
 
 
 def admitted(server: PrivatePostgres, cable: netns.Cable) -> str:
-    """The server's URL for who is at the cable's other end. It is started anew, with room for all their connections."""
+    """The server's URL for who is at the cable's other end. It is started anew, with room for all
+    their connections.
+    """
     url = server.listen_at(cable.outside)
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute("ALTER SYSTEM SET max_connections = 400")
@@ -122,6 +170,9 @@ def bound(workers: list[ServerProcess]) -> int:
 
 def until_begun_anew(house: House, workers: list[ServerProcess], before: list[int]) -> float:
     def begun() -> bool:
-        return all(worker.log.count('"worker_begun_anew"') > count for worker, count in zip(workers, before, strict=True))
+        return all(
+            worker.log.count('"worker_begun_anew"') > count
+            for worker, count in zip(workers, before, strict=True)
+        )
 
     return house.until(begun, "all have begun anew", RECOVERED_WITHIN_S)

@@ -34,7 +34,9 @@ def disk(kind: str) -> Iterator[SmallDisk]:
 
 
 @pytest.fixture
-def postgres(kind: str, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivatePostgres | None]:
+def postgres(
+    kind: str, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PrivatePostgres | None]:
     """On that disk."""
     if kind == "sqlite":
         yield None
@@ -47,8 +49,9 @@ def postgres(kind: str, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.fault(10)
-def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, postgres: PrivatePostgres | None,
-                                                new_house: Callable[..., House]) -> None:
+def test_a_full_disk_is_503_until_there_is_room(
+    kind: str, disk: SmallDisk, postgres: PrivatePostgres | None, new_house: Callable[..., House]
+) -> None:
     url = postgres.url if postgres is not None else f"sqlite:///{disk.path}/heliograph.db"
     migrate.upgrade(url)
     house = new_house(kind, url=url)
@@ -73,13 +76,21 @@ def test_a_full_disk_is_503_until_there_is_room(kind: str, disk: SmallDisk, post
         assert ready() == 503
         disk.make_room()
         if postgres is not None and not postgres.process.is_running():
-            postgres.kill()  # it ends itself when it cannot write its log: then its operator starts it again
+            # it ends itself when it cannot write its log: then its operator starts it again
+            postgres.kill()
             postgres.start()
         back, submitted = len(clients.replies), len(carrier.submits())
-        recovered_s = house.until(lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S)
-        recovered_s += house.until(lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S)
+        recovered_s = house.until(
+            lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S
+        )
+        recovered_s += house.until(
+            lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S
+        )
         house.until(lambda: ready() == 200, "/readyz says so", BACK_WITHIN_S)
     assert {reply.status for reply in clients.replies} <= {200, 503}
     assert house.sender.process.poll() is None
-    house.holds(recovered_s=recovered_s, how="a small disk under the database is filled, /readyz is 503; "
-                "from room again until 20 were accepted, and 20 submitted")
+    house.holds(
+        recovered_s=recovered_s,
+        how="a small disk under the database is filled, /readyz is 503; "
+        "from room again until 20 were accepted, and 20 submitted",
+    )

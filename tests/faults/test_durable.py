@@ -1,4 +1,6 @@
-"""A server that is set to answer COMMIT before it has stored anything, and is killed (docs/reliability.md, row 38)."""
+"""A server that is set to answer COMMIT before it has stored anything, and is killed
+(docs/reliability.md, row 38).
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,14 +15,22 @@ from tests.services.postgres import PrivatePostgres
 
 WINDOW: Final = 10
 NewHouse = Callable[..., House]
-LAZY: Final = ("ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'",
-               "ALTER SYSTEM SET wal_writer_flush_after = '1GB'", "ALTER DATABASE postgres SET synchronous_commit = off",
-               "ALTER ROLE heliograph SET synchronous_commit = off")
+LAZY: Final = (
+    "ALTER SYSTEM SET synchronous_commit = off",
+    "ALTER SYSTEM SET wal_writer_delay = '10s'",
+    "ALTER SYSTEM SET wal_writer_flush_after = '1GB'",
+    "ALTER DATABASE postgres SET synchronous_commit = off",
+    "ALTER ROLE heliograph SET synchronous_commit = off",
+)
 
 
 @pytest.mark.fault(38)
-def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(new_house: NewHouse, private_postgres: PrivatePostgres) -> None:
-    """Of a transaction that is committed lazily, what is written down within ten seconds is gone when all of PostgreSQL is killed."""
+def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(
+    new_house: NewHouse, private_postgres: PrivatePostgres
+) -> None:
+    """Of a transaction that is committed lazily, what is written down within ten seconds
+    is gone when all of PostgreSQL is killed.
+    """
     migrate.upgrade(private_postgres.url)
     with psycopg.connect(private_postgres.url, autocommit=True) as admin:
         for statement in LAZY:
@@ -38,5 +48,10 @@ def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(new
             private_postgres.start()
         house.clients.wait_for(20)
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW * kills, how=f"synchronous_commit=off for the server, the database and the role; {kills} times kill -9 of all of "
-                "PostgreSQL under load")
+    house.holds(
+        repeated_max=WINDOW * kills,
+        how=(
+            f"synchronous_commit=off for the server, the database and the role; {kills} times kill"
+            " -9 of all of PostgreSQL under load"
+        ),
+    )

@@ -1,4 +1,6 @@
-"""The database fails over to another host: one is silent, one is promoted, one comes back and does not know of it."""
+"""The database fails over to another host: one is silent, one is promoted, one comes back
+and does not know of it.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -42,10 +44,16 @@ def pair() -> Iterator[Pair]:
         with network.entered("second"):
             second = stack.enter_context(PrivatePostgres(SECOND, standby_of=first.url))
         with network.entered("first"), psycopg.connect(first.url, autocommit=True) as sql:
-            sql.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")  # after the copy was made: the second one waits for nobody
+            # after the copy was made: the second one waits for nobody
+            sql.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             sql.execute("SELECT pg_reload_conf()")
         with network.entered("app"):
-            yield Pair(network, first, second, f"postgresql://{OWNER}@{first.address},{second.address}/postgres?target_session_attrs=read-write")
+            yield Pair(
+                network,
+                first,
+                second,
+                f"postgresql://{OWNER}@{first.address},{second.address}/postgres?target_session_attrs=read-write",
+            )
 
 
 def fall_silent(pair: Pair) -> Callable[[], None]:
@@ -62,7 +70,8 @@ def freeze(pair: Pair) -> Callable[[], None]:
 @pytest.mark.fault(41)
 @pytest.mark.parametrize(("fault", "what"), [(fall_silent, "falls silent"), (freeze, "is frozen")])
 def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_changes_nothing(
-        new_house: NewHouse, pair: Pair, fault: Callable[[Pair], Callable[[], None]], what: str) -> None:
+    new_house: NewHouse, pair: Pair, fault: Callable[[Pair], Callable[[], None]], what: str
+) -> None:
     migrate.upgrade(pair.url)
     house = new_house("postgresql", url=pair.url, redis_url="")
     clients = house.clients
@@ -83,21 +92,40 @@ def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_chan
         give_back()
         clients.wait_for(30)
     assert recovered_s < SILENT_WITHIN_S + BUSY_MACHINE_S
-    assert beside(house) == {f"database host {pair.first.address}": "is a former primary: its timeline is 1, and 2 was seen",
-                             f"database host {pair.second.address}": "is written to"}
+    assert beside(house) == {
+        f"database host {pair.first.address}": (
+            "is a former primary: its timeline is 1, and 2 was seen"
+        ),
+        f"database host {pair.second.address}": "is written to",
+    }
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"two hosts in DATABASE_URL: the first {what} under load, the second is "
-                "promoted; from then until 10 were accepted; the first one comes back, goes on as a primary, and nobody asks it")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=(
+            f"two hosts in DATABASE_URL: the first {what} under load, the second is promoted; from"
+            " then until 10 were accepted; the first one comes back, goes on as a primary, and"
+            " nobody asks it"
+        ),
+    )
 
 
 def beside(house: House) -> dict[str, str]:
     """What `heliograph doctor`, a process that has just begun, finds of each host."""
-    return {finding["check"]: finding["found"] for finding in house.command("doctor", status=0) if finding["check"].startswith("database host")}
+    return {
+        finding["check"]: finding["found"]
+        for finding in house.command("doctor", status=0)
+        if finding["check"].startswith("database host")
+    }
 
 
 @pytest.mark.fault(41)
-def test_everything_works_through_pgbouncer_in_session_mode(private_postgres: PrivatePostgres, new_house: NewHouse) -> None:
-    """With the files of docs/failover.md. What a session needs is said in it; locks, prepared statements and what is set stay with it."""
+def test_everything_works_through_pgbouncer_in_session_mode(
+    private_postgres: PrivatePostgres, new_house: NewHouse
+) -> None:
+    """With the files of docs/failover.md. What a session needs is said in it; locks, prepared
+    statements and what is set stay with it.
+    """
     with PgBouncer(files(PAGE), private_postgres.port) as bouncer:
         migrate.upgrade(bouncer.url)
         house = new_house("postgresql", url=bouncer.url, redis_url="")
@@ -108,11 +136,25 @@ def test_everything_works_through_pgbouncer_in_session_mode(private_postgres: Pr
             private_postgres.kill()
             private_postgres.start()
             gone = time.monotonic()
-            recovered_s = house.until(lambda: sum(reply.status == 200 and reply.at_s > gone for reply in house.clients.replies) >= 10, "accepted")
+            recovered_s = house.until(
+                lambda: (
+                    sum(
+                        reply.status == 200 and reply.at_s > gone for reply in house.clients.replies
+                    )
+                    >= 10
+                ),
+                "accepted",
+            )
         assert refusal(house, "serve").endswith("Another server or worker uses this database.")
         house.settle_doubts()
-        house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how="PgBouncer in session mode with the handbook's file; PostgreSQL behind it is "
-                    "killed and started under load; from its return until 10 were accepted")
+        house.holds(
+            repeated_max=WINDOW,
+            recovered_s=recovered_s,
+            how=(
+                "PgBouncer in session mode with the handbook's file; PostgreSQL behind it is "
+                "killed and started under load; from its return until 10 were accepted"
+            ),
+        )
         house.db.close()  # PgBouncer waits for its clients before it ends
 
 

@@ -1,4 +1,6 @@
-"""Who wants nothing but a server's time, with a key or without one, does not take it from others."""
+"""Who wants nothing but a server's time, with a key or without one, does not take it from
+others.
+"""
 
 from typing import Final
 
@@ -13,27 +15,38 @@ from tests.faults.matrix import quick_or_long
 from tests.heavy_bodies import heavy_sends
 
 CONNECTIONS: Final = 50
-ASKED_BEFORE: Final = 500  # answers to strangers, before the tenant begins: what is remembered of the configuration would be too old by then
+# answers to strangers, before the tenant begins: what is remembered of the configuration would be
+# too old by then
+ASKED_BEFORE: Final = 500
 HEAVY_CONNECTIONS: Final = 4
-LOOP_DELAY_P99_S_MAX: Final = 0.25  # on a machine that others use too; while heavy bodies were read in the event loop it was 1 s and more
+# on a machine that others use too; while heavy bodies were read in the event loop it was 1 s and
+# more
+LOOP_DELAY_P99_S_MAX: Final = 0.25
 
 
 def answered_within(house: House) -> str:
     """For the matrix: how long a tenant's requests took, all of which were answered 200."""
     took_ms = sorted(reply.took_s * 1_000 for reply in house.clients.replies)
     half_ms, most_ms = (took_ms[max(0, len(took_ms) * percent // 100 - 1)] for percent in (50, 99))
-    return f"0 of {len(took_ms):,} requests of another tenant 503, half of them within {half_ms:.0f} ms, 99 of 100 within {most_ms:.0f} ms"
+    return (
+        f"0 of {len(took_ms):,} requests of another tenant 503, half of them within {half_ms:.0f}"
+        f" ms, 99 of 100 within {most_ms:.0f} ms"
+    )
 
 
 def all_answered(house: House, requests: int) -> None:
     """A request that is answered 503 is asked again, and counts."""
     statuses = [reply.status for reply in house.clients.replies]
-    assert statuses == [200] * requests, f"{sum(status != 200 for status in statuses)} of {len(statuses)} were not answered 200"
+    assert statuses == [200] * requests, (
+        f"{sum(status != 200 for status in statuses)} of {len(statuses)} were not answered 200"
+    )
 
 
 @pytest.mark.fault(28)
 def test_fifty_connections_that_ask_readyz_fail_nobody_else(house: House) -> None:
-    """What strangers ask is computed once for all of them, and in threads that nobody who authenticates needs."""
+    """What strangers ask is computed once for all of them, and in threads that nobody who
+    authenticates needs.
+    """
     house.carrier()
     house.start()
     requests = int(quick_or_long(100, 1_000))
@@ -42,20 +55,37 @@ def test_fifty_connections_that_ask_readyz_fail_nobody_else(house: House) -> Non
         house.clients.send(requests)
     all_answered(house, requests)
     assert set(asked) == {200}, asked
-    house.holds(how=f"{CONNECTIONS} connections ask /readyz all the while ({asked.total():,} answers): {answered_within(house)}")
+    house.holds(
+        how=(
+            f"{CONNECTIONS} connections ask /readyz all the while ({asked.total():,} answers):"
+            f" {answered_within(house)}"
+        )
+    )
 
 
 def loop_delay_p99_s(house: House) -> float:
-    """Of the process that answers requests, since it began: the watchdog's bucket in which the 99th of 100 looks is."""
+    """Of the process that answers requests, since it began: the watchdog's bucket in which
+    the 99th of 100 looks is.
+    """
     shown = httpx.get(f"{house.api.address}/metrics", timeout=30).raise_for_status().text
-    [delays] = [family for family in text_string_to_metric_families(shown) if family.name == "heliograph_loop_delay_seconds"]
-    buckets = {float(sample.labels["le"]): sample.value for sample in delays.samples if "le" in sample.labels}
+    [delays] = [
+        family
+        for family in text_string_to_metric_families(shown)
+        if family.name == "heliograph_loop_delay_seconds"
+    ]
+    buckets = {
+        float(sample.labels["le"]): sample.value
+        for sample in delays.samples
+        if "le" in sample.labels
+    }
     return min(bound for bound, looks in buckets.items() if looks >= 0.99 * buckets[float("inf")])
 
 
 @pytest.mark.fault(32)
 def test_a_tenant_whose_bodies_are_as_heavy_as_can_be_holds_nobody_else(house: House) -> None:
-    """Their shape is judged before they are built, and large ones are read in threads of which one account has one."""
+    """Their shape is judged before they are built, and large ones are read in threads of which one
+    account has one.
+    """
     house.carrier()
     house.start()
     requests = int(quick_or_long(60, 500))
@@ -68,5 +98,10 @@ def test_a_tenant_whose_bodies_are_as_heavy_as_can_be_holds_nobody_else(house: H
     assert set(posted) == {400}, posted
     p99_s = loop_delay_p99_s(house)
     assert p99_s <= LOOP_DELAY_P99_S_MAX
-    house.holds(how=f"{HEAVY_CONNECTIONS} connections post {len(bodies)} kinds of bodies of 1 MiB or 20,000 parts ({posted.total():,}, each 400): "
-                    f"{answered_within(house)}; the event loop was at most {p99_s * 1_000:.0f} ms late 99 times of 100")
+    house.holds(
+        how=(
+            f"{HEAVY_CONNECTIONS} connections post {len(bodies)} kinds of bodies of 1 MiB or 20,000"
+            f" parts ({posted.total():,}, each 400): {answered_within(house)}; the event loop was"
+            f" at most {p99_s * 1_000:.0f} ms late 99 times of 100"
+        )
+    )

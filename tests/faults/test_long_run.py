@@ -1,4 +1,6 @@
-"""The long run: 100,000 messages while API and carrier processes are killed 200 times, one after the other (promises, section 1; faults 1 and 3)."""
+"""The long run: 100,000 messages while API and carrier processes are killed 200 times, one
+after the other (promises, section 1; faults 1 and 3).
+"""
 
 import os
 import random
@@ -35,11 +37,17 @@ class Reaper:
         self.kills = {"api": 0, "carrier": 0}
 
     def kill_one(self) -> None:
-        """One of the API's processes, now and then the one that starts them; or one of the two that serve the carrier."""
+        """One of the API's processes, now and then the one that starts them; or one of the two that
+        serve the carrier.
+        """
         if self.kills["api"] <= self.kills["carrier"]:
             self.kills["api"] += 1
             api = self._house.api.process
-            children = [child for child in psutil.Process(api.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+            children = [
+                child
+                for child in psutil.Process(api.pid).children()
+                if "spawn_main" in " ".join(child.cmdline())
+            ]
             if children and self._chance.random() < 0.8:
                 self._chance.choice(children).kill()
             else:
@@ -59,7 +67,9 @@ class Reaper:
 
 @pytest.mark.long
 @pytest.mark.fault(3)
-def test_processes_killed_again_and_again_lose_nothing_and_charge_once(new_house: Callable[..., House]) -> None:
+def test_processes_killed_again_and_again_lose_nothing_and_charge_once(
+    new_house: Callable[..., House],
+) -> None:
     house = new_house("postgresql")
     carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
     house.start((("api", "--workers", "2"), ("scheduler",)))
@@ -73,18 +83,31 @@ def test_processes_killed_again_and_again_lose_nothing_and_charge_once(new_house
     took_s = time.monotonic() - began_s
     _settle(house)
     with house.db.read() as tx:
-        failed = tx.execute(sa.select(messages.c.error_code, messages.c.parts_resent).where(messages.c.status == "failed")).all()
-    assert all(row == ("unknown", 1) for row in failed), failed[:3]  # in doubt, sent once more, in doubt again: unknown for good
+        failed = tx.execute(
+            sa.select(messages.c.error_code, messages.c.parts_resent).where(
+                messages.c.status == "failed"
+            )
+        ).all()
+    # in doubt, sent once more, in doubt again: unknown for good
+    assert all(row == ("unknown", 1) for row in failed), failed[:3]
     assert len(failed) <= MESSAGES / 1_000
     kept_ms = sorted(reply.took_s for reply in house.clients.replies)
-    seen = house.holds(repeated_max=reaper.kills["carrier"] * WINDOW, failed=len(failed), how=(
-        f"{reaper.kills['api']} kill -9 of API processes and {reaper.kills['carrier']} of carrier processes in {took_s:.0f} s under load; "
-        f"{len(carrier.submits()):,} submit_sm taken; the median request took {kept_ms[len(kept_ms) // 2] * 1_000:.0f} ms"))
+    seen = house.holds(
+        repeated_max=reaper.kills["carrier"] * WINDOW,
+        failed=len(failed),
+        how=(
+            f"{reaper.kills['api']} kill -9 of API processes and {reaper.kills['carrier']} of"
+            f" carrier processes in {took_s:.0f} s under load; {len(carrier.submits()):,} submit_sm"
+            f" taken; the median request took {kept_ms[len(kept_ms) // 2] * 1_000:.0f} ms"
+        ),
+    )
     print(f"\n{seen}")
 
 
 def _settle(house: House) -> None:
-    """The last of the killed are retired after half a minute; what they had on the wire is in doubt then, and made old."""
+    """The last of the killed are retired after half a minute; what they had on the wire is in doubt
+    then, and made old.
+    """
     until_s = time.monotonic() + SETTLED_WITHIN_S
     while unsettled(house.db):
         assert time.monotonic() < until_s, f"{unsettled(house.db)} are not settled"

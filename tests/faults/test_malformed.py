@@ -1,4 +1,6 @@
-"""A carrier that says what is no PDU: it is told so or left, memory stays flat, others notice nothing (promises, fault 23)."""
+"""A carrier that says what is no PDU: it is told so or left, memory stays flat, others
+notice nothing (promises, fault 23).
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -23,9 +25,18 @@ def peak_mb(process_id: int) -> float:
 
 @pytest.mark.fault(23)
 def test_malformed_pdus_end_their_connection_at_most(house: House) -> None:
-    rounds, everywhere = int(quick_or_long(1, 2)), quick_or_long(0, 0.1)  # each impossible length ends a session: the next pause is longer
-    script = [f"after {10 + 20 * number} submits: malformed:{form}" for number, form in enumerate((*READABLE, *LENGTHS) * rounds)]
-    carrier = house.carrier("--chaos", ",".join(f"malformed:{form}={everywhere}" for form in READABLE), script="\n".join(script), window=WINDOW)
+    # each impossible length ends a session: the next pause is longer
+    rounds, everywhere = int(quick_or_long(1, 2)), quick_or_long(0, 0.1)
+    script = [
+        f"after {10 + 20 * number} submits: malformed:{form}"
+        for number, form in enumerate((*READABLE, *LENGTHS) * rounds)
+    ]
+    carrier = house.carrier(
+        "--chaos",
+        ",".join(f"malformed:{form}={everywhere}" for form in READABLE),
+        script="\n".join(script),
+        window=WINDOW,
+    )
     other = house.carrier(name="other", prefix=OTHERS)
     house.start()
     house.clients.send(5)
@@ -40,12 +51,22 @@ def test_malformed_pdus_end_their_connection_at_most(house: House) -> None:
     malformed = Counter(event["form"] for event in carrier.events("malformed"))
     nacked = Counter(event["status"] for event in carrier.events("nacked"))
     assert set(malformed) == {*READABLE, *LENGTHS}
-    assert nacked == {0xC0: malformed["tlv"], 0x03: malformed["command"], 0x02: len(LENGTHS) * rounds}
+    assert nacked == {
+        0xC0: malformed["tlv"],
+        0x03: malformed["command"],
+        0x02: len(LENGTHS) * rounds,
+    }
     assert len(carrier.events("lost")) == len(LENGTHS) * rounds
     assert (other.proxy.connected, other.events("lost", "nacked")) == (1, [])
     assert len(other.submits()) > 10
     assert grown_mb < GROWTH_MAX_MB
-    house.holds(repeated_max=WINDOW * len(LENGTHS) * rounds, recovered_s=recovered_s,
-                how=f"{malformed.total()} in all: {len(LENGTHS) * rounds} lengths nacked and closed, the others nacked; the sending process grew by "
-                    f"{grown_mb:.0f} MB at its peak; the other carrier's {len(other.submits())} messages went over one connection; from the last "
-                    "loss to the bind")
+    house.holds(
+        repeated_max=WINDOW * len(LENGTHS) * rounds,
+        recovered_s=recovered_s,
+        how=(
+            f"{malformed.total()} in all: {len(LENGTHS) * rounds} lengths nacked and closed, the"
+            f" others nacked; the sending process grew by {grown_mb:.0f} MB at its peak; the other"
+            f" carrier's {len(other.submits())} messages went over one connection; from the last"
+            " loss to the bind"
+        ),
+    )

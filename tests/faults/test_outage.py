@@ -1,4 +1,6 @@
-"""A carrier that is away: down for a while, or there no more without anybody saying so (promises, faults 13 and 17)."""
+"""A carrier that is away: down for a while, or there no more without anybody saying so (promises,
+faults 13 and 17).
+"""
 
 import json
 import time
@@ -26,13 +28,19 @@ def validities(house: House) -> set[int]:
 
 
 def backoffs(house: House) -> list[float]:
-    """How long each pause was before the carrier was tried again, in seconds, as the sender's log says."""
-    lines = (json.loads(line) for line in house.sender.log.splitlines() if '"carrier_not_bound"' in line)
+    """How long each pause was before the carrier was tried again, in seconds, as the sender's log
+    says.
+    """
+    lines = (
+        json.loads(line) for line in house.sender.log.splitlines() if '"carrier_not_bound"' in line
+    )
     return [line["again_s"] for line in lines]
 
 
 def goes_down_and_comes_back(house: House, down_s: float) -> tuple[list[float], float]:
-    """Sends to a carrier before, while and after it is down; the pauses, and how long after its return it was bound again."""
+    """Sends to a carrier before, while and after it is down; the pauses, and how long
+    after its return it was bound again.
+    """
     carrier = house.carriers["carrier"]
     house.clients.send(QUEUED // 2)
     house.settle()
@@ -44,7 +52,9 @@ def goes_down_and_comes_back(house: House, down_s: float) -> tuple[list[float], 
     time.sleep(down_s)  # the fault is that time
     assert (house.count("queued"), validities(house)) == (QUEUED, kept)
     carrier.proxy.accept()
-    back_s = house.until(lambda: len(carrier.events("bind")) > binds, "bound again", BACKOFF_S[1] + 10)
+    back_s = house.until(
+        lambda: len(carrier.events("bind")) > binds, "bound again", BACKOFF_S[1] + 10
+    )
     return backoffs(house), back_s
 
 
@@ -58,14 +68,22 @@ def test_while_the_smsc_is_down_nothing_is_dropped(house: House) -> None:
     for earlier, later in pairwise(pauses):
         assert BACKOFF_S[0] <= earlier <= BACKOFF_S[1]
         assert later >= earlier / 2 or later >= BACKOFF_S[1] / 2
-    house.holds(recovered_s=back_s, how=f"connections refused for {down_s:.0f} s, {QUEUED} messages accepted meanwhile; tries after "
-                                        f"{', '.join(f'{pause:.1f}' for pause in pauses)} s; from its return to the bind")
+    house.holds(
+        recovered_s=back_s,
+        how=(
+            f"connections refused for {down_s:.0f} s, {QUEUED} messages accepted meanwhile; tries"
+            f" after {', '.join(f'{pause:.1f}' for pause in pauses)} s; from its return to the bind"
+        ),
+    )
 
 
 @pytest.mark.long
 @pytest.mark.fault(13)
-def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(new_house: Callable[[str], House]) -> None:
-    house = new_house("sqlite")  # one process, for each has a clock of its own; and no server whose clock is not faked
+def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(
+    new_house: Callable[[str], House],
+) -> None:
+    # one process, for each has a clock of its own; and no server whose clock is not faked
+    house = new_house("sqlite")
     house.carrier(window=WINDOW)
     house.env |= fake_time(FAKETIME=f"+0 x{FASTER}")
     house.start()
@@ -73,23 +91,44 @@ def test_half_an_hour_of_outage_by_a_clock_that_runs_faster(new_house: Callable[
     assert len(pauses) > 20
     settled = pauses[8:]
     assert BACKOFF_S[1] / 2 <= min(settled) < max(settled) <= BACKOFF_S[1]
-    assert len(set(settled)) > len(settled) / 2  # jitter: all carriers' clients would come back at once
-    house.holds(recovered_s=back_s * FASTER, how=f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast; "
-                                                 f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s")
+    # jitter: all carriers' clients would come back at once
+    assert len(set(settled)) > len(settled) / 2
+    house.holds(
+        recovered_s=back_s * FASTER,
+        how=(
+            f"30 min by the process's clock, which libfaketime runs {FASTER} times as fast; "
+            f"{len(pauses)} tries, the later ones after {min(settled):.0f} to {max(settled):.0f} s"
+        ),
+    )
 
 
 @pytest.mark.fault(17)
 def test_a_half_open_connection_is_found_and_bound_anew(house: House) -> None:
-    carrier = house.carrier(window=WINDOW, enquire_link_s=quick_or_long(2, 15), enquire_link_timeout_s=quick_or_long(1, 10))  # 15, 10: the defaults
+    # 15, 10: the defaults
+    carrier = house.carrier(
+        window=WINDOW,
+        enquire_link_s=quick_or_long(2, 15),
+        enquire_link_timeout_s=quick_or_long(1, 10),
+    )
     house.start()
     with house.clients.sending(per_second=40):
         house.clients.wait_for(20)
         carrier.proxy.swallow()
-        found_s = house.until(lambda: carrier.proxy.connected > 1, "a new connection", FOUND_WITHIN_S)
+        found_s = house.until(
+            lambda: carrier.proxy.connected > 1, "a new connection", FOUND_WITHIN_S
+        )
         assert found_s < quick_or_long(FOUND_WITHIN_S / 2, FOUND_WITHIN_S)
         carrier.wait_for("bind", 2)
         house.clients.wait_for(10)
     house.until(lambda: house.count("queued") == house.in_doubt(), "all that waited is sent")
     house.settle_doubts()
-    pulse_said = "15 s of silence and 10 s for enquire_link" if LONG else "2 s and 1 s instead of 15 s and 10 s"
-    house.holds(repeated_max=WINDOW, recovered_s=found_s, how=f"both directions swallowed by the proxy; until it connects anew; {pulse_said}")
+    pulse_said = (
+        "15 s of silence and 10 s for enquire_link"
+        if LONG
+        else "2 s and 1 s instead of 15 s and 10 s"
+    )
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=found_s,
+        how=f"both directions swallowed by the proxy; until it connects anew; {pulse_said}",
+    )

@@ -1,4 +1,6 @@
-"""What docs/failover.md promises, done to what it builds: the leader killed or cut off, the standby lost, an old primary that does not know."""
+"""What docs/failover.md promises, done to what it builds: the leader killed or cut off, the standby
+lost, an old primary that does not know.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -33,7 +35,9 @@ def renamed(url: str, name: str) -> str:
 
 
 def house_of(cluster: Cluster, new_house: NewHouse, name: str) -> House:
-    """The API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a database of their own."""
+    """The API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a
+    database of their own.
+    """
     cluster.until(cluster.is_whole_for_a_while, "a leader and two who follow it")
     cluster.database(name)
     through_haproxy, to_all = renamed(cluster.through_haproxy, name), renamed(cluster.to_all, name)
@@ -48,7 +52,9 @@ def house_of(cluster: Cluster, new_house: NewHouse, name: str) -> House:
 
 def pause_s(house: House, since: int) -> float:
     """The longest time without an acceptance, from there on."""
-    ends = [reply.at_s + reply.took_s for reply in house.clients.replies[since:] if reply.status == 200]
+    ends = [
+        reply.at_s + reply.took_s for reply in house.clients.replies[since:] if reply.status == 200
+    ]
     return max(later - earlier for earlier, later in pairwise(ends))
 
 
@@ -56,7 +62,10 @@ def pause_s(house: House, since: int) -> float:
 def test_the_page_is_followed_step_by_step(here: Cluster) -> None:
     [list_members] = commands("on one database host")
     assert "Sync Standby" in here.run(f"cd {here.directory / 'db1'} && {list_members}")
-    assert (here.printed.count("is written to"), here.printed.count("is a standby")) == (1, 2), here.printed
+    assert (here.printed.count("is written to"), here.printed.count("is a standby")) == (
+        1,
+        2,
+    ), here.printed
 
 
 def kill_leader(cluster: Cluster, leader: str) -> None:
@@ -74,7 +83,9 @@ def kill_patroni_alone(cluster: Cluster, leader: str) -> None:
 @pytest.mark.long
 @pytest.mark.fault(41)
 @pytest.mark.parametrize("fault", [kill_leader, cut_off_leader, kill_patroni_alone])
-def test_another_host_takes_the_leaders_place(new_house: NewHouse, here: Cluster, fault: Callable[[Cluster, str], None]) -> None:
+def test_another_host_takes_the_leaders_place(
+    new_house: NewHouse, here: Cluster, fault: Callable[[Cluster, str], None]
+) -> None:
     house = house_of(here, new_house, fault.__name__)
     clients, former = house.clients, here.leader
     with clients.sending(per_second=50):
@@ -92,9 +103,13 @@ def test_another_host_takes_the_leaders_place(new_house: NewHouse, here: Cluster
 
 
 def old_primary_says(cluster: Cluster, former: str, house: House) -> str:
-    """It takes statements as ever, and no commit of it is answered; nobody of the service asks it."""
+    """It takes statements as ever, and no commit of it is answered; nobody of the service
+    asks it.
+    """
     address = ADDRESSES[former]
-    url = renamed(cluster.through_haproxy, "kill_patroni_alone").replace("127.0.0.1:5000", f"{address}:5432")
+    url = renamed(cluster.through_haproxy, "kill_patroni_alone").replace(
+        "127.0.0.1:5000", f"{address}:5432"
+    )
     connection = postgres_engine.ImpatientConnection.connect(url, autocommit=True)
     row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
     assert row == (False,)
@@ -114,7 +129,11 @@ def test_a_synchronous_standby_that_is_lost_is_replaced(new_house: NewHouse, her
         house.clients.wait_for(100)
         began = len(house.clients.replies)
         here.network.link_down(standby)
-        here.until(lambda: here.members("sync_standby") not in ([], [standby]), "another synchronous standby", RECOVERED_WITHIN_S)
+        here.until(
+            lambda: here.members("sync_standby") not in ([], [standby]),
+            "another synchronous standby",
+            RECOVERED_WITHIN_S,
+        )
         house.clients.wait_for(100)
         here.network.link_up(standby)
         here.until(here.is_whole_for_a_while, "it follows again")
@@ -127,8 +146,13 @@ def ended(house: House, began: int, fault: str) -> None:
     recovered_s = pause_s(house, began - 20)
     slowest_s = max(reply.took_s for reply in clients.replies[began:])
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s,
-                how=f"{fault}: patroni, ttl 15 s; the API through HAProxy, the worker with all hosts in its URL; the longest time in which nothing "
-                    f"was accepted; {refused} of {len(clients.replies[began:])} requests not answered 200, the slowest after {slowest_s:.1f} s")
-
-
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=(
+            f"{fault}: patroni, ttl 15 s; the API through HAProxy, the worker with all hosts in its"
+            f" URL; the longest time in which nothing was accepted; {refused} of"
+            f" {len(clients.replies[began:])} requests not answered 200, the slowest after"
+            f" {slowest_s:.1f} s"
+        ),
+    )

@@ -1,4 +1,6 @@
-"""PostgreSQL dies, loses the reply to a COMMIT, or refuses a transaction for another one's sake (promises, faults 7, 8 and 9)."""
+"""PostgreSQL dies, loses the reply to a COMMIT, or refuses a transaction for another one's sake
+(promises, faults 7, 8 and 9).
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -33,9 +35,15 @@ def own_house(new_house: NewHouse, private_postgres: PrivatePostgres) -> House:
 
 
 @pytest.mark.fault(7)
-@pytest.mark.parametrize(("how", "commands"), [("kill", PARTS), ("stop", ALONE)], ids=["kill", "stop"])
-def test_a_postgresql_that_dies_is_503_at_once_and_is_found_again(own_house: House, private_postgres: PrivatePostgres, how: str,
-                                                                 commands: tuple[tuple[str, ...], ...]) -> None:
+@pytest.mark.parametrize(
+    ("how", "commands"), [("kill", PARTS), ("stop", ALONE)], ids=["kill", "stop"]
+)
+def test_a_postgresql_that_dies_is_503_at_once_and_is_found_again(
+    own_house: House,
+    private_postgres: PrivatePostgres,
+    how: str,
+    commands: tuple[tuple[str, ...], ...],
+) -> None:
     house, clients = own_house, own_house.clients
     carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
     house.start(commands)
@@ -50,49 +58,83 @@ def test_a_postgresql_that_dies_is_503_at_once_and_is_found_again(own_house: Hou
         house.until(lambda: answered(503, gone) >= 20, "503")
         private_postgres.start()
         back, submitted = len(clients.replies), len(carrier.submits())
-        recovered_s = house.until(lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S)
-        recovered_s += house.until(lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S)
+        recovered_s = house.until(
+            lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S
+        )
+        recovered_s += house.until(
+            lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S
+        )
     assert {reply.status for reply in clients.replies} <= {200, 503, 0}
     slow = [reply for reply in clients.replies if reply.took_s > ANSWER_WITHIN_S]
     assert not slow, slow
     assert all(server.process.poll() is None for server in house.servers)
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"{'killed' if how == 'kill' else 'stopped'} under load; from its "
-                "return until 20 were accepted, and 20 submitted")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=(
+            f"{'killed' if how == 'kill' else 'stopped'} under load; from its "
+            "return until 20 were accepted, and 20 submitted"
+        ),
+    )
 
 
 # --- 8
 
 
 @pytest.mark.fault(8)
-def test_an_accept_whose_commit_nobody_heard_of_is_answered_from_what_is_stored(new_house: NewHouse) -> None:
+def test_an_accept_whose_commit_nobody_heard_of_is_answered_from_what_is_stored(
+    new_house: NewHouse,
+) -> None:
     house = new_house("postgresql")
     house.carrier()
     proxy = house.database_proxy()
     house.start()
     for order in house.clients.orders(int(quick_or_long(5, 200))):
-        loss = proxy.lose(lambda said, heard: COMMITTED in said and b"order " in heard, said_by="server")
-        answer = httpx.post(f"{house.api.address}/api/v1/sms/send", headers=house.clients.headers, timeout=30,  # without an Idempotency-Key
-                            json={"sender": SENDER, "message": order.text, "recipients": [order.recipient]})
+        loss = proxy.lose(
+            lambda said, heard: COMMITTED in said and b"order " in heard, said_by="server"
+        )
+        # without an Idempotency-Key
+        answer = httpx.post(
+            f"{house.api.address}/api/v1/sms/send",
+            headers=house.clients.headers,
+            timeout=30,
+            json={"sender": SENDER, "message": order.text, "recipients": [order.recipient]},
+        )
         house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
         loss.wait()
-    house.holds(how="the proxy loses each accept's reply to COMMIT and cuts the connection; the requests have no Idempotency-Key")
+    house.holds(
+        how=(
+            "the proxy loses each accept's reply to COMMIT and cuts the connection; the requests"
+            " have no Idempotency-Key"
+        )
+    )
 
 
 @pytest.mark.fault(8)
 def test_a_turn_whose_commit_nobody_heard_of_sends_once(new_house: NewHouse) -> None:
-    """Of the claims, what was stored and never written goes back; answers and receipts are recorded again."""
+    """Of the claims, what was stored and never written goes back; answers and receipts are recorded
+    again.
+    """
     house, messages = new_house("postgresql"), int(quick_or_long(20, 500))
     carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
     house.start([("api", "--workers", "2")])
     first = (ids.raw_of_text("msg", house.clients.send(messages)[0]) or "").encode()
     proxy = house.database_proxy()
-    loss = proxy.lose(lambda said, heard: COMMITTED in said and (first in heard or b"delivered" in heard), said_by="server",
-                      times=int(quick_or_long(6, 50)))
+    loss = proxy.lose(
+        lambda said, heard: COMMITTED in said and (first in heard or b"delivered" in heard),
+        said_by="server",
+        times=int(quick_or_long(6, 50)),
+    )
     house.run("worker")
     loss.wait(60)
     carrier.wait_for("acknowledged", messages, 60)
     assert "turn_failed" in house.sender.log
-    house.holds(how="the proxy loses replies to COMMIT of turns that claim, record answers, and record receipts")
+    house.holds(
+        how=(
+            "the proxy loses replies to COMMIT of turns that claim, record answers, and record"
+            " receipts"
+        )
+    )
 
 
 # --- 9
@@ -113,8 +155,12 @@ def states_told(proxy: Proxy) -> Counter[bytes]:
 
 def wait_until_one_waits(house: House, watcher: psycopg.Connection) -> None:
     """For a lock that somebody holds."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    house.until(lambda: (watcher.execute(waiting).fetchone() or (0,))[0], "the service waits for a lock")
+    waiting = """
+        SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+            AND datname = current_database()"""
+    house.until(
+        lambda: (watcher.execute(waiting).fetchone() or (0,))[0], "the service waits for a lock"
+    )
 
 
 class Rival:
@@ -122,7 +168,8 @@ class Rival:
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self.holder = psycopg.connect(house.db.url, options="-c deadlock_timeout=60s")  # so that it is the service that finds the deadlock
+        # so that it is the service that finds the deadlock
+        self.holder = psycopg.connect(house.db.url, options="-c deadlock_timeout=60s")
         self.watcher = psycopg.connect(house.db.url, autocommit=True)
         self._threads = ThreadPoolExecutor(1)
 
@@ -162,16 +209,27 @@ def test_an_accept_that_deadlocks_is_run_again(own_house: House) -> None:
     with Rival(house) as rival:
         # the next order's key, for the service to wait for while it holds the wallet
         [order] = house.clients.orders(1)
-        following = order.idempotency_key[:-2] + str(int(order.idempotency_key[-2]) + 1) + order.idempotency_key[-1]
-        rival.holds("""INSERT INTO idempotency_keys (account_id, sandbox, path, key, body_sha256, created_at_ms)
-                       SELECT account_id, sandbox, path, %s, body_sha256, created_at_ms FROM idempotency_keys LIMIT 1""", following)
+        following = (
+            order.idempotency_key[:-2]
+            + str(int(order.idempotency_key[-2]) + 1)
+            + order.idempotency_key[-1]
+        )
+        rival.holds(
+            """INSERT INTO idempotency_keys
+                (account_id, sandbox, path, key, body_sha256, created_at_ms)
+                       SELECT account_id, sandbox, path, %s, body_sha256, created_at_ms
+                           FROM idempotency_keys LIMIT 1""",
+            following,
+        )
         sent = rival.sends()
         rival.holds("SELECT 1 FROM wallets FOR UPDATE")  # returns when the service has given way
         rival.holder.rollback()
         sent.result(20)
     assert told == {b"40P01": 1, b"40001": 0, b"55P03": 0}
     assert {reply.status for reply in house.clients.replies} == {200}
-    house.holds(how="a rival session takes the locks in the other order; PostgreSQL ends the accept (40P01)")
+    house.holds(
+        how="a rival session takes the locks in the other order; PostgreSQL ends the accept (40P01)"
+    )
 
 
 @pytest.mark.fault(9)
@@ -182,13 +240,18 @@ def test_a_turn_that_deadlocks_is_run_again(own_house: House) -> None:
     [message_id] = house.clients.send(1)
     carrier.wait_for("submit_sm", 1)
     with Rival(house) as rival:
-        rival.holds("SELECT 1 FROM messages WHERE id = %s FOR UPDATE", ids.raw_of_text("msg", message_id))
-        wait_until_one_waits(house, rival.watcher)  # with the answer: it has the row in flight already
+        rival.holds(
+            "SELECT 1 FROM messages WHERE id = %s FOR UPDATE", ids.raw_of_text("msg", message_id)
+        )
+        # with the answer: it has the row in flight already
+        wait_until_one_waits(house, rival.watcher)
         rival.holds("SELECT 1 FROM inflight FOR UPDATE")
         rival.holder.rollback()
     house.settle()
     assert told[b"40P01"] == 1
-    house.holds(how="a rival session takes the locks in the other order; PostgreSQL ends the turn (40P01)")
+    house.holds(
+        how="a rival session takes the locks in the other order; PostgreSQL ends the turn (40P01)"
+    )
 
 
 @pytest.mark.fault(9)
@@ -220,4 +283,9 @@ def test_a_lock_that_is_never_given_is_asked_for_five_times_more(own_house: Hous
         assert told == {b"55P03": 1 + CONFLICT_TRIES, b"40P01": 0, b"40001": 0}
         rival.holder.rollback()
         sent.result(20)
-    house.holds(how="a rival session holds the wallet: five more tries of a second, then 503; accepted when it is let go")
+    house.holds(
+        how=(
+            "a rival session holds the wallet: five more tries of a second, then 503; accepted when"
+            " it is let go"
+        )
+    )

@@ -93,7 +93,9 @@ def test_it_refuses_until_it_accepts(proxy: Proxy, ends: Ends, listener: socket.
     again.server.close()
 
 
-def test_it_swallows_what_one_or_both_say_on_connections_that_there_are(proxy: Proxy, ends: Ends, listener: socket.socket) -> None:
+def test_it_swallows_what_one_or_both_say_on_connections_that_there_are(
+    proxy: Proxy, ends: Ends, listener: socket.socket
+) -> None:
     proxy.swallow("client")
     ends.client.sendall(b"hello")
     assert silent(ends.server)
@@ -137,8 +139,11 @@ def test_it_delays_each_direction_for_itself(proxy: Proxy, ends: Ends) -> None:
 
 @pytest.mark.parametrize("then", ["cut", "swallow"])
 def test_it_loses_the_reply_that_is_meant_and_no_other(proxy: Proxy, ends: Ends, then: str) -> None:
-    loss = proxy.lose(lambda said, heard: COMMITTED in said and heard.endswith(b"this one"), said_by="server",
-                      then="cut" if then == "cut" else "swallow")
+    loss = proxy.lose(
+        lambda said, heard: COMMITTED in said and heard.endswith(b"this one"),
+        said_by="server",
+        then="cut" if then == "cut" else "swallow",
+    )
     ends.client.sendall(b"another one")
     assert ends.server.recv(100) == b"another one"
     ends.server.sendall(COMMITTED)

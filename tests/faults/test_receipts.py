@@ -1,4 +1,6 @@
-"""Receipts that come too early, too often, with another word, or for a part (promises, faults 19 to 22)."""
+"""Receipts that come too early, too often, with another word, or for a part (promises, faults 19 to
+22).
+"""
 
 import time
 from datetime import datetime
@@ -27,10 +29,22 @@ def test_a_receipt_before_its_answer_is_kept_until_the_answer_comes(house: House
     house.start()
     house.clients.send(int(quick_or_long(40, 400)))
     house.settle()
-    order = {(event["event"], event["message_id"]): number for number, event in enumerate(carrier.events("acknowledged", "answer"))}
-    early = [message_id for kind, message_id in order if kind == "acknowledged" and order[kind, message_id] < order["answer", message_id]]
+    order = {
+        (event["event"], event["message_id"]): number
+        for number, event in enumerate(carrier.events("acknowledged", "answer"))
+    }
+    early = [
+        message_id
+        for kind, message_id in order
+        if kind == "acknowledged" and order[kind, message_id] < order["answer", message_id]
+    ]
     assert len(early) == len(carrier.submits())
-    house.holds(how=f"the SMSC sends each receipt 300 ms before submit_sm_resp: {len(early)} acknowledged, so stored, before the answer named the id")
+    house.holds(
+        how=(
+            f"the SMSC sends each receipt 300 ms before submit_sm_resp: {len(early)} acknowledged,"
+            " so stored, before the answer named the id"
+        )
+    )
 
 
 @pytest.mark.fault(20)
@@ -42,13 +56,26 @@ def test_a_receipt_that_comes_1000_times_changes_a_message_once(house: House) ->
     house.settle()
     before = {message_id: house.message(message_id) for message_id in (*delivered, *failed)}
     acknowledged = carrier.wait_for("acknowledged", 2 * count * copies, 60)
-    stored_ms = {event["message_id"]: event["at_ms"] for event in reversed(acknowledged)}  # the first of each
+    # the first of each
+    stored_ms = {event["message_id"]: event["at_ms"] for event in reversed(acknowledged)}
     ids = {submit["recipient"]: submit["message_id"] for submit in carrier.submits()}
-    assert all(ended_ms(message) <= stored_ms[ids[message["recipient"]]] for message in before.values()), "the last of them counts"
+    assert all(
+        ended_ms(message) <= stored_ms[ids[message["recipient"]]] for message in before.values()
+    ), "the last of them counts"
     assert {message_id: house.message(message_id) for message_id in before} == before
-    assert {tuple(statuses(before[message_id])) for message_id in delivered} == {("queued", "sent", "delivered")}
-    assert {tuple(statuses(before[message_id])) for message_id in failed} == {("queued", "sent", "failed")}
-    house.holds(failed=count, how=f"{2 * count * copies:,} receipts of {2 * count} messages, DELIVRD and UNDELIV, all acknowledged")
+    assert {tuple(statuses(before[message_id])) for message_id in delivered} == {
+        ("queued", "sent", "delivered")
+    }
+    assert {tuple(statuses(before[message_id])) for message_id in failed} == {
+        ("queued", "sent", "failed")
+    }
+    house.holds(
+        failed=count,
+        how=(
+            f"{2 * count * copies:,} receipts of {2 * count} messages, DELIVRD and UNDELIV, all"
+            " acknowledged"
+        ),
+    )
 
 
 @pytest.mark.fault(21)
@@ -59,14 +86,25 @@ def test_a_last_word_stays_whatever_is_said_after_it(house: House) -> None:
     delivered, failed = house.clients.send(count), house.clients.send(count, ending="000")
     house.settle()
     carrier.wait_for("acknowledged", 4 * count)
-    assert {tuple(statuses(house.message(message_id))) for message_id in delivered} == {("queued", "sent", "delivered")}
-    assert {tuple(statuses(house.message(message_id))) for message_id in failed} == {("queued", "sent", "failed")}
-    house.holds(failed=count, how="0.2 s after DELIVRD and UNDELIV the SMSC says ACCEPTD, of every second one UNDELIV")
+    assert {tuple(statuses(house.message(message_id))) for message_id in delivered} == {
+        ("queued", "sent", "delivered")
+    }
+    assert {tuple(statuses(house.message(message_id))) for message_id in failed} == {
+        ("queued", "sent", "failed")
+    }
+    house.holds(
+        failed=count,
+        how="0.2 s after DELIVRD and UNDELIV the SMSC says ACCEPTD, of every second one UNDELIV",
+    )
 
 
 @pytest.mark.fault(22)
 def test_a_message_whose_second_part_fails_has_failed_and_was_never_delivered(house: House) -> None:
-    house.carrier(script="after 1 submits: fail\nafter 4 submits: fail, late:1s\nafter 7 submits: refuse:0x0b\n")
+    house.carrier(
+        script=(
+            "after 1 submits: fail\nafter 4 submits: fail, late:1s\nafter 7 submits: refuse:0x0b\n"
+        )
+    )
     house.start()
     seen: dict[str, list[str]] = {}
     for _ in range(3):
@@ -80,5 +118,14 @@ def test_a_message_whose_second_part_fails_has_failed_and_was_never_delivered(ho
     assert not any("delivered" in polled for polled in seen.values())
     assert [statuses(message)[-1] for message in told] == ["failed"] * 3
     assert [(message["error"]["code"], message["credits_refunded"]) for message in told] == [
-        ("undeliverable", 0), ("undeliverable", 0), ("carrier_rejected", 1)]
-    house.holds(failed=3, how="part 2 of 3: UNDELIV at once; UNDELIV 1 s after the others' DELIVRD; refused 0x0B, its credit refunded")
+        ("undeliverable", 0),
+        ("undeliverable", 0),
+        ("carrier_rejected", 1),
+    ]
+    house.holds(
+        failed=3,
+        how=(
+            "part 2 of 3: UNDELIV at once; UNDELIV 1 s after the others' DELIVRD; refused 0x0B, its"
+            " credit refunded"
+        ),
+    )

@@ -1,4 +1,6 @@
-"""Redis is flushed, killed, and comes back: nobody's message or money hangs on it, and no limit is ever open (promises, fault 11)."""
+"""Redis is flushed, killed, and comes back: nobody's message or money hangs on it, and no limit is
+ever open (promises, fault 11).
+"""
 
 import time
 from collections.abc import Callable
@@ -30,13 +32,28 @@ def limited_key(house: House) -> str:
     with house.db.write() as tx:
         keys.set_tier(tx, "small", LIMIT)
         account_id = tx.execute(accounts.select()).one().id
-        return keys.issue(tx, account_id, name="limited", sandbox=False, tier="small", permissions=["all"], now_ms=clock.now_ms()).key
+        return keys.issue(
+            tx,
+            account_id,
+            name="limited",
+            sandbox=False,
+            tier="small",
+            permissions=["all"],
+            now_ms=clock.now_ms(),
+        ).key
 
 
 def allowed(house: House, key: str, requests: int, address: str | None = None) -> int:
-    """How many of so many requests at once are not over the limit, each on a connection of its own: the processes share those."""
+    """How many of so many requests at once are not over the limit, each on a connection of its own:
+    the processes share those.
+    """
+
     def status(_: int) -> int:
-        return httpx.get(f"{address or house.api.address}/api/v1/balance", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+        return httpx.get(
+            f"{address or house.api.address}/api/v1/balance",
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=10,
+        ).status_code
 
     with ThreadPoolExecutor(CLIENTS) as threads:
         statuses = list(threads.map(status, range(requests)))
@@ -45,7 +62,9 @@ def allowed(house: House, key: str, requests: int, address: str | None = None) -
 
 
 def in_one_minute(measure: Callable[[], T]) -> T:
-    """What it finds when it begins and ends in the same minute: limits are counted by the minute."""
+    """What it finds when it begins and ends in the same minute: limits are counted by the
+    minute.
+    """
     while True:
         minute = int(time.time()) // MINUTE_S
         found = measure()
@@ -80,11 +99,16 @@ def test_messages_and_money_do_not_hang_on_redis(house: House, private_redis: Pr
     house.holds(how="flushed, killed and started under load; no request failed")
 
 
-def test_a_server_beside_an_api_counts_its_part_while_redis_is_away(new_house: Callable[..., House], private_redis: PrivateRedis) -> None:
+def test_a_server_beside_an_api_counts_its_part_while_redis_is_away(
+    new_house: Callable[..., House], private_redis: PrivateRedis
+) -> None:
     house = new_house("postgresql", redis_url=private_redis.url)
     house.start([("serve",), ("api",)])
     house.servers[0].wait_until_ready()
-    house.until(lambda: shown(house) == PROCESSES, "both have shown that they live, and looked who else does")
+    house.until(
+        lambda: shown(house) == PROCESSES,
+        "both have shown that they live, and looked who else does",
+    )
     private_redis.kill()
 
     def through_each() -> list[int]:
@@ -95,10 +119,15 @@ def test_a_server_beside_an_api_counts_its_part_while_redis_is_away(new_house: C
 
 
 @pytest.mark.fault(11)
-def test_without_redis_the_limit_is_counted_in_the_processes(house: House, private_redis: PrivateRedis) -> None:
+def test_without_redis_the_limit_is_counted_in_the_processes(
+    house: House, private_redis: PrivateRedis
+) -> None:
     house.carrier()
     house.start([("api", "--workers", str(PROCESSES)), ("worker",)])
-    house.until(lambda: shown(house) == PROCESSES, "both have shown that they live, and looked who else does")
+    house.until(
+        lambda: shown(house) == PROCESSES,
+        "both have shown that they live, and looked who else does",
+    )
 
     def flushed_and_killed() -> list[int]:
         key = limited_key(house)
@@ -112,16 +141,27 @@ def test_without_redis_the_limit_is_counted_in_the_processes(house: House, priva
 
     counted = in_one_minute(flushed_and_killed)
     assert counted[0] == LIMIT // 2
-    # each process goes on with its own count: an emptied Redis gives the whole limit once to each at the very most
+    # each process goes on with its own count: an emptied Redis gives the whole limit once to each
+    # at the very most
     assert sum(counted) <= PROCESSES * LIMIT, counted
     private_redis.kill()
     alone = in_one_minute(lambda: allowed(house, limited_key(house), 4 * LIMIT))
-    assert LIMIT // PROCESSES <= alone <= LIMIT, alone  # each lets its part through; one of them may have had few of the requests
+    # each lets its part through; one of them may have had few of the requests
+    assert LIMIT // PROCESSES <= alone <= LIMIT, alone
     house.clients.send(1)
-    house.holds(how=f"{alone} of {4 * LIMIT} requests with a limit of {LIMIT} while Redis is away, by {PROCESSES} processes")
+    house.holds(
+        how=(
+            f"{alone} of {4 * LIMIT} requests with a limit of {LIMIT} while Redis is away, by"
+            f" {PROCESSES} processes"
+        )
+    )
 
 
 def shown(house: House) -> int:
     """How many processes that answer the API have beaten once."""
     with house.db.read() as tx:
-        return len(tx.execute(sa.select(workers.c.epoch).where(workers.c.kind.in_(ANSWERING), workers.c.beat > 0)).all())
+        return len(
+            tx.execute(
+                sa.select(workers.c.epoch).where(workers.c.kind.in_(ANSWERING), workers.c.beat > 0)
+            ).all()
+        )

@@ -1,4 +1,6 @@
-"""A carrier that does not let us in: it is asked slowly, and the operator sees why (promises, fault 24)."""
+"""A carrier that does not let us in: it is asked slowly, and the operator sees why (promises, fault
+24).
+"""
 
 import json
 import time
@@ -16,7 +18,9 @@ QUEUED = 10
 
 def shown(house: House, name: str) -> dict[str, Any]:
     """What `heliograph carrier list` says of it."""
-    return dict(next(carrier for carrier in house.command("carrier", "list") if carrier["name"] == name))
+    return dict(
+        next(carrier for carrier in house.command("carrier", "list") if carrier["name"] == name)
+    )
 
 
 @pytest.mark.fault(24)
@@ -24,23 +28,40 @@ def test_a_refused_bind_is_tried_slowly_and_shown(house: House) -> None:
     password = house.directory / "password"
     password.write_text("another one\n")
     locked = house.carrier("--password-file", str(password), prefix="")
-    believing = house.carrier(name="believing", prefix=OTHERS, script="after 0 binds: already-bound for 2")
+    believing = house.carrier(
+        name="believing", prefix=OTHERS, script="after 0 binds: already-bound for 2"
+    )
     house.start()
     house.clients.send(QUEUED)
     house.clients.send(QUEUED, prefix=OTHERS)
     house.until(lambda: shown(house, "carrier")["state"] == "refused", "the operator sees it")
     assert "0x0000000e" in shown(house, "carrier")["state_detail"]
-    house.until(lambda: shown(house, "believing")["state"] == "bound", "the other one is let in at last")
+    house.until(
+        lambda: shown(house, "believing")["state"] == "bound", "the other one is let in at last"
+    )
     assert [event["status"] for event in believing.events("bind")] == [5, 5, 0]
     time.sleep(quick_or_long(2, 65))  # the fault is that time
     tries = [event["at_ms"] / 1_000 for event in locked.events("bind")]
-    assert len(tries) <= quick_or_long(2, 4)  # two where the machine took half a minute for what is above
-    pauses = [json.loads(line)["again_s"] for line in house.sender.log.splitlines() if '"carrier_not_bound"' in line and "0x0000000e" in line]
+    # two where the machine took half a minute for what is above
+    assert len(tries) <= quick_or_long(2, 4)
+    pauses = [
+        json.loads(line)["again_s"]
+        for line in house.sender.log.splitlines()
+        if '"carrier_not_bound"' in line and "0x0000000e" in line
+    ]
     assert pauses
     assert all(SLOWLY_S[0] <= pause <= SLOWLY_S[1] for pause in pauses)
     assert house.count("queued") == QUEUED
     house.command("carrier", "set", "carrier", "--password-file", str(password))
-    mended_s = house.until(lambda: locked.events("bind")[-1]["status"] == 0, "let in once the operator has set the password")
+    mended_s = house.until(
+        lambda: locked.events("bind")[-1]["status"] == 0,
+        "let in once the operator has set the password",
+    )
     again = ", ".join(f"{pause:.0f}" for pause in pauses)
-    house.holds(recovered_s=mended_s, how=f"0x0E: {len(tries)} tries, after each a pause of {again} s; 0x05: let in at the third try; both seen in "
-                                          "`carrier list`; from `carrier set --password-file` to the bind")
+    house.holds(
+        recovered_s=mended_s,
+        how=(
+            f"0x0E: {len(tries)} tries, after each a pause of {again} s; 0x05: let in at the third"
+            " try; both seen in `carrier list`; from `carrier set --password-file` to the bind"
+        ),
+    )

@@ -1,4 +1,6 @@
-"""A connection that breaks under a full window: nobody knows what the carrier has taken (promises, fault 16)."""
+"""A connection that breaks under a full window: nobody knows what the carrier has taken (promises,
+fault 16).
+"""
 
 import pytest
 
@@ -17,11 +19,18 @@ def test_a_reset_with_a_full_window_loses_nothing_and_charges_once(house: House,
         if lost == "submissions":
             house.clients.wait_for(20)
             carrier.proxy.swallow("client")
-        house.until(lambda: (carrier.waiting()[0] if lost == "answers" else house.in_flight()) == WINDOW, "the window is full")
+        house.until(
+            lambda: (carrier.waiting()[0] if lost == "answers" else house.in_flight()) == WINDOW,
+            "the window is full",
+        )
         binds = len(carrier.events("bind"))
         assert carrier.proxy.cut() == 1
         house.until(house.in_doubt, "its window is in doubt")
         recovered_s = house.until(lambda: len(carrier.events("bind")) > binds, "bound again")
         carrier.wait_for("submit_sm", 5 * WINDOW)
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"cut by the proxy, the window's {lost} lost; from RST to the next bind")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=f"cut by the proxy, the window's {lost} lost; from RST to the next bind",
+    )

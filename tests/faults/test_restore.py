@@ -1,4 +1,6 @@
-"""The database is lost, and an older copy of it restored: what had left since does not leave again, and what is told again is known again."""
+"""The database is lost, and an older copy of it restored: what had left since does not leave again,
+and what is told again is known again.
+"""
 
 import json
 import os
@@ -36,7 +38,9 @@ KEPT = "kept"  # the carrier whose messages are canceled in the end
 
 @contextmanager
 def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
-    """A backup as docs/operations.md makes one. What it yields restores it, and returns the copy's URL."""
+    """A backup as docs/operations.md makes one. What it yields restores it, and returns the copy's
+    URL.
+    """
     if house.kind == "sqlite":
         backup = directory / "heliograph-backup.db"
         target = sqlite3.connect(backup)
@@ -56,7 +60,9 @@ def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
     dump, name = directory / "heliograph.dump", f"{urlsplit(house.db.url).path[1:]}_restored"
     server = urlsplit(house.db.url)._replace(path="/postgres").geturl()
     url = urlsplit(house.db.url)._replace(path=f"/{name}").geturl()
-    subprocess.run([programs / "pg_dump", "--format=custom", f"--file={dump}", house.db.url], check=True)
+    subprocess.run(
+        [programs / "pg_dump", "--format=custom", f"--file={dump}", house.db.url], check=True
+    )
 
     def restored() -> str:
         subprocess.run([programs / "createdb", f"--maintenance-db={server}", name], check=True)
@@ -66,7 +72,10 @@ def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
     try:
         yield restored
     finally:
-        subprocess.run([programs / "dropdb", "--if-exists", "--force", f"--maintenance-db={server}", name], check=True)
+        subprocess.run(
+            [programs / "dropdb", "--if-exists", "--force", f"--maintenance-db={server}", name],
+            check=True,
+        )
 
 
 class Restored:
@@ -101,7 +110,11 @@ class Restored:
     def count(self, status: str) -> int:
         """How many messages have it."""
         with self.db.read() as tx:
-            return int(tx.execute(sa.select(sa.func.count()).where(messages.c.status == status)).scalar_one())
+            return int(
+                tx.execute(
+                    sa.select(sa.func.count()).where(messages.c.status == status)
+                ).scalar_one()
+            )
 
 
 def send(house: House, recipients: list[str], address: str = "") -> None:
@@ -128,7 +141,9 @@ def test_what_a_restored_copy_has_queued_waits_for_a_word_and_its_events_are_kno
     house: House, tmp_path: Path
 ) -> None:
     house.env |= OPEN
-    going = house.carrier("--answer-delay-ms", str(DELAY_MS), name="going", prefix="23320", window=WINDOW)
+    going = house.carrier(
+        "--answer-delay-ms", str(DELAY_MS), name="going", prefix="23320", window=WINDOW
+    )
     house.carrier("--answer-delay-ms", str(DELAY_MS), name=KEPT, prefix="23324", window=WINDOW)
     away = tmp_path / "restored"
     away.mkdir()
@@ -139,7 +154,11 @@ def test_what_a_restored_copy_has_queued_waits_for_a_word_and_its_events_are_kno
         house.until(going.submits, "some of it is on the wire")
         with copy_of(house, away) as restore:
             since_ms = clock.now_ms()
-            house.until(lambda: len(told(heard)) == 4 * EACH, "the lost one has sent all, and told all", SENT_WITHIN_S)
+            house.until(
+                lambda: len(told(heard)) == 4 * EACH,
+                "the lost one has sent all, and told all",
+                SENT_WITHIN_S,
+            )
             before = told(heard)
             house.sender.process.kill()
             house.sender.process.wait()
@@ -147,7 +166,13 @@ def test_what_a_restored_copy_has_queued_waits_for_a_word_and_its_events_are_kno
             _holds(house, copy, heard, before, rfc3339(since_ms))
 
 
-def _holds(house: House, copy: Restored, heard: Hearing, before: dict[tuple[str, str], set[str]], since: str) -> None:
+def _holds(
+    house: House,
+    copy: Restored,
+    heard: Hearing,
+    before: dict[tuple[str, str], set[str]],
+    since: str,
+) -> None:
     going, kept = house.carriers["going"], house.carriers[KEPT]
     submitted = {carrier.name: len(carrier.submits()) for carrier in (going, kept)}
     forgotten = copy.serve()  # somebody forgets to say that it is a copy
@@ -160,26 +185,38 @@ def _holds(house: House, copy: Restored, heard: Hearing, before: dict[tuple[str,
     try:
         server.wait_until_ready()
         assert copy.command("restore-check", "--since", since).returncode == 1, "a process runs"
-        house.until(lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again")
+        house.until(
+            lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again"
+        )
         send(house, ["233209999995"], server.address)
         house.until(lambda: len(going.submits()) == submitted["going"] + 1, "what is new goes out")
         assert {carrier.name: len(carrier.submits()) for carrier in (going, kept)} == submitted | {
             "going": submitted["going"] + 1
         }
-        assert copy.said("restore-check", "send", "--carrier", "going") == {"sent": held["going"], "kept": held[KEPT]}
+        assert copy.said("restore-check", "send", "--carrier", "going") == {
+            "sent": held["going"],
+            "kept": held[KEPT],
+        }
         house.until(
             lambda: len(going.submits()) == submitted["going"] + 1 + held["going"],
             "what was let go has left again",
             SENT_WITHIN_S,
         )
         assert copy.said("restore-check", "cancel") == {"canceled": held[KEPT], "kept": 0}
-        house.until(lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered")
-        house.until(lambda: len([key for key in told(heard) if key not in before]) == 2 + held[KEPT], "all is told")
+        house.until(
+            lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered"
+        )
+        house.until(
+            lambda: len([key for key in told(heard) if key not in before]) == 2 + held[KEPT],
+            "all is told",
+        )
     finally:
         status = server.end()
     assert status == 0, server.log[-2_000:]
     after = told(heard)
-    assert {key: after[key] for key in before} == before, "a change that was told again had another id"
+    assert {key: after[key] for key in before} == before, (
+        "a change that was told again had another id"
+    )
     assert (
         len([key for key in after if key not in before and key[1] == "message.failed"])
         == held[KEPT]
@@ -193,10 +230,9 @@ def _holds(house: House, copy: Restored, heard: Hearing, before: dict[tuple[str,
         0,
         held[KEPT],
         None,
-        (
-            f"a copy with {sum(held.values())} of {2 * EACH} messages still to be sent, all of which left afterwards, is restored:"
-            f" it is not served before `restore-check`, then 0 go out again; those of one carrier after `send`, and their {2 * held['going']}"
-            f" events carry the ids of before; those of the other are paid back after `cancel`"
-        ),
+        f"a copy with {sum(held.values())} of {2 * EACH} messages still to be sent, all of which"
+        " left afterwards, is restored: it is not served before `restore-check`, then 0 go out"
+        f" again; those of one carrier after `send`, and their {2 * held['going']} events carry the"
+        " ids of before; those of the other are paid back after `cancel`",
     )
     copy.db.close()

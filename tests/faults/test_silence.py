@@ -1,4 +1,6 @@
-"""A PostgreSQL that falls silent under processes that send, its connections open: they stop in time, end in time, and go on when it is back."""
+"""A PostgreSQL that falls silent under processes that send, its connections open: they
+stop in time, end in time, and go on when it is back.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +22,12 @@ NewHouse = Callable[..., House]
 
 
 @contextmanager
-def silent(new_house: NewHouse) -> Iterator[tuple[House, CarrierUnderTest, ServerProcess, Callable[[], None]]]:
-    """A house whose carrier process is under load when its database falls silent; and what ends the silence."""
+def silent(
+    new_house: NewHouse,
+) -> Iterator[tuple[House, CarrierUnderTest, ServerProcess, Callable[[], None]]]:
+    """A house whose carrier process is under load when its database falls silent; and what ends the
+    silence.
+    """
     house = new_house("postgresql")
     carrier = house.carrier(window=WINDOW)
     house.start((("api",), ("scheduler",)))
@@ -41,23 +47,35 @@ def silent(new_house: NewHouse) -> Iterator[tuple[House, CarrierUnderTest, Serve
 
 @pytest.mark.fault("4a")
 @pytest.mark.long
-def test_a_process_that_no_longer_hears_from_the_database_closes_its_binds(new_house: NewHouse) -> None:
+def test_a_process_that_no_longer_hears_from_the_database_closes_its_binds(
+    new_house: NewHouse,
+) -> None:
     with silent(new_house) as (house, carrier, _, over):
-        closed_s = house.until(lambda: carrier.events("lost"), "the bind is closed", WRITE_S + BUSY_MACHINE_S)
+        closed_s = house.until(
+            lambda: carrier.events("lost"), "the bind is closed", WRITE_S + BUSY_MACHINE_S
+        )
         assert closed_s > WRITE_S - BEAT_S - LOOK_S, "it would be closed without cause"
         submitted = len(carrier.submits(accepted=False))
         time.sleep(2 * LOOK_S)
         assert len(carrier.submits(accepted=False)) == submitted
         over()
-        recovered_s = house.until(lambda: len(carrier.submits()) > submitted + 20, "20 more submitted", BACK_WITHIN_S)
+        recovered_s = house.until(
+            lambda: len(carrier.submits()) > submitted + 20, "20 more submitted", BACK_WITHIN_S
+        )
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"no answer, connections stay: the bind was closed after {closed_s:.0f} s; from "
-                "the silence's end until 20 more were submitted")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=f"no answer, connections stay: the bind was closed after {closed_s:.0f} s; from "
+        "the silence's end until 20 more were submitted",
+    )
 
 
 @pytest.mark.fault("4a")
 @pytest.mark.long
-def test_a_process_that_no_longer_hears_from_the_database_ends_when_told(new_house: NewHouse) -> None:
+def test_a_process_that_no_longer_hears_from_the_database_ends_when_told(
+    new_house: NewHouse,
+) -> None:
     with silent(new_house) as (house, carrier, sender, over):
         began_s = time.monotonic()
         sender.process.terminate()
@@ -69,7 +87,13 @@ def test_a_process_that_no_longer_hears_from_the_database_ends_when_told(new_hou
         over()
         submitted = len(carrier.submits(accepted=False))
         house.run("carrier", "run", "carrier")
-        recovered_s = house.until(lambda: len(carrier.submits()) > submitted + 20, "20 more submitted", BACK_WITHIN_S)
+        recovered_s = house.until(
+            lambda: len(carrier.submits()) > submitted + 20, "20 more submitted", BACK_WITHIN_S
+        )
     house.settle_doubts()
-    house.holds(repeated_max=WINDOW, recovered_s=recovered_s, how=f"SIGTERM then: gone after {ended_s:.0f} s; from the start of another until it "
-                "had submitted 20 more")
+    house.holds(
+        repeated_max=WINDOW,
+        recovered_s=recovered_s,
+        how=f"SIGTERM then: gone after {ended_s:.0f} s; from the start of another until it "
+        "had submitted 20 more",
+    )

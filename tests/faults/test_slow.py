@@ -1,4 +1,6 @@
-"""Carriers that are slow to answer: the window holds, others do not wait, what answers too late is adopted (promises, faults 14 and 18)."""
+"""Carriers that are slow to answer: the window holds, others do not wait, what answers too late is
+adopted (promises, faults 14 and 18).
+"""
 
 import time
 from collections.abc import Callable
@@ -44,11 +46,18 @@ def test_a_carrier_that_answers_after_30_s_holds_up_nobody_else(house: House) ->
     assert beside_s < UNAFFECTED_S
     house.settle()
     assert slow.waiting()[1] == window
-    house.holds(how=f"answers after {answers_s:.0f} s, window {window}: never more on the wire; beside it another carrier's single messages took "
-                    f"{beside_s * 1000:.0f} ms from request to submit_sm, without it {alone_s * 1000:.0f} ms (medians of {PROBES})")
+    house.holds(
+        how=(
+            f"answers after {answers_s:.0f} s, window {window}: never more on the wire; beside it"
+            f" another carrier's single messages took {beside_s * 1000:.0f} ms from request to"
+            f" submit_sm, without it {alone_s * 1000:.0f} ms (medians of {PROBES})"
+        )
+    )
 
 
-def test_a_window_whose_answers_take_20_s_is_finished_when_its_process_is_told_to_end(new_house: Callable[[str], House]) -> None:
+def test_a_window_whose_answers_take_20_s_is_finished_when_its_process_is_told_to_end(
+    new_house: Callable[[str], House],
+) -> None:
     house, window = new_house("postgresql"), 5
     carrier = house.carrier("--answer-delay-ms", "20000", window=window)
     house.start([("api",), ("scheduler",), ("carrier", "run", "carrier")])
@@ -59,7 +68,10 @@ def test_a_window_whose_answers_take_20_s_is_finished_when_its_process_is_told_t
     began_s = time.monotonic()
     house.sender.process.terminate()
     beat = beats(house)
-    house.until(lambda: beats(house) >= beat + 2, "it shows that it lives, or what it waits for would be taken for in doubt")
+    house.until(
+        lambda: beats(house) >= beat + 2,
+        "it shows that it lives, or what it waits for would be taken for in doubt",
+    )
     assert house.sender.process.wait(ENDED_WITHIN_S) == 0
     assert time.monotonic() - began_s < ENDED_WITHIN_S
     assert len(carrier.events("answer")) == house.count("sent") + house.count("delivered") == window
@@ -68,14 +80,22 @@ def test_a_window_whose_answers_take_20_s_is_finished_when_its_process_is_told_t
 
 def beats(house: House) -> int:
     with house.db.read() as tx:
-        return int(tx.execute(sa.select(workers.c.beat).where(workers.c.kind == "carrier")).scalar_one())
+        return int(
+            tx.execute(sa.select(workers.c.beat).where(workers.c.kind == "carrier")).scalar_one()
+        )
 
 
 @pytest.mark.fault(18)
 def test_an_answer_after_our_timeout_is_adopted(house: House) -> None:
     timeout_s = quick_or_long(1, 30)
     answers_ms, receipts_ms = (f"{(timeout_s + more_s) * 1000:.0f}" for more_s in (1.5, 3))
-    carrier = house.carrier("--answer-delay-ms", answers_ms, "--receipt-delay-ms", receipts_ms, answer_timeout_s=timeout_s)
+    carrier = house.carrier(
+        "--answer-delay-ms",
+        answers_ms,
+        "--receipt-delay-ms",
+        receipts_ms,
+        answer_timeout_s=timeout_s,
+    )
     house.start()
     house.clients.send(10)
     house.until(lambda: house.in_doubt() == 10, "in doubt", timeout_s + 40)
@@ -87,8 +107,14 @@ def test_an_answer_after_our_timeout_is_adopted(house: House) -> None:
     house.age_doubts()
     carrier.wait_for("submit_sm", 20)
     house.settle(60 + timeout_s)
-    house.holds(repeated_max=5, how=f"answers {answers_ms} ms after submit_sm, our timeout {timeout_s:.0f} s: 10 adopted by them alone; 5 that were "
-                                    "sent once more meanwhile, as after 120 s of doubt, went twice and were charged once")
+    house.holds(
+        repeated_max=5,
+        how=(
+            f"answers {answers_ms} ms after submit_sm, our timeout {timeout_s:.0f} s: 10 adopted by"
+            " them alone; 5 that were sent once more meanwhile, as after 120 s of doubt, went"
+            " twice and were charged once"
+        ),
+    )
     assert carrier.repeated() == 5
 
 
@@ -103,8 +129,14 @@ def test_a_window_of_10_and_answers_after_50_ms_are_used_to_the_full(house: Hous
     house.settle(60 + count / 20)
     submits = carrier.submits(accepted=False)
     per_second = (count - window) / (submits[-1]["at_ms"] - submits[0]["at_ms"]) * 1_000
-    assert {submit["status"] for submit in submits} == {0}  # the SMSC throttles what exceeds its window
+    # the SMSC throttles what exceeds its window
+    assert {submit["status"] for submit in submits} == {0}
     assert carrier.waiting()[1] == window
     most = window / answers_s
     assert per_second > most / 2
-    house.holds(how=f"{per_second:.0f} submit_sm a second of {most:.0f} that such a window allows; the SMSC's own window of {window} never exceeded")
+    house.holds(
+        how=(
+            f"{per_second:.0f} submit_sm a second of {most:.0f} that such a window allows; the"
+            f" SMSC's own window of {window} never exceeded"
+        )
+    )

@@ -1,4 +1,6 @@
-"""The standby that must confirm each commit is lost, and comes back, is given up, or becomes the primary (promises, fault 39)."""
+"""The standby that must confirm each commit is lost, and comes back, is given up, or becomes the
+primary (promises, fault 39).
+"""
 
 import time
 from collections import defaultdict
@@ -20,7 +22,8 @@ ANSWER_WITHIN_S = 2.0
 MORE_ON_A_BUSY_MACHINE_S = quick_or_long(0.5, 0.0)
 NOTICED_WITHIN_S = 5.0
 BACK_WITHIN_S = 10.0
-LOST_FOR_S = (2.0, 5.0, 13.0, 25.0)  # past 12 s statements are given up, past 20 s a process begins anew
+# past 12 s statements are given up, past 20 s a process begins anew
+LOST_FOR_S = (2.0, 5.0, 13.0, 25.0)
 HANGS_FOR_S = 15.0  # past every limit that might cancel what hangs
 WINDOW = 10
 CANCELLED = "canceling wait for synchronous replication"  # of the log of PostgreSQL
@@ -55,8 +58,13 @@ def asked(house: House, number: int) -> list[Asked]:
 
     url, headers = f"{house.api.address}/api/v1", house.clients.headers
     contact = {"phone": f"+23320{number:07d}", "name": "Amina"}
-    return [timed("changed", lambda: httpx.post(f"{url}/contacts", json=contact, headers=headers, timeout=30)),
-            timed("read", lambda: httpx.get(f"{url}/balance", headers=headers, timeout=30))]
+    return [
+        timed(
+            "changed",
+            lambda: httpx.post(f"{url}/contacts", json=contact, headers=headers, timeout=30),
+        ),
+        timed("read", lambda: httpx.get(f"{url}/balance", headers=headers, timeout=30)),
+    ]
 
 
 def ids_of_changes(heard: Hearing) -> dict[tuple[str, str], set[str]]:
@@ -70,13 +78,19 @@ def ids_of_changes(heard: Hearing) -> dict[tuple[str, str], set[str]]:
 def assert_told_once(house: House, heard: Hearing) -> None:
     house.settle()
     house.until(lambda: all_told(house, heard), "all is told")
-    assert not [change for change, ids in ids_of_changes(heard).items() if len(ids) > 1], "one change, two events"
+    assert not [change for change, ids in ids_of_changes(heard).items() if len(ids) > 1], (
+        "one change, two events"
+    )
     assert len(ids_of_changes(heard)) == events_stored(house) == 2 * len(house.clients.accepted)
 
 
 @pytest.mark.fault(39)
-def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(pair: Pair, new_house: NewHouse) -> None:
-    """Lost by SIGSTOP and by kill -9 in turns; it comes back, or commits are told not to wait for it any more, in turns."""
+def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
+    pair: Pair, new_house: NewHouse
+) -> None:
+    """Lost by SIGSTOP and by kill -9 in turns; it comes back, or commits are told not to
+    wait for it any more, in turns.
+    """
     house = new_house("postgresql", url=pair.url)
     house.env |= OPEN
     clients = house.clients
@@ -94,7 +108,9 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(pair: Pair, ne
                 lost = len(clients.replies)
                 began_s = time.monotonic()
                 (pair.standby.kill if loss % 2 else pair.standby.hang)()
-                noticed.append(house.until(lambda: ready(house) == 503, "/readyz says so", NOTICED_WITHIN_S))
+                noticed.append(
+                    house.until(lambda: ready(house) == 503, "/readyz says so", NOTICED_WITHIN_S)
+                )
                 in_threads += asked(house, 2 * loss)
                 until_s = began_s + (LOST_FOR_S[loss % 4] if LONG else 3.0)
                 while time.monotonic() < until_s:
@@ -103,10 +119,23 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(pair: Pair, ne
                 in_threads += asked(house, 2 * loss + 1)
                 _bring_back(pair, loss)
                 back = len(clients.replies)
-                recovered.append(house.until(lambda back=back: sum(reply.status == 200 for reply in clients.replies[back:]) >= 20,  # type: ignore[misc]
-                                             "accepted again", BACK_WITHIN_S))
+                recovered.append(
+                    house.until(
+                        lambda back=back: (
+                            sum(reply.status == 200 for reply in clients.replies[back:]) >= 20
+                        ),  # type: ignore[misc]
+                        "accepted again",
+                        BACK_WITHIN_S,
+                    )
+                )
                 house.until(lambda: ready(house) == 200, "/readyz says so again", NOTICED_WITHIN_S)
-            slowest.append(max(reply.took_s for reply in clients.replies[lost:] if reply.at_s < began_s + recovered[-1] + 60))
+            slowest.append(
+                max(
+                    reply.took_s
+                    for reply in clients.replies[lost:]
+                    if reply.at_s < began_s + recovered[-1] + 60
+                )
+            )
             if loss % 4 >= 2:  # it was given up
                 _take_again(pair, loss)
         assert {reply.status for reply in clients.replies} <= {200, 503}
@@ -116,9 +145,15 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(pair: Pair, ne
         assert CANCELLED not in pair.primary.log
         assert_told_once(house, heard)
     assert all(server.process.poll() is None for server in house.servers)
-    house.holds(recovered_s=max(recovered), how=(
-        f"{losses} losses under load, the slowest answer after {max(slowest):.1f} s, /readyz 503 after at most {max(noticed):.1f} s; no commit "
-        f"cancelled, {len(clients.accepted) * 2:,} changes told with one id each; from its return until 20 were accepted"))
+    house.holds(
+        recovered_s=max(recovered),
+        how=(
+            f"{losses} losses under load, the slowest answer after {max(slowest):.1f} s, /readyz"
+            f" 503 after at most {max(noticed):.1f} s; no commit cancelled,"
+            f" {len(clients.accepted) * 2:,} changes told with one id each; from its return until"
+            " 20 were accepted"
+        ),
+    )
 
 
 def _bring_back(pair: Pair, loss: int) -> None:
@@ -141,8 +176,12 @@ def _take_again(pair: Pair, loss: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.fault(39)
-def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(pair: Pair, new_house: NewHouse) -> None:
-    """The commits hang, then the primary dies, and the standby takes its place: what was accepted is there, what hung was seen by nobody."""
+def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
+    pair: Pair, new_house: NewHouse
+) -> None:
+    """The commits hang, then the primary dies, and the standby takes its place: what was
+    accepted is there, what hung was seen by nobody.
+    """
     house = new_house("postgresql", url=pair.url)
     house.env |= OPEN
     clients = house.clients
@@ -160,10 +199,20 @@ def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
             proxy.cut()
             _promote(house, pair, proxy)
             back = len(clients.replies)
-            recovered_s = house.until(lambda: sum(reply.status == 200 for reply in clients.replies[back:]) >= 20, "accepted again", 30)
+            recovered_s = house.until(
+                lambda: sum(reply.status == 200 for reply in clients.replies[back:]) >= 20,
+                "accepted again",
+                30,
+            )
         assert_told_once(house, heard)
-        house.holds(repeated_max=WINDOW, recovered_s=recovered_s,
-                    how="commits hang, then the primary is killed and its standby promoted; one id a change; until 20 were accepted")
+        house.holds(
+            repeated_max=WINDOW,
+            recovered_s=recovered_s,
+            how=(
+                "commits hang, then the primary is killed and its standby promoted; one id a"
+                " change; until 20 were accepted"
+            ),
+        )
 
 
 def _promote(house: House, pair: Pair, proxy: Proxy) -> None:
@@ -171,6 +220,7 @@ def _promote(house: House, pair: Pair, proxy: Proxy) -> None:
     pair.standby.start()
     with psycopg.connect(pair.standby.url, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
-    pair.standby.promote()  # not by SQL: what it still replays from the primary may cancel a statement
+    # not by SQL: what it still replays from the primary may cancel a statement
+    pair.standby.promote()
     proxy.lead_to(pair.standby.port)
     house.move_to(pair.standby.url)

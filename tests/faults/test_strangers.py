@@ -1,4 +1,6 @@
-"""Strangers at the port, before any key: what they send is no header, takes no memory, and keeps nobody out (promises, faults 29 to 31)."""
+"""Strangers at the port, before any key: what they send is no header, takes no memory, and keeps
+nobody out (promises, faults 29 to 31).
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +23,9 @@ SLOWEST_MAX_S = 5.0  # on a machine that others use too
 def balances(house: House, until_s: float) -> list[float]:
     """How long each of another client's requests took, all of them answered."""
     took = []
-    with httpx.Client(base_url=house.api.address, headers=house.clients.headers, timeout=30) as client:
+    with httpx.Client(
+        base_url=house.api.address, headers=house.clients.headers, timeout=30
+    ) as client:
         while time.monotonic() < until_s:
             answer = client.get("/api/v1/balance")
             assert answer.status_code == 200, answer.text
@@ -36,16 +40,36 @@ def test_trailers_say_nothing_of_who_asks(house: House) -> None:
     house.start()
     key = house.clients.headers["Authorization"].encode()
     with house.clients.sending(per_second=20):
-        statuses = {asked(house.api.address, CHUNKED + b"\r\n%x\r\n%b\r\n0\r\nAuthorization: %b\r\n\r\n" % (len(BODY), BODY, key), ends=False).status
-                    for _ in range(tries)}
-        read = [asked(house.api.address, b"GET %b HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 203.0.113.9\r\nTransfer-Encoding: chunked\r\n\r\n"
-                      b"0\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n" % path, ends=False).status
-                for path in (b"/metrics", b"/%6detrics") for _ in range(tries)]
+        statuses = {
+            asked(
+                house.api.address,
+                CHUNKED
+                + b"\r\n%x\r\n%b\r\n0\r\nAuthorization: %b\r\n\r\n" % (len(BODY), BODY, key),
+                ends=False,
+            ).status
+            for _ in range(tries)
+        }
+        read = [
+            asked(
+                house.api.address,
+                b"GET %b HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For:"
+                b" 203.0.113.9\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Forwarded-For:"
+                b" 127.0.0.1\r\n\r\n" % path,
+                ends=False,
+            ).status
+            for path in (b"/metrics", b"/%6detrics")
+            for _ in range(tries)
+        ]
         house.clients.wait_for(5)  # strangers may be done before a client has had its first answer
     assert statuses == {401}
     assert set(read) == {403, 404}
-    house.holds(how=f"{tries} sends whose only key stood in a trailer: each 401; {2 * tries} tries at `/metrics` and `/%6detrics` with "
-                    "`X-Forwarded-For` in a trailer: none read it; beside them a client sent as always")
+    house.holds(
+        how=(
+            f"{tries} sends whose only key stood in a trailer: each 401; {2 * tries} tries at"
+            " `/metrics` and `/%6detrics` with `X-Forwarded-For` in a trailer: none read it;"
+            " beside them a client sent as always"
+        )
+    )
 
 
 @pytest.mark.fault(30)
@@ -58,14 +82,21 @@ def test_what_never_ends_takes_no_memory_and_nobodys_time(house: House) -> None:
     before_mb, sent = peak_mb(house.api.process.pid), 0
     with house.clients.sending(per_second=20), ThreadPoolExecutor(len(FLOODS)) as threads:
         for _ in range(rounds):
-            flooding = [threads.submit(flood, house.api.address, kind, octets, 3.0, key) for kind in FLOODS]
+            flooding = [
+                threads.submit(flood, house.api.address, kind, octets, 3.0, key) for kind in FLOODS
+            ]
             took = balances(house, time.monotonic() + 3.0)
             sent += sum(each.result().octets for each in flooding)
     grown_mb = peak_mb(house.api.process.pid) - before_mb
     assert grown_mb < GROWTH_MAX_MB
     assert took[-1] < SLOWEST_MAX_S
-    house.holds(how=f"{len(FLOODS)} kinds at once, {sent / 1e6:,.0f} MB in all: refused, the process grew by {grown_mb:.1f} MB at its peak; of "
-                    f"{len(took)} requests of another the slowest took {took[-1]:.2f} s")
+    house.holds(
+        how=(
+            f"{len(FLOODS)} kinds at once, {sent / 1e6:,.0f} MB in all: refused, the process grew"
+            f" by {grown_mb:.1f} MB at its peak; of {len(took)} requests of another the slowest"
+            f" took {took[-1]:.2f} s"
+        )
+    )
 
 
 @pytest.mark.fault(31)
@@ -77,11 +108,19 @@ def test_a_crowd_that_asks_nothing_keeps_nobody_out(house: House) -> None:
     asked_for_s = quick_or_long(2.0, 75.0)  # longer than any connection may be idle
     with idle(house.api.address, CROWD) as crowd, house.clients.sending(per_second=20):
         took = balances(house, time.monotonic() + asked_for_s)
-        elsewhere = [asked(house.api.address, head + b"\r\n", ends=False, source="127.0.0.2").status for head in (GET, POST)]
+        elsewhere = [
+            asked(house.api.address, head + b"\r\n", ends=False, source="127.0.0.2").status
+            for head in (GET, POST)
+        ]
         left = still_open(crowd)
     assert elsewhere == [401, 401]
     assert took[-1] < SLOWEST_MAX_S
     assert left <= FILES // 8
     assert house.api.log.count('"connections_limited"') >= 1
-    house.holds(how=f"{CROWD:,} idle connections of one address at `ulimit -n {FILES:,}`, of which {left} were left after {asked_for_s:.0f} s: "
-                    f"{len(took)} requests of others from the same address all answered, the slowest in {took[-1]:.2f} s")
+    house.holds(
+        how=(
+            f"{CROWD:,} idle connections of one address at `ulimit -n {FILES:,}`, of which {left}"
+            f" were left after {asked_for_s:.0f} s: {len(took)} requests of others from the same"
+            f" address all answered, the slowest in {took[-1]:.2f} s"
+        )
+    )

@@ -1,4 +1,6 @@
-"""Tenants who take what others need: the disk, or money for one-time passwords that nobody wants (faults 34 and 35)."""
+"""Tenants who take what others need: the disk, or money for one-time passwords that nobody wants
+(faults 34 and 35).
+"""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,8 @@ from tests.faults.house import House
 from tests.faults.matrix import LONG, quick_or_long
 
 SITE: Final = "https://shop.example"
-LOGS: Final = {"logs": [{"site_url": SITE, "event": "sent", "body": "x" * 5_000}] * 100}  # half a megabyte
+# half a megabyte
+LOGS: Final = {"logs": [{"site_url": SITE, "event": "sent", "body": "x" * 5_000}] * 100}
 UNMATCHED_MAX: Final = 1_000
 
 
@@ -30,7 +33,9 @@ class Tenant:
     def __init__(self, house: House, name: str, credits: int = 0) -> None:
         self.account_id = open_account(house.db, name, credits=credits)
         headers = {"Authorization": f"Bearer {issue_key(house.db, self.account_id)}"}
-        self._client = httpx.Client(base_url=f"{house.api.address}/api/v1", headers=headers, timeout=30)
+        self._client = httpx.Client(
+            base_url=f"{house.api.address}/api/v1", headers=headers, timeout=30
+        )
 
     def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
         return self._client.post(path, json=body)
@@ -54,7 +59,9 @@ def tenant(house: House) -> Iterator[Callable[..., Tenant]]:
 
 
 @pytest.mark.fault(34)
-def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house: House, tenant: Callable[..., Tenant]) -> None:
+def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
+    house: House, tenant: Callable[..., Tenant]
+) -> None:
     carrier = house.carrier()
     house.start()
     chidi = tenant("chidi")
@@ -65,8 +72,18 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house
     assert chidi.post("/sitebuilder/connect", {"site_url": SITE}).status_code == 200
     flooded = int(quick_or_long(3_000, 100_000))
     with house.db.write() as tx:
-        tx.execute(carrier_refs.insert(), [{"carrier_id": carrier.id, "ref": f"f{number:07x}", "receipt_state": "DELIVRD",
-                                            "created_at_ms": clock.now_ms() - flooded + number} for number in range(flooded)])
+        tx.execute(
+            carrier_refs.insert(),
+            [
+                {
+                    "carrier_id": carrier.id,
+                    "ref": f"f{number:07x}",
+                    "receipt_state": "DELIVRD",
+                    "created_at_ms": clock.now_ms() - flooded + number,
+                }
+                for number in range(flooded)
+            ],
+        )
     told = int(quota / 500_000) + 6
     with ThreadPoolExecutor(4) as pool:
         replies = [pool.submit(chidi.post, "/sitebuilder/logs", LOGS) for _ in range(told)]
@@ -74,25 +91,41 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(house
         answers = [reply.result() for reply in replies]
     stored = sum(answer.status_code == 200 for answer in answers)
     refused = [answer for answer in answers if answer.status_code != 200]
-    assert {(answer.status_code, answer.json()["error"]["reason"]) for answer in refused} == {(429, "storage_quota_reached")}
+    assert {(answer.status_code, answer.json()["error"]["reason"]) for answer in refused} == {
+        (429, "storage_quota_reached")
+    }
     with house.db.read() as tx:
         [used] = accounts.used_today(tx, chidi.account_id, clock.now_ms()).values()
-        assert tx.execute(sa.select(sa.func.count()).select_from(site_logs)).scalar_one() == 100 * stored
+        assert (
+            tx.execute(sa.select(sa.func.count()).select_from(site_logs)).scalar_one()
+            == 100 * stored
+        )
     assert quota - used < 100 * 5_304, "as much as fits, and no more"
     assert used <= quota
 
     def unmatched() -> int:
         with house.db.read() as tx:
-            return int(tx.execute(sa.select(sa.func.count()).where(carrier_refs.c.message_id.is_(None))).scalar_one())
+            return int(
+                tx.execute(
+                    sa.select(sa.func.count()).where(carrier_refs.c.message_id.is_(None))
+                ).scalar_one()
+            )
 
     house.until(lambda: unmatched() <= UNMATCHED_MAX, "the oldest receipts are dropped")
     assert {reply.status for reply in house.clients.replies} == {200}
-    house.holds(how=f"{told} requests of 0.5 MB, {stored} stored ({used / 1e6:.1f} MB), then 429; of {flooded:,} receipts that match nothing the"
-                    f" newest {UNMATCHED_MAX:,} are left; all sends beside were 200")
+    house.holds(
+        how=(
+            f"{told} requests of 0.5 MB, {stored} stored ({used / 1e6:.1f} MB), then 429; of"
+            f" {flooded:,} receipts that match nothing the newest {UNMATCHED_MAX:,} are left; all"
+            " sends beside were 200"
+        )
+    )
 
 
 @pytest.mark.fault(35)
-def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing(house: House, tenant: Callable[..., Tenant]) -> None:
+def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing(
+    house: House, tenant: Callable[..., Tenant]
+) -> None:
     house.carrier()
     house.start()
     pumped, honest = (tenant(name, credits=20_000) for name in ("chidi", "bilal"))
@@ -118,9 +151,19 @@ def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing
         signed_in = sum(pool.map(sign_in, signing_in))
         answers = [reply.result() for reply in replies]
     passed = sum(remember(phone, answer) for phone, answer in zip(numbers, answers, strict=True))
-    assert {answer.json()["error"]["reason"] for answer in answers if answer.status_code != 200} == {"otp_too_many_unverified"}
-    assert passed in (ACCOUNT_FLOOR, 2 * ACCOUNT_FLOOR), "twice as many when the hour ends meanwhile"
+    assert {
+        answer.json()["error"]["reason"] for answer in answers if answer.status_code != 200
+    } == {"otp_too_many_unverified"}
+    assert passed in (
+        ACCOUNT_FLOOR,
+        2 * ACCOUNT_FLOOR,
+    ), "twice as many when the hour ends meanwhile"
     assert signed_in == len(signing_in)
     house.clients.send(10)
-    house.holds(how=f"{len(numbers):,} codes to 200 ranges of 8 countries: {passed} went out, the others 429 and not charged; of {len(signing_in)} of"
-                    f" an account whose users verify two of three, 0 refused")
+    house.holds(
+        how=(
+            f"{len(numbers):,} codes to 200 ranges of 8 countries: {passed} went out, the others"
+            f" 429 and not charged; of {len(signing_in)} of an account whose users verify two of"
+            " three, 0 refused"
+        )
+    )

@@ -1,4 +1,6 @@
-"""A carrier that refuses half of all for now: it is sent to more slowly, and everything arrives (promises, fault 15)."""
+"""A carrier that refuses half of all for now: it is sent to more slowly, and everything arrives
+(promises, fault 15).
+"""
 
 import pytest
 
@@ -11,7 +13,9 @@ CHAOS = "throttle=0.3,queue-full=0.286"  # the first that hits counts: together 
 
 
 @pytest.mark.fault(15)
-def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_once(house: House) -> None:
+def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_once(
+    house: House,
+) -> None:
     carrier = house.carrier("--chaos", CHAOS, tps=TPS)
     house.start()
     carrier.proxy.refuse()
@@ -23,7 +27,15 @@ def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_onc
     assert set(refused) == {0x58, 0x14}
     assert 0.35 < len(refused) / len(submits) < 0.65
     began_ms = submits[0]["at_ms"]
-    first, third = (sum(second <= (submit["at_ms"] - began_ms) / 1_000 < second + 1 for submit in submits) for second in (0, 2))
+    first, third = (
+        sum(second <= (submit["at_ms"] - began_ms) / 1_000 < second + 1 for submit in submits)
+        for second in (0, 2)
+    )
     assert third <= 0.9 * TPS, "the bind has not slowed down"
-    house.holds(how=f"{len(refused):,} of {len(submits):,} submit_sm refused (0x58, 0x14), at {TPS} a second agreed: {first} in the first second, "
-                    f"{third} in the third; all arrived {(submits[-1]['at_ms'] - began_ms) / 1_000:.0f} s after the first")
+    house.holds(
+        how=(
+            f"{len(refused):,} of {len(submits):,} submit_sm refused (0x58, 0x14), at {TPS} a"
+            f" second agreed: {first} in the first second, {third} in the third; all arrived"
+            f" {(submits[-1]['at_ms'] - began_ms) / 1_000:.0f} s after the first"
+        )
+    )

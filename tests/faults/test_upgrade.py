@@ -24,8 +24,11 @@ from tests.services import free_port
 from tests.services.haproxy import HAProxy
 from tests.services.next_version import SCHEMA, next_version
 
-READER_S = quick_or_long(1.5, 17.3)  # as long as somebody's transaction keeps `messages` from the migration
-SLOWEST_S = 1.0  # a request may take, on a machine that others use too; without a limit it takes as long as the reader
+# as long as somebody's transaction keeps `messages` from the migration
+READER_S = quick_or_long(1.5, 17.3)
+# a request may take, on a machine that others use too; without a limit it takes as long as the
+# reader
+SLOWEST_S = 1.0
 PER_SECOND = quick_or_long(40, 150)
 DRAIN_S = 5  # for the balancer to notice: three looks, one a second
 _FARTHEST = """
@@ -34,8 +37,9 @@ _FARTHEST = """
 
 
 def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) -> str:
-    """Runs `heliograph migrate` of the next version while somebody reads all messages, and is long about it: a backup, or
-    a report. Returns what it said on standard error."""
+    """Runs `heliograph migrate` of the next version while somebody reads all messages, and is long
+    about it: a backup, or a report. Returns what it said on standard error.
+    """
     with psycopg.connect(house.db.url) as reader:
         reader.execute("SELECT count(*) FROM messages")
         migrating = subprocess.Popen(
@@ -43,12 +47,19 @@ def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) 
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **env, "DATABASE_URL": house.db.url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY},
+            env={
+                **os.environ,
+                **env,
+                "DATABASE_URL": house.db.url,
+                "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+            },
         )
         assert migrating.stderr is not None
         said = ""
         while "waits for a lock" not in said:
-            said += migrating.stderr.readline() or f"it ended with {migrating.wait()}, waits for a lock"
+            said += (
+                migrating.stderr.readline() or f"it ended with {migrating.wait()}, waits for a lock"
+            )
         time.sleep(READER_S)
         assert migrating.poll() is None, f"it did not wait for the reader: {said}"
         reader.rollback()
@@ -63,8 +74,12 @@ def schema_of(house: House) -> str:
 
 
 @pytest.mark.fault(42)
-def test_a_rolling_upgrade_under_load_fails_no_request(new_house: Callable[[str], House], tmp_path: Path) -> None:
-    """Beside a reader whose transaction lasts, who keeps both the migration and the partition of a month from their locks."""
+def test_a_rolling_upgrade_under_load_fails_no_request(
+    new_house: Callable[[str], House], tmp_path: Path
+) -> None:
+    """Beside a reader whose transaction lasts, who keeps both the migration and the partition of a
+    month from their locks.
+    """
     house = new_house("postgresql")
     house.env["HELIOGRAPH_DRAIN_S"] = str(DRAIN_S)
     newer: dict[str, Any] = {**next_version(tmp_path / "next")}
@@ -84,8 +99,13 @@ def test_a_rolling_upgrade_under_load_fails_no_request(new_house: Callable[[str]
             began = len(house.clients.replies)
             said = migrate_behind_a_reader(house, tmp_path, newer)
             beside = re.findall(r"beside it runs heliograph (\w+) \(process (\d+) ", said)
-            # the process of the tests has sessions too, and may have a name from a command that another test ran in it
-            assert [kind for kind, process_id in beside if int(process_id) != os.getpid()] == ["api", "api", "worker"], said
+            # the process of the tests has sessions too, and may have a name from a command that
+            # another test ran in it
+            assert [kind for kind, process_id in beside if int(process_id) != os.getpid()] == [
+                "api",
+                "api",
+                "worker",
+            ], said
             assert schema_of(house) == SCHEMA
             slowest_s = max(reply.took_s for reply in house.clients.replies[began:])
             with house.db.read() as tx:
@@ -98,7 +118,8 @@ def test_a_rolling_upgrade_under_load_fails_no_request(new_house: Callable[[str]
             for port in ports[: 2 if LONG else 1]:  # meanwhile both versions are side by side
                 assert apis[port].end() == 0
                 house.run("api", port=port, **newer).wait_until_ready()
-                time.sleep(2 if LONG else 0)  # the balancer must have taken it back before the other goes
+                # the balancer must have taken it back before the other goes
+                time.sleep(2 if LONG else 0)
             submitted = len(carrier.submits())
             house.until(lambda: len(carrier.submits()) > submitted + 20, "what they accept is sent")
         house.balancer = ""
@@ -107,8 +128,10 @@ def test_a_rolling_upgrade_under_load_fails_no_request(new_house: Callable[[str]
     assert slowest_s < SLOWEST_S
     replaced = "a worker and two API processes" if LONG else "one of two API processes"
     house.holds(
-        how=f"the next version's `migrate` (a column of messages, an index, a month's partition) behind a"
-        f" transaction of {READER_S} s, then {replaced} behind HAProxy replaced one by one: 0 of"
-        f" {len(house.clients.replies)} requests failed; the slowest beside the migration took"
-        f" {slowest_s * 1_000:.0f} ms, for a lock is waited for {LOCK_MS} ms"
+        how=(
+            "the next version's `migrate` (a column of messages, an index, a month's partition)"
+            f" behind a transaction of {READER_S} s, then {replaced} behind HAProxy replaced one by"
+            f" one: 0 of {len(house.clients.replies)} requests failed; the slowest beside the"
+            f" migration took {slowest_s * 1_000:.0f} ms, for a lock is waited for {LOCK_MS} ms"
+        )
     )

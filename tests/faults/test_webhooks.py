@@ -1,4 +1,6 @@
-"""Webhooks: receivers that misbehave, and processes that die with POSTs under way (promises, faults 25 and 26)."""
+"""Webhooks: receivers that misbehave, and processes that die with POSTs under way
+(promises, faults 25 and 26).
+"""
 
 import statistics
 import time
@@ -11,7 +13,18 @@ import pytest
 from tests.certificates import Authority
 from tests.faults.house import House
 from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.receivers import FAULTS, OPEN, Hearing, all_told, delays_s, events_stored, head, hearing, make_due, waiting
+from tests.faults.receivers import (
+    FAULTS,
+    OPEN,
+    Hearing,
+    all_told,
+    delays_s,
+    events_stored,
+    head,
+    hearing,
+    make_due,
+    waiting,
+)
 from tests.faults.test_malformed import peak_mb
 from tests.wire.webhook_receiver import says
 
@@ -20,47 +33,89 @@ TAKEN_OVER_WITHIN_S = 45.0
 HELD_UP_AT_MOST_S = 10.0  # who waits for a receiver that hangs waits for 15 s
 RETRY_MS = 60_000
 GROWTH_MAX_MB = 64  # the answers are 1 GiB each, and 50 MiB when they are unpacked
-FAILS = {"500": (500, "status"), "redirect": (302, "status"), "cut short": (None, "closed"), "bad TLS": (None, "tls")}
+FAILS = {
+    "500": (500, "status"),
+    "redirect": (302, "status"),
+    "cut short": (None, "closed"),
+    "bad TLS": (None, "tls"),
+}
 
 
 @pytest.mark.fault(25)
-def test_receivers_that_misbehave_hold_up_nobody_and_get_it_again(house: House, tmp_path: Path) -> None:
-    """In its long form each hangs until its 15 s are over, and the next try comes by itself after a minute; and one answers after 14.9 s."""
+def test_receivers_that_misbehave_hold_up_nobody_and_get_it_again(
+    house: House, tmp_path: Path
+) -> None:
+    """In its long form each hangs until its 15 s are over, and the next try comes by itself after a
+    minute; and one answers after 14.9 s.
+    """
     house.env |= OPEN
     house.carrier()
     with ExitStack() as ending:
         good, inside = (ending.enter_context(hearing(house)) for _ in range(2))
-        bad = {name: ending.enter_context(hearing(house, fault)) for name, fault in FAULTS.items() if LONG or name != "late"}
-        bad["redirect"] = ending.enter_context(hearing(house, says(head(302, f"Location: {inside.receiver.url()}&", "Content-Length: 0"))))
-        bad["bad TLS"] = ending.enter_context(hearing(house, tls=Authority(tmp_path, "nobody's").server("127.0.0.1")))
+        bad = {
+            name: ending.enter_context(hearing(house, fault))
+            for name, fault in FAULTS.items()
+            if LONG or name != "late"
+        }
+        bad["redirect"] = ending.enter_context(
+            hearing(
+                house, says(head(302, f"Location: {inside.receiver.url()}&", "Content-Length: 0"))
+            )
+        )
+        bad["bad TLS"] = ending.enter_context(
+            hearing(house, tls=Authority(tmp_path, "nobody's").server("127.0.0.1"))
+        )
         house.start()
         before_mb = peak_mb(house.sender.process.pid)
         with house.clients.sending(per_second=20):
             house.clients.wait_for(round(quick_or_long(15, 300)))
         house.until(lambda: all_told(house, good), "the good one has heard all")
-        house.until(lambda: all(any(row[:2] == seen for row in bad[name].failures()) for name, seen in FAILS.items()), "those that fail at once")
+        house.until(
+            lambda: all(
+                any(row[:2] == seen for row in bad[name].failures()) for name, seen in FAILS.items()
+            ),
+            "those that fail at once",
+        )
         took_ms = _hung(house, bad) if LONG else []
         _mend(house, good, bad)
         held_up_s = delays_s(good)
         assert held_up_s[-1] < HELD_UP_AT_MOST_S
-        assert all(line.startswith("POST /hook?a=b HTTP") for line in inside.receiver.heads), "a redirect was followed"
+        assert all(line.startswith("POST /hook?a=b HTTP") for line in inside.receiver.heads), (
+            "a redirect was followed"
+        )
         grown_mb = peak_mb(house.sender.process.pid) - before_mb
         assert grown_mb < GROWTH_MAX_MB
         assert bad["1 GiB"].failures() == bad["gzip bomb"].failures() == [], "their status counts"
-        how = (f"{2 + len(bad)} endpoints of one account, {events_stored(house):,} events each; beside those that misbehave a good one heard after "
-               f"{statistics.median(held_up_s):.2f} s (median), {held_up_s[-1]:.1f} s at most; the process grew by {grown_mb:.0f} MB")
+        how = (
+            f"{2 + len(bad)} endpoints of one account, {events_stored(house):,} events each; beside"
+            f" those that misbehave a good one heard after {statistics.median(held_up_s):.2f} s"
+            f" (median), {held_up_s[-1]:.1f} s at most; the process grew by {grown_mb:.0f} MB"
+        )
         if LONG:
-            # the first try's failure is stored after its answer, and the next one is a minute after that
+            # the first try's failure is stored after its answer, and the next one is a minute after
+            # that
             retried_ms = sorted(_retried_ms(bad["500"]))
             assert retried_ms[0] >= RETRY_MS - 50  # as this machine's clock counts
-            how += f"; who hangs was left after {min(took_ms) / 1e3:.1f} to {max(took_ms) / 1e3:.1f} s, 14.9 s was in time; tried again after " \
-                   f"{retried_ms[0] / 1e3:.1f} to {retried_ms[-1] / 1e3:.1f} s"
+            how += (
+                f"; who hangs was left after {min(took_ms) / 1e3:.1f} to {max(took_ms) / 1e3:.1f}"
+                f" s, 14.9 s was in time; tried again after {retried_ms[0] / 1e3:.1f} to"
+                f" {retried_ms[-1] / 1e3:.1f} s"
+            )
         house.holds(how=how)
 
 
 def _hung(house: House, bad: dict[str, Hearing]) -> list[int]:
-    """Until those that hang have had their time; how long that was. And who answers in the last moment is in time."""
-    house.until(lambda: all(bad[name].failures() for name in ("hang", "drip")) and bad["late"].outcomes()["delivered"], "15 s are over", 60)
+    """Until those that hang have had their time; how long that was. And who answers in the
+    last moment is in time.
+    """
+    house.until(
+        lambda: (
+            all(bad[name].failures() for name in ("hang", "drip"))
+            and bad["late"].outcomes()["delivered"]
+        ),
+        "15 s are over",
+        60,
+    )
     rows = bad["hang"].failures() + bad["drip"].failures()
     assert {row[:2] for row in rows} == {(None, "timeout")}
     took_ms = [row.took_ms for row in rows]
@@ -70,7 +125,9 @@ def _hung(house: House, bad: dict[str, Hearing]) -> list[int]:
 
 
 def _mend(house: House, good: Hearing, bad: dict[str, Hearing]) -> None:
-    """Everybody gets everything, with the ids that it had; but who cannot be mended is disabled, and misses it."""
+    """Everybody gets everything, with the ids that it had; but who cannot be mended is
+    disabled, and misses it.
+    """
     for receiver in bad.values():
         receiver.mend()
     bad["bad TLS"].disable()
@@ -85,9 +142,13 @@ def _mend(house: House, good: Hearing, bad: dict[str, Hearing]) -> None:
     told = set(good.times)
     assert len(told) == events_stored(house) == 2 * len(house.clients.accepted)
     for name, receiver in bad.items():
-        assert receiver.outcomes() == ({"missed": len(told)} if name == "bad TLS" else {"delivered": len(told)}), name
+        assert receiver.outcomes() == (
+            {"missed": len(told)} if name == "bad TLS" else {"delivered": len(told)}
+        ), name
         assert set(receiver.times) == (set() if name == "bad TLS" else told), name
-        assert len(receiver.failures()) + len(told) >= receiver.times.total(), f"{name} heard what was no attempt"
+        assert len(receiver.failures()) + len(told) >= receiver.times.total(), (
+            f"{name} heard what was no attempt"
+        )
     assert set(good.times.values()) == {1}
 
 
@@ -127,17 +188,31 @@ def test_what_a_killed_process_had_posted_comes_again_with_its_id(house: House) 
                 receiver.mend()
                 if not beside:
                     house.run(doomed.name)
-                house.until(lambda ids=under_way: all(receiver.times[id_] > 1 for id_ in ids), "they come again", TAKEN_OVER_WITHIN_S)  # type: ignore[misc]
+                house.until(
+                    lambda ids=under_way: all(receiver.times[id_] > 1 for id_ in ids),  # type: ignore[misc]
+                    "they come again",
+                    TAKEN_OVER_WITHIN_S,
+                )
                 recovered_s = max(recovered_s, time.monotonic() - killed_s)
                 house.age_doubts()
         house.settle_doubts()
         house.settle()
-        house.until(lambda: all_told(house, receiver) and not waiting(house, receiver), f"all is told: {house.sender.log[-2_000:]}", 120)
+        house.until(
+            lambda: all_told(house, receiver) and not waiting(house, receiver),
+            f"all is told: {house.sender.log[-2_000:]}",
+            120,
+        )
         times = Counter(receiver.times.values())
         assert len(carrier.submits()) >= len(house.clients.accepted)
         assert max(times) <= 1 + kills
         again = sum((count - 1) * ids for count, ids in times.items())
         came_from = "a process that lived beside it" if beside else "a process started then"
-        house.holds(repeated_max=kills * WINDOW, recovered_s=recovered_s,
-                    how=f"{kills} kill -9 under load with POSTs under way: {events_stored(house):,} events, each heard, {again} repeats, with the "
-                        f"same id; until all that were under way had come again, from {came_from}")
+        house.holds(
+            repeated_max=kills * WINDOW,
+            recovered_s=recovered_s,
+            how=(
+                f"{kills} kill -9 under load with POSTs under way: {events_stored(house):,} events,"
+                f" each heard, {again} repeats, with the same id; until all that were under way had"
+                f" come again, from {came_from}"
+            ),
+        )

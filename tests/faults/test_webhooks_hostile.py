@@ -12,29 +12,48 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_holders, webhook_queue
+from heliograph.webhooks.tables import (
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_holders,
+    webhook_queue,
+)
 from tests.capability.webhooks import endpoint
 from tests.factories import issue_key, open_account
 from tests.faults.clients import Clients
 from tests.faults.hostile import OVER_TLS, authority_file, hostile_receivers
 from tests.faults.house import CREDITS, House
 from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.receivers import KNOWN_FOR_MS, OF_MESSAGES, OPEN, Hearing, all_told, delays_s, hearing
+from tests.faults.receivers import (
+    KNOWN_FOR_MS,
+    OF_MESSAGES,
+    OPEN,
+    Hearing,
+    all_told,
+    delays_s,
+    hearing,
+)
 from tests.faults.test_malformed import peak_mb
 
 ROUNDS: Final = int(quick_or_long(1, 5))
-PHASE_S: Final = quick_or_long(3.0, 15.0)  # each round has two: without hostile receivers, and beside them
+# each round has two: without hostile receivers, and beside them
+PHASE_S: Final = quick_or_long(3.0, 15.0)
 TENANT_PER_S, NEIGHBOUR_PER_S = 40.0, 4.0
 RATIO_MAX: Final = 2.0
-NOISE_S: Final = quick_or_long(0.5, 0.0)  # the quick form has too few requests for a 99th percentile that other work on the machine does not move
+# the quick form has too few requests for a 99th percentile that other work on the machine does not
+# move
+NOISE_S: Final = quick_or_long(0.5, 0.0)
 DELAY_MAX_S: Final = 1.0  # no endpoint delays another's deliveries by more (contract section 7)
 GROWTH_MAX_MB: Final = 48
-NEIGHBOURS: Final = {"chidi": "23324", "bilal": "23326"}  # and where their recipients are; the first has the hostile receivers
+# and where their recipients are; the first has the hostile receivers
+NEIGHBOURS: Final = {"chidi": "23324", "bilal": "23326"}
 SLOW: Final = ("hang", "drip", OVER_TLS)  # whose attempts may take their 15 s
 
 
 class Phases(NamedTuple):
-    """What one neighbour's turns did to the tenant, in seconds: how long requests took, and how late the good receiver heard."""
+    """What one neighbour's turns did to the tenant, in seconds: how long requests took,
+    and how late the good receiver heard.
+    """
 
     requests_s: list[float]
     deliveries_s: list[float]
@@ -42,33 +61,56 @@ class Phases(NamedTuple):
 
 @pytest.mark.fault(33)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"] if LONG else ["sqlite"])
-def test_receivers_that_mean_harm_delay_nobody_else(kind: str, new_house: Callable[[str], House], tmp_path: Path) -> None:
-    """In one process with the API. Two neighbours send in turns, at the same rate: one whose events nobody hears, while the endpoints of the other
-    are disabled and nothing of theirs is under way, and then the one whose events go to all kinds of hostile receivers."""
+def test_receivers_that_mean_harm_delay_nobody_else(
+    kind: str, new_house: Callable[[str], House], tmp_path: Path
+) -> None:
+    """In one process with the API. Two neighbours send in turns, at the same rate: one whose events
+    nobody hears, while the endpoints of the other are disabled and nothing of theirs is under way,
+    and then the one whose events go to all kinds of hostile receivers.
+    """
     house = new_house(kind)
     house.env |= OPEN | {"HELIOGRAPH_WEBHOOKS_CA_FILE": str(authority_file(tmp_path))}
     house.carrier()
     accounts = {name: open_account(house.db, name, credits=CREDITS) for name in NEIGHBOURS}
-    neighbours = {name: Clients(lambda: house.api.address, issue_key(house.db, account_id)) for name, account_id in accounts.items()}
+    neighbours = {
+        name: Clients(lambda: house.api.address, issue_key(house.db, account_id))
+        for name, account_id in accounts.items()
+    }
     seen = {name: Phases([], []) for name in NEIGHBOURS}
     with hearing(house) as good:
         with hostile_receivers(tmp_path) as urls:
-            hostile = {name: endpoint(house.db, accounts["chidi"], url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)[0].id for name, url in urls.items()}
+            hostile = {
+                name: (
+                    endpoint(house.db, accounts["chidi"], url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)[
+                        0
+                    ].id
+                )
+                for name, url in urls.items()
+            }
             disable(house, hostile.values())
             house.start([("serve",)])
-            for clients, prefix in ((house.clients, "23320"), *((neighbours[name], prefix) for name, prefix in NEIGHBOURS.items())):
+            for clients, prefix in (
+                (house.clients, "23320"),
+                *((neighbours[name], prefix) for name, prefix in NEIGHBOURS.items()),
+            ):
                 clients.send(2, prefix)
             before_mb = peak_mb(house.sender.process.pid)
             for _ in range(ROUNDS):
                 disable(house, hostile.values())
-                house.until(lambda: not at_work(house, hostile.values()), "the hostile endpoints are at rest")
+                house.until(
+                    lambda: not at_work(house, hostile.values()),
+                    "the hostile endpoints are at rest",
+                )
                 beside(house, good, neighbours["bilal"], "bilal", seen)
                 with house.db.write() as tx:
                     for endpoint_id in hostile.values():
                         endpoints.enable(tx, endpoints.text_id(endpoint_id))
                 beside(house, good, neighbours["chidi"], "chidi", seen)
             grown_mb = peak_mb(house.sender.process.pid) - before_mb
-            house.until(lambda: all(attempts(house, hostile[name]) for name in hostile if name not in SLOW), "each has been posted to")
+            house.until(
+                lambda: all(attempts(house, hostile[name]) for name in hostile if name not in SLOW),
+                "each has been posted to",
+            )
             tried = sum(len(attempts(house, endpoint_id)) for endpoint_id in hostile.values())
         # The hostile receivers are gone, so the process's end need not wait for them.
         disable(house, hostile.values())
@@ -81,9 +123,15 @@ def test_receivers_that_mean_harm_delay_nobody_else(kind: str, new_house: Callab
         heard_with_s, heard_without_s = (p99(seen[name].deliveries_s) for name in NEIGHBOURS)
         assert with_s < RATIO_MAX * without_s + NOISE_S, (with_s, without_s)
         assert heard_with_s < heard_without_s + DELAY_MAX_S, (heard_with_s, heard_without_s)
-        house.holds(how=f"{len(urls)} kinds of hostile receivers, {tried} attempts, in turns with none and in one process with the API: another "
-                        f"tenant's p99 is {with_s * 1e3:.0f} ms beside them and {without_s * 1e3:.0f} ms without, that of its own deliveries "
-                        f"{heard_with_s * 1e3:.0f} and {heard_without_s * 1e3:.0f} ms; no request failed; the process grew by {grown_mb:.0f} MB")
+        house.holds(
+            how=(
+                f"{len(urls)} kinds of hostile receivers, {tried} attempts, in turns with none and"
+                f" in one process with the API: another tenant's p99 is {with_s * 1e3:.0f} ms"
+                f" beside them and {without_s * 1e3:.0f} ms without, that of its own deliveries"
+                f" {heard_with_s * 1e3:.0f} and {heard_without_s * 1e3:.0f} ms; no request failed;"
+                f" the process grew by {grown_mb:.0f} MB"
+            )
+        )
 
 
 def disable(house: House, endpoint_ids: Collection[str]) -> None:
@@ -95,13 +143,24 @@ def disable(house: House, endpoint_ids: Collection[str]) -> None:
 def at_work(house: House, endpoint_ids: Collection[str]) -> bool:
     """Whether anything of these endpoints is under way, or will be tried again."""
     with house.db.read() as tx:
-        return any(tx.execute(sa.select(sa.func.count()).select_from(table).where(table.c.endpoint_id.in_(endpoint_ids))).scalar_one()
-                   for table in (webhook_holders, webhook_queue))
+        return any(
+            tx.execute(
+                sa.select(sa.func.count())
+                .select_from(table)
+                .where(table.c.endpoint_id.in_(endpoint_ids))
+            ).scalar_one()
+            for table in (webhook_holders, webhook_queue)
+        )
 
 
-def beside(house: House, good: Hearing, neighbour: Clients, name: str, seen: dict[str, Phases]) -> None:
+def beside(
+    house: House, good: Hearing, neighbour: Clients, name: str, seen: dict[str, Phases]
+) -> None:
     """One turn of a neighbour, with what the tenant met meanwhile."""
-    with phase(house, good, seen[name]), neighbour.sending(NEIGHBOUR_PER_S, NEIGHBOURS[name], clients=1):
+    with (
+        phase(house, good, seen[name]),
+        neighbour.sending(NEIGHBOUR_PER_S, NEIGHBOURS[name], clients=1),
+    ):
         time.sleep(PHASE_S)
 
 
@@ -111,7 +170,10 @@ def phase(house: House, good: Hearing, phases: Phases) -> Iterator[None]:
     replies, heard = len(house.clients.replies), len(good.at_ms)
     with house.clients.sending(TENANT_PER_S, clients=2):
         yield
-    house.until(lambda: all_told(house, good), f"the good receiver has heard all: {house.sender.log[-2_000:]}")
+    house.until(
+        lambda: all_told(house, good),
+        f"the good receiver has heard all: {house.sender.log[-2_000:]}",
+    )
     phases.requests_s.extend(reply.took_s for reply in house.clients.replies[replies:])
     phases.deliveries_s.extend(delays_s(good, heard))
 
@@ -123,5 +185,10 @@ def p99(took_s: list[float]) -> float:
 def attempts(house: House, endpoint_id: str) -> list[Any]:
     """How each attempt of an endpoint ended that has: status and reason."""
     with house.db.read() as tx:
-        return [tuple(row) for table in (webhook_attempts.c, webhook_deliveries.c)
-                for row in tx.execute(sa.select(table.status, table.took_ms).where(table.endpoint_id == endpoint_id))]
+        return [
+            tuple(row)
+            for table in (webhook_attempts.c, webhook_deliveries.c)
+            for row in tx.execute(
+                sa.select(table.status, table.took_ms).where(table.endpoint_id == endpoint_id)
+            )
+        ]

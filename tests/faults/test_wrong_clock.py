@@ -17,8 +17,15 @@ from tests.services.faketime import fake_time
 from tests.services.postgres import PrivatePostgres
 
 ENDED_WITHIN_S: Final = 60.0
-STARTED: Final = (("worker",), ("scheduler",), ("carrier", "run", "away"), ("api", "--workers", "2"), ("serve",))
-LITTLE_S: Final = 1.5  # less than what is refused, and far more than what two processes may differ by
+STARTED: Final = (
+    ("worker",),
+    ("scheduler",),
+    ("carrier", "run", "away"),
+    ("api", "--workers", "2"),
+    ("serve",),
+)
+# less than what is refused, and far more than what two processes may differ by
+LITTLE_S: Final = 1.5
 SENDS: Final = 10
 LOOKED_WITHIN_S: Final = EVERY_S + 30.0
 NewHouse = Callable[..., House]
@@ -33,11 +40,16 @@ def refused(house: House, process: ServerProcess, word: str) -> None:
     """Ended by itself, with a line that says how its clock is."""
     assert process.process.wait(ENDED_WITHIN_S) == 1, process.log[-2_000:]
     [line] = [line for line in process.log.splitlines() if line.startswith("heliograph: ")]
-    assert f"The clock of this machine is 3600.0 s {word} the database's; it may be 2 s apart at most." in line, line
+    assert (
+        f"The clock of this machine is 3600.0 s {word} the database's; it may be 2 s apart at most."
+        in line
+    ), line
 
 
 @pytest.mark.fault(40)
-def test_a_process_that_starts_an_hour_ahead_is_refused_and_ends_nothing_early(new_house: NewHouse) -> None:
+def test_a_process_that_starts_an_hour_ahead_is_refused_and_ends_nothing_early(
+    new_house: NewHouse,
+) -> None:
     house = new_house("postgresql")
     away = house.carrier(name="away", prefix=ELSEWHERE)
     away.proxy.refuse()
@@ -45,7 +57,10 @@ def test_a_process_that_starts_an_hour_ahead_is_refused_and_ends_nothing_early(n
     send_valid_for(house, VALIDITY_S)
     moved = [(HOUR_S, "ahead of"), *([(-HOUR_S, "behind")] if LONG else [])]
     for seconds, word in moved:
-        started = [house.run(*command, clock=clock_of(seconds)) for command in (STARTED if LONG else STARTED[:1])]
+        started = [
+            house.run(*command, clock=clock_of(seconds))
+            for command in (STARTED if LONG else STARTED[:1])
+        ]
         for process in started:
             refused(house, process, word)
     house.env |= clock_of(LITTLE_S)
@@ -54,9 +69,15 @@ def test_a_process_that_starts_an_hour_ahead_is_refused_and_ends_nothing_early(n
     assert house.count("failed") == 0, "expired early"
     house.servers = [server for server in house.servers if server.process.poll() is None]
     away.proxy.accept()
-    house.holds(how=f"{len(STARTED) if LONG else 1} kinds of process started {' and '.join(f'{seconds:+,} s' for seconds, _ in moved)} from the "
-                f"database's clock: each refused with one line; then a worker with {LITTLE_S:+} s, which goes by the database's clock; "
-                f"of {len(house.clients.accepted)} messages valid for {VALIDITY_S:,} s 0 expired")
+    house.holds(
+        how=(
+            f"{len(STARTED) if LONG else 1} kinds of process started"
+            f" {' and '.join(f'{seconds:+,} s' for seconds, _ in moved)} from the database's clock:"
+            f" each refused with one line; then a worker with {LITTLE_S:+} s, which goes by the"
+            f" database's clock; of {len(house.clients.accepted)} messages valid for {VALIDITY_S:,}"
+            " s 0 expired"
+        )
+    )
 
 
 @pytest.mark.fault(40)
@@ -72,19 +93,29 @@ def test_processes_whose_clocks_differ_write_one_ledger_in_order(new_house: NewH
         for number in range(int(quick_or_long(SENDS, 20 * SENDS))):
             house.balancer = (ahead, behind)[number % 2].address
             [message_id] = house.clients.send(1)
-            [(now_s,)] = sql.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchall()
-            differ_s.append(float(now_s) - ids.made_at_ms(ids.number_of_text("msg", message_id) or 0) / 1_000)
+            [(now_s,)] = sql.execute(
+                "SELECT extract(epoch FROM clock_timestamp())::float8"
+            ).fetchall()
+            differ_s.append(
+                float(now_s) - ids.made_at_ms(ids.number_of_text("msg", message_id) or 0) / 1_000
+            )
     house.balancer = ""
     assert min(differ_s) > -0.1, "made after it was answered: it was not the database's clock"
     assert sorted(differ_s)[len(differ_s) // 2] < LITTLE_S / 2, differ_s
-    house.holds(how=f"two API processes {2 * LITTLE_S} s apart, asked in turn {len(differ_s)} times: the ledger in order, each id at most "
-                f"{max(0.0, -min(differ_s)) * 1_000:.0f} ms ahead of the database's clock")
+    house.holds(
+        how=(
+            f"two API processes {2 * LITTLE_S} s apart, asked in turn {len(differ_s)} times: the"
+            f" ledger in order, each id at most {max(0.0, -min(differ_s)) * 1_000:.0f} ms ahead of"
+            " the database's clock"
+        )
+    )
 
 
 @pytest.mark.long
 @pytest.mark.fault(40)
-def test_a_database_whose_clock_is_set_an_hour_ahead_stops_claims_and_ends_nothing(new_house: NewHouse, private_postgres: PrivatePostgres,
-                                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_whose_clock_is_set_an_hour_ahead_stops_claims_and_ends_nothing(
+    new_house: NewHouse, private_postgres: PrivatePostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = set_clock_of(private_postgres, monkeypatch)
     migrate.upgrade(private_postgres.url)
     house = new_house("postgresql", url=private_postgres.url)
@@ -100,10 +131,17 @@ def test_a_database_whose_clock_is_set_an_hour_ahead_stops_claims_and_ends_nothi
     house.until(lambda: house.count("queued") >= SENDS, "queued, and not claimed")
     assert (len(carrier.events("submit_sm")), house.count("failed")) == (SENDS, 0)
     clock.write_text("+0")
-    recovered_s = house.until(lambda: len(carrier.events("submit_sm")) == 2 * SENDS, "claimed again", LOOKED_WITHIN_S)
+    recovered_s = house.until(
+        lambda: len(carrier.events("submit_sm")) == 2 * SENDS, "claimed again", LOOKED_WITHIN_S
+    )
     away.proxy.accept()
-    house.holds(recovered_s=recovered_s, how=f"the database's clock set {HOUR_S:+,} s and back: seen within {EVERY_S:.0f} s, then nothing was "
-                "claimed and nothing expired; from its return until sent again")
+    house.holds(
+        recovered_s=recovered_s,
+        how=(
+            f"the database's clock set {HOUR_S:+,} s and back: seen within {EVERY_S:.0f} s, then"
+            " nothing was claimed and nothing expired; from its return until sent again"
+        ),
+    )
 
 
 def set_clock_of(server: PrivatePostgres, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -113,7 +151,11 @@ def set_clock_of(server: PrivatePostgres, monkeypatch: pytest.MonkeyPatch) -> Pa
     clock.chmod(0o644)
     server.stop()
     with monkeypatch.context() as of_server:
-        for name, value in fake_time(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_CACHE_DURATION="1", FAKETIME_DONT_FAKE_MONOTONIC="1").items():
+        for name, value in fake_time(
+            FAKETIME_TIMESTAMP_FILE=str(clock),
+            FAKETIME_CACHE_DURATION="1",
+            FAKETIME_DONT_FAKE_MONOTONIC="1",
+        ).items():
             of_server.setenv(name, value)
         server.start()
     return clock

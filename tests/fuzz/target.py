@@ -1,15 +1,25 @@
-"""What is fuzzed: everything that reads octets from the other side of an SMPP connection, ours and the SMSC's."""
+"""What is fuzzed: everything that reads octets from the other side of an SMPP connection,
+ours and the SMSC's.
+"""
 
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.framing import PDU_OCTETS_MAX, Framer
-from heliograph.carriers.smpp.receipt import ERROR_CHARACTERS_MAX, RAW_OCTETS_MAX, REF_CHARACTERS_MAX, is_receipt, read_receipt
+from heliograph.carriers.smpp.receipt import (
+    ERROR_CHARACTERS_MAX,
+    RAW_OCTETS_MAX,
+    REF_CHARACTERS_MAX,
+    is_receipt,
+    read_receipt,
+)
 from heliograph.carriers.smsc import heard
 
 _STATUSES = {pdu.ESME_RINVCMDLEN, pdu.ESME_RINVMSGLEN, pdu.ESME_RINVTLVSTREAM}
 
 
 def read_anything(octets: bytes) -> None:
-    """The first octet says what the others are. Raises whatever is a fault of ours: nothing but PduError may come of any octets."""
+    """The first octet says what the others are. Raises whatever is a fault of ours: nothing but
+    PduError may come of any octets.
+    """
     kind, rest = octets[:1], octets[1:]
     if kind == b"S":
         _stream(rest)

@@ -1,4 +1,6 @@
-"""Every input that was ever worth keeping is still read as it should be (`make fuzz` looks for more)."""
+"""Every input that was ever worth keeping is still read as it should be (`make fuzz` looks
+for more).
+"""
 
 from pathlib import Path
 

@@ -9,7 +9,9 @@ from heliograph.wallet import Figures
 
 @dataclass
 class Held:
-    """What somebody should have. A customer's `partner` is its number; `sandbox`: figures that nobody paid for."""
+    """What somebody should have. A customer's `partner` is its number; `sandbox`: figures
+    that nobody paid for.
+    """
 
     account_id: str
     currency: str
@@ -31,4 +33,15 @@ def text_id(customer: Held) -> str:
 
 
 def principal(partner: Held, sandbox: bool) -> Principal:
-    return Principal("k", partner.account_id, sandbox, frozenset({"connect.customers"}), 100, None, "sk_live_abcd", False, False, "GH")
+    return Principal(
+        "k",
+        partner.account_id,
+        sandbox,
+        frozenset({"connect.customers"}),
+        100,
+        None,
+        "sk_live_abcd",
+        False,
+        False,
+        "GH",
+    )

@@ -13,8 +13,10 @@ IN_FLIGHT = messages.c.id.in_(sa.select(inflight.c.message_id))
 
 
 class OptingOut:
-    """`audience`: as it was frozen. `left_out`: opted out since, and no message then. `blocked`: opted out, and no carrier had anything for them at
-    the look after it: nothing goes there any more."""
+    """`audience`: as it was frozen. `left_out`: opted out since, and no message then. `blocked`:
+    opted out, and no carrier had anything for them at the look after it: nothing goes there any
+    more.
+    """
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -25,7 +27,9 @@ class OptingOut:
         self.situations: set[str] = set()
 
     def opts_out(self, phone: int, then: str) -> None:
-        """A contact that wants campaigns wants none any more. `then`: it is `removed`, or wants them `back`."""
+        """A contact that wants campaigns wants none any more. `then`: it is `removed`, or
+        wants them `back`.
+        """
         world = World(self._house.amina, False)
         with self._house.db.read() as tx:
             before = by_phone(tx, world, str(phone))
@@ -34,7 +38,13 @@ class OptingOut:
         text_id = contacts.text_id(before)
         for opted_out in (True, False) if then == "back" else (True,):
             with self._house.db.write() as tx:
-                contacts.update(tx, world, text_id, Change(None, {"opted_out": opted_out}), now_ms=clock.now_ms())
+                contacts.update(
+                    tx,
+                    world,
+                    text_id,
+                    Change(None, {"opted_out": opted_out}),
+                    now_ms=clock.now_ms(),
+                )
         if then == "removed":
             with self._house.db.write() as tx:
                 contacts.delete(tx, world, text_id)
@@ -47,9 +57,14 @@ class OptingOut:
             tx.execute(sa.update(table).where(table.c.phone == phone).values(opted_out=False))
 
     def wanted(self, listed: set[int]) -> tuple[set[int], int]:
-        """Whom a launch is for now, and how many of its audience have opted out. `listed`: of a file; else it is all contacts."""
+        """Whom a launch is for now, and how many of its audience have opted out. `listed`:
+        of a file; else it is all contacts.
+        """
         with self._house.db.read() as tx:
-            out = {row.phone: bool(row.opted_out) for row in tx.execute(sa.select(table.c.phone, table.c.opted_out))}
+            out = {
+                row.phone: bool(row.opted_out)
+                for row in tx.execute(sa.select(table.c.phone, table.c.opted_out))
+            }
         people = listed or set(out)
         reached = {phone for phone in people if not out.get(phone)}
         return reached, len(people) - len(reached)
@@ -63,10 +78,15 @@ class OptingOut:
             self.situations.add("opted out while queued")
 
     def looked(self) -> None:
-        """A look has come to its end: whoever had opted out has nothing waiting, but what a carrier has."""
+        """A look has come to its end: whoever had opted out has nothing waiting, but what a carrier
+        has.
+        """
         with self._house.db.read() as tx:
-            rows = tx.execute(sa.select(messages.c.recipient, IN_FLIGHT).where(
-                messages.c.status == "queued", messages.c.recipient.in_(self._unseen))).all()
+            rows = tx.execute(
+                sa.select(messages.c.recipient, IN_FLIGHT).where(
+                    messages.c.status == "queued", messages.c.recipient.in_(self._unseen)
+                )
+            ).all()
         assert all(is_in_flight for _, is_in_flight in rows), "what was queued for them has failed"
         self.blocked |= self._unseen - {recipient for recipient, _ in rows}
         self._unseen = set()

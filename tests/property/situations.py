@@ -1,11 +1,20 @@
-"""The ways to its end that a message can go: those which the money machine must have come through."""
+"""The ways to its end that a message can go: those which the money machine must have come
+through.
+"""
 
 from tests.capability.sending import Row
 
 SITUATIONS = {
-    "delivered", "refused at submit, paid back", "refused in part, that part paid back", "undeliverable, not paid back",
-    "expired in the queue, paid back", "in doubt to the end, paid back", "a send refused for its price", "a correction refused",
-    "a correction upward", "a correction downward",
+    "delivered",
+    "refused at submit, paid back",
+    "refused in part, that part paid back",
+    "undeliverable, not paid back",
+    "expired in the queue, paid back",
+    "in doubt to the end, paid back",
+    "a send refused for its price",
+    "a correction refused",
+    "a correction upward",
+    "a correction downward",
 }
 
 

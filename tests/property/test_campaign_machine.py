@@ -1,5 +1,6 @@
-"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out but who opts out, who then gets nothing more; each credit
-is accounted for, its end is told once."""
+"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out but who
+opts out, who then gets nothing more; each credit is accounted for, its end is told once.
+"""
 
 import asyncio
 from collections import Counter
@@ -11,7 +12,13 @@ import sqlalchemy as sa
 import uvloop
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from heliograph import campaigns, wallet
 from heliograph.base import clock
@@ -32,18 +39,38 @@ from tests.property.opting_out import OptingOut
 
 T = TypeVar("T")
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
-OUTCOMES = st.lists(st.sampled_from([*[Outcome.ACCEPTED] * 6, Outcome.REFUSED, Outcome.THROTTLED, Outcome.RETRY, Outcome.UNANSWERED]), max_size=8)
+OUTCOMES = st.lists(
+    st.sampled_from(
+        [
+            *[Outcome.ACCEPTED] * 6,
+            Outcome.REFUSED,
+            Outcome.THROTTLED,
+            Outcome.RETRY,
+            Outcome.UNANSWERED,
+        ]
+    ),
+    max_size=8,
+)
 CHUNK, AHEAD = 4, 9
 FIRST = 233_200_000_000
 TEXTS = ("the same for all", "hello {name|you}")
 ENDED = {"completed", "canceled"}
 # What its lives come through; what befalls one more rarely has tests of its own.
-SITUATIONS = {"completed", "paused by the operator", "out of credits", "went on after a top-up", "another process", "opted out while to come",
-              "opted out while queued"}
+SITUATIONS = {
+    "completed",
+    "paused by the operator",
+    "out of credits",
+    "went on after a top-up",
+    "another process",
+    "opted out while to come",
+    "opted out while queued",
+}
 
 
 class Campaigning(RuleBasedStateMachine):
-    """One account and carrier; the machine is operator, carrier, clock, network and whoever kills the process."""
+    """One account and carrier; the machine is operator, carrier, clock, network and
+    whoever kills the process.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -62,21 +89,54 @@ class Campaigning(RuleBasedStateMachine):
         return self.loop.run_until_complete(asyncio.wait_for(work, 30))
 
     def new_jobs(self) -> Jobs:
-        return Jobs(self.house.db, Chunker(self.house.cache, self.house.queue), lambda carrier_ids: None, chunk=CHUNK, ahead=AHEAD)
+        return Jobs(
+            self.house.db,
+            Chunker(self.house.cache, self.house.queue),
+            lambda carrier_ids: None,
+            chunk=CHUNK,
+            ahead=AHEAD,
+        )
 
     # what may happen
 
-    @initialize(people=st.integers(1, 30), opted_out=st.sets(st.integers(0, 29), max_size=5), text=st.sampled_from(TEXTS), credits=st.integers(0, 12),
-                as_far=st.sampled_from([True, True, False]), audience=st.sampled_from(["all", "numbers"]))
-    def begin(self, people: int, opted_out: set[int], text: str, credits: int, as_far: bool, audience: str) -> None:
+    @initialize(
+        people=st.integers(1, 30),
+        opted_out=st.sets(st.integers(0, 29), max_size=5),
+        text=st.sampled_from(TEXTS),
+        credits=st.integers(0, 12),
+        as_far=st.sampled_from([True, True, False]),
+        audience=st.sampled_from(["all", "numbers"]),
+    )
+    def begin(
+        self, people: int, opted_out: set[int], text: str, credits: int, as_far: bool, audience: str
+    ) -> None:
         self.people, self.as_far = people, as_far
-        add_contacts(self.house.db, self.house.amina, [
-            {"phone": str(FIRST + place), "name": f"N{place % 3}" if place % 4 else None, "opted_out": place in opted_out}
-            for place in range(people)])
+        add_contacts(
+            self.house.db,
+            self.house.amina,
+            [
+                {
+                    "phone": str(FIRST + place),
+                    "name": f"N{place % 3}" if place % 4 else None,
+                    "opted_out": place in opted_out,
+                }
+                for place in range(people)
+            ],
+        )
         with self.house.db.write() as tx:
-            wallet.adjust_credits(tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms())
+            wallet.adjust_credits(
+                tx, self.house.amina, credits - 1_000, "to begin with", now_ms=clock.now_ms()
+            )
         self.listed = set(range(FIRST, FIRST + people)) if audience == "numbers" else set()
-        write = partial(write_down_file, lines=[f"{number},N" for number in self.listed], columns="phone,name") if self.listed else write_down
+        write = (
+            partial(
+                write_down_file,
+                lines=[f"{number},N" for number in self.listed],
+                columns="phone,name",
+            )
+            if self.listed
+            else write_down
+        )
         campaign = write(self.house.db, self.house.amina, message=text, validity_s=172_800)
         self.campaign_id, self.group_id = campaign.id, campaign.group_id
         self.launch(as_far)
@@ -98,7 +158,9 @@ class Campaigning(RuleBasedStateMachine):
 
     @rule(fates=FATES, writes_lost=st.integers(0, 2))
     def look(self, fates: list[str], writes_lost: int) -> None:
-        """One look of whoever has the campaigns; some of its transactions are lost, or only their replies."""
+        """One look of whoever has the campaigns; some of its transactions are lost, or only their
+        replies.
+        """
         self.house.db.fates, self.house.db.writes_lost = list(fates), writes_lost
         self.run(self.refreshed(self.jobs.once()))
         self.house.db.fates, self.house.db.writes_lost = [], 0
@@ -113,7 +175,9 @@ class Campaigning(RuleBasedStateMachine):
 
     @rule(outcomes=OUTCOMES, receipts=st.integers(0, 6))
     def turn(self, outcomes: list[Outcome], receipts: int) -> None:
-        """The carrier's: what it has answered and reported is stored, what waits is handed to it."""
+        """The carrier's: what it has answered and reported is stored, what waits is handed
+        to it.
+        """
         for submission, outcome in zip(list(self.link.open.values()), outcomes, strict=False):
             [ref] = self.link.answer(submission, outcome=outcome)
             if outcome is Outcome.ACCEPTED:
@@ -123,8 +187,14 @@ class Campaigning(RuleBasedStateMachine):
         held = self.held()
         before = len(self.link.submitted)
         self.run(self.link.turn.once())
-        assert not {int(submission.message_id, 16) for submission in self.link.submitted[before:]} & held, "what is held stays"
-        assert not {int(submission.recipient) for submission in self.link.submitted[before:]} & self.opting_out.blocked, "they have opted out"
+        assert (
+            not {int(submission.message_id, 16) for submission in self.link.submitted[before:]}
+            & held
+        ), "what is held stays"
+        assert (
+            not {int(submission.recipient) for submission in self.link.submitted[before:]}
+            & self.opting_out.blocked
+        ), "they have opted out"
 
     @rule(how=st.sampled_from(["pause", "resume", "pause", "resume", "cancel"]), sure=st.booleans())
     def command(self, how: str, sure: bool) -> None:
@@ -137,7 +207,9 @@ class Campaigning(RuleBasedStateMachine):
                     campaigns.cancel(tx, self.campaign_id, now_ms=clock.now_ms())
                     self.seen |= {"canceled while sending"} if before == "sending" else set()
                 else:
-                    {"pause": campaigns.pause, "resume": campaigns.resume}[how](tx, self.campaign_id)
+                    {"pause": campaigns.pause, "resume": campaigns.resume}[how](
+                        tx, self.campaign_id
+                    )
                     self.seen |= {"paused by the operator"} if how == "pause" else set()
         except campaigns.WrongState:
             assert self.status() == before
@@ -183,7 +255,9 @@ class Campaigning(RuleBasedStateMachine):
 
     def held(self) -> set[int]:
         with self.house.db.read() as tx:
-            rows = tx.execute(sa.select(queue.c.first_id, queue.c["count"]).where(queue.c.rank_us >= HELD_FROM_US))
+            rows = tx.execute(
+                sa.select(queue.c.first_id, queue.c["count"]).where(queue.c.rank_us >= HELD_FROM_US)
+            )
             return {int(first, 16) + place for first, count in rows for place in range(count)}
 
     @invariant()
@@ -193,10 +267,20 @@ class Campaigning(RuleBasedStateMachine):
     @invariant()
     def the_tally_is_the_count(self) -> None:
         with self.house.db.read() as tx:
-            rows = tx.execute(sa.select(messages.c.status, messages.c.segments, messages.c.credits - messages.c.refunded)).all()
+            rows = tx.execute(
+                sa.select(
+                    messages.c.status, messages.c.segments, messages.c.credits - messages.c.refunded
+                )
+            ).all()
             statuses = Counter(row[0] for row in rows)
-            counted = Tally(statuses["queued"], statuses["sent"], statuses["delivered"], statuses["failed"], sum(row[1] for row in rows),
-                            sum(row[2] for row in rows))
+            counted = Tally(
+                statuses["queued"],
+                statuses["sent"],
+                statuses["delivered"],
+                statuses["failed"],
+                sum(row[1] for row in rows),
+                sum(row[2] for row in rows),
+            )
             assert tally_of(tx, self.group_id) == counted
         assert counted.queued <= AHEAD
 
@@ -220,7 +304,9 @@ class Campaigning(RuleBasedStateMachine):
             clock.move(by_ms=-self.moved_ms)
 
     def settle_everything(self) -> None:
-        """Credits come, whoever paused it resumes it, and the carrier takes all: then it has ended, and nobody was left out."""
+        """Credits come, whoever paused it resumes it, and the carrier takes all: then it has ended,
+        and nobody was left out.
+        """
         if not hasattr(self, "campaign_id"):
             return
         self.run_out_of_credits()
@@ -233,7 +319,9 @@ class Campaigning(RuleBasedStateMachine):
         for place in (*range(0, self.people, 4), self.people - 1):
             self.opt_out(place, "removed" if place % 8 else "")
         for again in range(60):
-            if again == 40:  # what was in doubt when its recipient opted out is not sent again, and ends with its validity
+            # what was in doubt when its recipient opted out is not sent again, and ends with its
+            # validity
+            if again == 40:
                 self.move(by_ms=172_800_000)
             if self.status() == "paused":
                 self.command("resume", True)
@@ -241,7 +329,9 @@ class Campaigning(RuleBasedStateMachine):
             self.turn([Outcome.ACCEPTED] * 8, 6)
             self.run(fail_expired(self.house.db, clock.now_ms()))
             self.move(by_ms=121_000)  # what is in doubt is sent once more
-            self.run(settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True))
+            self.run(
+                settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True)
+            )
             if self.row().ended_at_ms is not None:
                 break
         status = self.status()
@@ -251,7 +341,12 @@ class Campaigning(RuleBasedStateMachine):
         assert status in ENDED
         assert self.row().ended_at_ms is not None
         self.seen |= {"completed"} if status == "completed" else set()
-        assert self.house.count(messages, messages.c.status == "queued") == self.house.count(queue) == self.house.count(inflight) == 0
+        assert (
+            self.house.count(messages, messages.c.status == "queued")
+            == self.house.count(queue)
+            == self.house.count(inflight)
+            == 0
+        )
         reached = set(self.recipients())
         assert reached <= self.opting_out.audience
         if status == "completed":
@@ -260,16 +355,25 @@ class Campaigning(RuleBasedStateMachine):
             assert self.row().recipients_total == len(self.opting_out.audience)
             assert self.row().opted_out == self.opted_out_before + len(missing)
             assert self.house.count(opt_outs) == 0
-        for check in (self.nobody_gets_it_twice, self.the_tally_is_the_count, self.the_books_agree, self.its_end_is_told_once):
+        for check in (
+            self.nobody_gets_it_twice,
+            self.the_tally_is_the_count,
+            self.the_books_agree,
+            self.its_end_is_told_once,
+        ):
             check()
 
     def run_out_of_credits(self) -> None:
-        """While somebody is left to be sent to: then it waits for credits, and goes on by itself when there are some."""
+        """While somebody is left to be sent to: then it waits for credits, and goes on by
+        itself when there are some.
+        """
         if self.status() == "paused":
             self.command("resume", True)
         with self.house.db.write() as tx:
             if held := wallet.wallet_of(tx, self.house.amina).sms_credits:
-                wallet.adjust_credits(tx, self.house.amina, -held, "taken away", now_ms=clock.now_ms())
+                wallet.adjust_credits(
+                    tx, self.house.amina, -held, "taken away", now_ms=clock.now_ms()
+                )
         for _ in range(10):  # what is in doubt counts as queued, and may leave no room
             self.look([], 0)
             self.turn([Outcome.ACCEPTED] * 8, 6)
@@ -295,5 +399,10 @@ def test_a_campaign_reaches_everybody_once_whatever_happens(emptied: Callable[[]
             super().teardown()
             reached.update(self.seen)
 
-    run_state_machine_as_test(Here, settings=settings(max_examples=14, stateful_step_count=30, suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=14, stateful_step_count=30, suppress_health_check=list(HealthCheck)
+        ),
+    )
     assert set(reached) >= SITUATIONS, "what the machine must have come through"

@@ -1,5 +1,7 @@
-"""Whatever partners, their customers and the operator do with money, in whatever order and at once: nothing is made or lost on the way between
-them, nobody falls below zero, each reference makes one customer, and nobody sees another's."""
+"""Whatever partners, their customers and the operator do with money, in whatever order and at once:
+nothing is made or lost on the way between them, nobody falls below zero, each reference makes one
+customer, and nobody sees another's.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,7 +9,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
@@ -29,9 +38,25 @@ MINOR = st.sampled_from([0, 0, 1, 99, 250, 10**6])
 MOVES = st.sampled_from([1, 5, 40, -1, -5, -40, 10_000, -10_000])
 PRICES = {"GHS": 35, "KWD": 5, "JPY": 3}  # of 10 credits, in minor units
 SITUATIONS = {
-    "made", "made for nothing", "found again", "too few credits", "too little money", "other currency with money", "moved", "moved back",
-    "not moved", "sandbox made", "sandbox moved", "sandbox not moved", "bought", "not bought", "a race for one customer", "a race of moves",
-    "suspended", "resumed"}
+    "made",
+    "made for nothing",
+    "found again",
+    "too few credits",
+    "too little money",
+    "other currency with money",
+    "moved",
+    "moved back",
+    "not moved",
+    "sandbox made",
+    "sandbox moved",
+    "sandbox not moved",
+    "bought",
+    "not bought",
+    "a race for one customer",
+    "a race of moves",
+    "suspended",
+    "resumed",
+}
 
 
 class Connect(RuleBasedStateMachine):
@@ -68,27 +93,64 @@ class Connect(RuleBasedStateMachine):
         partner = self.partners[who]
         with self.db.write() as tx:
             wallet.grant(tx, partner.account_id, credits, "given", now_ms=clock.now_ms())
-            wallet.topup(tx, partner.account_id, wallet.to_text(minor, partner.currency).split()[0], "paid in", now_ms=clock.now_ms())
+            wallet.topup(
+                tx,
+                partner.account_id,
+                wallet.to_text(minor, partner.currency).split()[0],
+                "paid in",
+                now_ms=clock.now_ms(),
+            )
         partner.credits += credits
         partner.minor += minor
 
-    @rule(who=st.integers(0, 1), ref=REFS, credits=CREDITS, minor=MINOR, sandbox=st.booleans(), currency=st.sampled_from([None, "GHS", "KWD", "JPY"]))
-    def provision(self, who: int, ref: str | None, credits: int, minor: int, sandbox: bool, currency: str | None) -> None:
+    @rule(
+        who=st.integers(0, 1),
+        ref=REFS,
+        credits=CREDITS,
+        minor=MINOR,
+        sandbox=st.booleans(),
+        currency=st.sampled_from([None, "GHS", "KWD", "JPY"]),
+    )
+    def provision(
+        self,
+        who: int,
+        ref: str | None,
+        credits: int,
+        minor: int,
+        sandbox: bool,
+        currency: str | None,
+    ) -> None:
         partner, there = self.partners[who], self.with_ref(who, ref, sandbox)
-        outcome = self.provisioned(partner, self.wish(partner, ref, credits, minor, currency), sandbox)
+        outcome = self.provisioned(
+            partner, self.wish(partner, ref, credits, minor, currency), sandbox
+        )
         if isinstance(outcome, Provisioned):
             assert outcome.created is (there is None)
             self.note(who, outcome, sandbox, ref)
-            self.seen.add("found again" if there else "sandbox made" if sandbox else "made" if credits or minor else "made for nothing")
+            self.seen.add(
+                "found again"
+                if there
+                else "sandbox made"
+                if sandbox
+                else "made"
+                if credits or minor
+                else "made for nothing"
+            )
             return
         assert there is None
         if isinstance(outcome, InsufficientCredits):
             short_of_credits = credits > partner.credits
             assert (sandbox, short_of_credits or minor > partner.minor) == (False, True)
-            assert outcome.reason == ("insufficient_credits" if short_of_credits else "insufficient_balance")
+            assert outcome.reason == (
+                "insufficient_credits" if short_of_credits else "insufficient_balance"
+            )
             self.seen.add("too few credits" if short_of_credits else "too little money")
         else:
-            assert (type(outcome), minor > 0, currency in (None, partner.currency)) == (CurrencyMismatch, True, False)
+            assert (type(outcome), minor > 0, currency in (None, partner.currency)) == (
+                CurrencyMismatch,
+                True,
+                False,
+            )
             self.seen.add("other currency with money")
 
     @precondition(lambda self: self.customers)
@@ -97,7 +159,11 @@ class Connect(RuleBasedStateMachine):
         customer = self.customers[which % len(self.customers)]
         self.check_move(customer, credits, self.moved(customer, credits))
 
-    @rule(who=st.integers(0, 1), ref=st.sampled_from(["a", "b", "c", "d"]), credits=st.sampled_from([0, 1, 7]))
+    @rule(
+        who=st.integers(0, 1),
+        ref=st.sampled_from(["a", "b", "c", "d"]),
+        credits=st.sampled_from([0, 1, 7]),
+    )
     def race_for_one_customer(self, who: int, ref: str, credits: int) -> None:
         partner, there = self.partners[who], self.with_ref(who, ref, False)
         wish = self.wish(partner, ref, credits, 0, None)
@@ -106,9 +172,13 @@ class Connect(RuleBasedStateMachine):
             assert all(isinstance(outcome, InsufficientCredits) for outcome in outcomes)
             return
         found = [outcome for outcome in outcomes if isinstance(outcome, Provisioned)]
-        assert Counter(outcome.created for outcome in found) == ({False: 6} if there else {True: 1, False: 5})
+        assert Counter(outcome.created for outcome in found) == (
+            {False: 6} if there else {True: 1, False: 5}
+        )
         assert len({outcome.customer for outcome in found}) == 1
-        self.note(who, next((outcome for outcome in found if outcome.created), found[0]), False, ref)
+        self.note(
+            who, next((outcome for outcome in found if outcome.created), found[0]), False, ref
+        )
         self.seen.add("a race for one customer")
 
     @precondition(lambda self: self.live())
@@ -132,7 +202,9 @@ class Connect(RuleBasedStateMachine):
         buyer = live[which % len(live)]
         cost = -(-credits * PRICES[buyer.currency] // 10)
         try:
-            self.db.transact(lambda tx: wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms()))
+            self.db.transact(
+                lambda tx: wallet.buy_credits(tx, buyer.account_id, credits, now_ms=clock.now_ms())
+            )
         except InsufficientCredits:
             assert cost > buyer.minor
             self.seen.add("not bought")
@@ -153,15 +225,28 @@ class Connect(RuleBasedStateMachine):
     def meet_the_rest(self) -> None:
         """Some more of everything, so that each situation is met."""
         self.pay_in(0, 100, 500)
-        for credits, minor, currency in ((5, 5, None), (0, 0, "JPY"), (10**6, 0, None), (0, 10**6, None), (0, 1, "JPY")):
+        for credits, minor, currency in (
+            (5, 5, None),
+            (0, 0, "JPY"),
+            (10**6, 0, None),
+            (0, 10**6, None),
+            (0, 1, "JPY"),
+        ):
             self.provision(0, None, credits, minor, False, currency)
         self.provision(0, "e", 1, 0, True, None)
         self.provision(0, "e", 10**6, 10**6, True, None)
-        sandbox, live = len(self.customers) - 1, next(k for k, customer in enumerate(self.customers) if not customer.sandbox and not customer.partner)
+        sandbox, live = (
+            len(self.customers) - 1,
+            next(
+                k
+                for k, customer in enumerate(self.customers)
+                if not customer.sandbox and not customer.partner
+            ),
+        )
         for which in (sandbox, live):
             self.suspend_or_resume(which + 2, False)
             self.suspend_or_resume(0, False)
-            for credits in (5, -1, -10**6):
+            for credits in (5, -1, -(10**6)):
                 self.move(which, credits)
         self.race_for_one_customer(0, "a", 1)
         self.race_of_moves([(0, 5), (1, -1), (0, -1), (1, 5)])
@@ -176,7 +261,9 @@ class Connect(RuleBasedStateMachine):
     def everybody_has_what_he_should_and_the_books_agree(self) -> None:
         with self.db.read() as tx:
             assert wallet.verify(tx) == []
-            held = wallet.wallets_of(tx, [one.account_id for one in (*self.partners, *self.customers)])
+            held = wallet.wallets_of(
+                tx, [one.account_id for one in (*self.partners, *self.customers)]
+            )
         for one in (*self.partners, *self.customers):
             assert held[one.account_id].shown == one.figures
             assert min(one.figures) >= 0
@@ -188,18 +275,27 @@ class Connect(RuleBasedStateMachine):
         with self.db.read() as tx:
             rows = {row.account_id: row for row in tx.execute(wallets.select())}
         for who, partner in enumerate(self.partners):  # nobody sends here
-            assert rows[partner.account_id].spent_credits == sum(rows[one.account_id].moved_credits for one in self.customers if one.partner == who)
+            assert rows[partner.account_id].spent_credits == sum(
+                rows[one.account_id].moved_credits for one in self.customers if one.partner == who
+            )
 
     @invariant()
     def each_partner_finds_its_own_and_nobody_elses(self) -> None:
         for who, partner in enumerate(self.partners):
             for sandbox in (False, True):
                 with self.db.read() as tx:
-                    listed = connect.page(tx, partner.account_id, PageWanted(1_000, None), sandbox=sandbox)
+                    listed = connect.page(
+                        tx, partner.account_id, PageWanted(1_000, None), sandbox=sandbox
+                    )
                     assert {one.account_id for one in listed} == {
-                        one.account_id for one in self.customers if (one.partner, one.sandbox) == (who, sandbox)}
+                        one.account_id
+                        for one in self.customers
+                        if (one.partner, one.sandbox) == (who, sandbox)
+                    }
                     for one in self.customers[-3:]:
-                        assert self.finds(tx, partner, one, sandbox) is ((one.partner, one.sandbox) == (who, sandbox))
+                        assert self.finds(tx, partner, one, sandbox) is (
+                            (one.partner, one.sandbox) == (who, sandbox)
+                        )
 
     @invariant()
     def a_suspended_customer_and_a_suspended_partners_are_shown_so_and_refused(self) -> None:
@@ -207,7 +303,12 @@ class Connect(RuleBasedStateMachine):
             partner = self.partner_of(one)
             is_suspended = one.suspended or partner.suspended
             with self.db.read() as tx:
-                assert connect.by_id(tx, partner.account_id, one.account_id, sandbox=one.sandbox).suspended is is_suspended
+                assert (
+                    connect.by_id(
+                        tx, partner.account_id, one.account_id, sandbox=one.sandbox
+                    ).suspended
+                    is is_suspended
+                )
                 assert PRINCIPALS.load(tx, [one.key])[one.key].suspended is is_suspended
 
     # how it is done
@@ -217,18 +318,38 @@ class Connect(RuleBasedStateMachine):
         return self.partners[customer.partner]
 
     def with_ref(self, who: int, ref: str | None, sandbox: bool) -> Held | None:
-        return next((one for one in self.customers if ref is not None and (one.partner, one.ref, one.sandbox) == (who, ref, sandbox)), None)
+        return next(
+            (
+                one
+                for one in self.customers
+                if ref is not None and (one.partner, one.ref, one.sandbox) == (who, ref, sandbox)
+            ),
+            None,
+        )
 
     def live(self) -> list[Held]:
         return [one for one in self.customers if not one.sandbox and not one.suspended]
 
-    def wish(self, partner: Held, ref: str | None, credits: int, minor: int, currency: str | None) -> Wish:
-        return Wish("Dede Stores", "233201234567", "GH", external_ref=ref, initial_credits=credits, currency=currency,
-                    initial_balance=wallet.to_number(minor, partner.currency))
+    def wish(
+        self, partner: Held, ref: str | None, credits: int, minor: int, currency: str | None
+    ) -> Wish:
+        return Wish(
+            "Dede Stores",
+            "233201234567",
+            "GH",
+            external_ref=ref,
+            initial_credits=credits,
+            currency=currency,
+            initial_balance=wallet.to_number(minor, partner.currency),
+        )
 
     def provisioned(self, partner: Held, wish: Wish, sandbox: bool) -> Provisioned | Exception:
         try:
-            return self.db.transact(lambda tx: connect.provision(tx, partner.account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()))
+            return self.db.transact(
+                lambda tx: connect.provision(
+                    tx, partner.account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()
+                )
+            )
         except (InsufficientCredits, CurrencyMismatch) as error:
             return error
 
@@ -237,9 +358,28 @@ class Connect(RuleBasedStateMachine):
             return
         customer: Customer = made.customer
         with self.db.write() as tx:
-            issued = keys.issue(tx, customer.account_id, name="own", sandbox=sandbox, tier="free", permissions=["all"], now_ms=clock.now_ms())
-        self.customers.append(Held(customer.account_id, customer.currency, customer.balance_minor, customer.sms_credits, False, who, sandbox, ref,
-                                   keys.digest(issued.key)))
+            issued = keys.issue(
+                tx,
+                customer.account_id,
+                name="own",
+                sandbox=sandbox,
+                tier="free",
+                permissions=["all"],
+                now_ms=clock.now_ms(),
+            )
+        self.customers.append(
+            Held(
+                customer.account_id,
+                customer.currency,
+                customer.balance_minor,
+                customer.sms_credits,
+                False,
+                who,
+                sandbox,
+                ref,
+                keys.digest(issued.key),
+            )
+        )
         if not sandbox:
             self.partners[who].minor -= customer.balance_minor
             self.partners[who].credits -= customer.sms_credits
@@ -249,8 +389,17 @@ class Connect(RuleBasedStateMachine):
         partner, sandbox = self.partner_of(customer), customer.sandbox
 
         def effect(tx: Any) -> Moved:
-            customer_id = keys.acting_for(tx, principal(partner, sandbox), text_id(customer), changes=True)
-            return connect.move_credits(tx, partner.account_id, customer_id, Move(credits, None), sandbox=sandbox, now_ms=clock.now_ms())
+            customer_id = keys.acting_for(
+                tx, principal(partner, sandbox), text_id(customer), changes=True
+            )
+            return connect.move_credits(
+                tx,
+                partner.account_id,
+                customer_id,
+                Move(credits, None),
+                sandbox=sandbox,
+                now_ms=clock.now_ms(),
+            )
 
         try:
             return self.db.transact(effect)
@@ -259,7 +408,9 @@ class Connect(RuleBasedStateMachine):
 
     def check_move(self, customer: Held, credits: int, outcome: Moved | Exception) -> None:
         partner = self.partner_of(customer)
-        available = customer.credits if credits < 0 else credits if customer.sandbox else partner.credits
+        available = (
+            customer.credits if credits < 0 else credits if customer.sandbox else partner.credits
+        )
         if customer.suspended:
             assert isinstance(outcome, Forbidden)
         elif abs(credits) > available:
@@ -269,8 +420,13 @@ class Connect(RuleBasedStateMachine):
         else:
             assert isinstance(outcome, Moved)
             self.apply(customer, credits)
-            assert (outcome.customers_credits, outcome.partners_credits) == (customer.credits, partner.credits)
-            self.seen.add("sandbox moved" if customer.sandbox else "moved" if credits > 0 else "moved back")
+            assert (outcome.customers_credits, outcome.partners_credits) == (
+                customer.credits,
+                partner.credits,
+            )
+            self.seen.add(
+                "sandbox moved" if customer.sandbox else "moved" if credits > 0 else "moved back"
+            )
 
     def apply(self, customer: Held, credits: int) -> None:
         customer.credits += credits
@@ -296,5 +452,10 @@ def test_nothing_is_made_or_lost_between_partners_and_customers(emptied: Callabl
             super().teardown()
             reached.update(self.seen)
 
-    run_state_machine_as_test(ConnectHere, settings=settings(max_examples=12, stateful_step_count=25, suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        ConnectHere,
+        settings=settings(
+            max_examples=12, stateful_step_count=25, suppress_health_check=list(HealthCheck)
+        ),
+    )
     assert set(reached) == SITUATIONS, "what the machine must have come through"

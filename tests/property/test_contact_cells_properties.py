@@ -1,4 +1,6 @@
-"""Cells of a file of contacts: nothing in them is run, whichever separator a spreadsheet takes them apart by, and they come back as they were."""
+"""Cells of a file of contacts: nothing in them is run, whichever separator a spreadsheet takes them
+apart by, and they come back as they were.
+"""
 
 import csv
 import re
@@ -8,15 +10,21 @@ from hypothesis import strategies as st
 
 from heliograph.contacts.cells import line_of, neutral, plain
 
-CELL = st.text(st.sampled_from("ab,;\t\r\n'\" =+-@＝\u200c\u200d") | st.characters(exclude_categories=["Cs"]))
-RUNS = re.compile("[ \"\u200c\u200d]*[=+@＝-]")  # an apostrophe before it makes it a text
+CELL = st.text(
+    st.sampled_from("ab,;\t\r\n'\" =+-@＝\u200c\u200d") | st.characters(exclude_categories=["Cs"])
+)
+RUNS = re.compile('[ "\u200c\u200d]*[=+@＝-]')  # an apostrophe before it makes it a text
 
 
 @given(st.lists(CELL, min_size=2), st.sampled_from(",;\t"), st.sampled_from(",;\t"))
 @example(["a", "b;=1"], ",", ";")
 @example(["a", 'b;"=1'], ",", ";")
 @example(["a", "b;\u200c=1"], ",", ";")
-def test_a_line_is_read_back_and_no_part_of_it_is_a_formula(cells: list[str], delimiter: str, other: str) -> None:
+def test_a_line_is_read_back_and_no_part_of_it_is_a_formula(
+    cells: list[str], delimiter: str, other: str
+) -> None:
     line = line_of(map(neutral, cells), delimiter)
-    assert [plain(cell) for cell in next(csv.reader([line], delimiter=delimiter, strict=True))] == cells
+    assert [
+        plain(cell) for cell in next(csv.reader([line], delimiter=delimiter, strict=True))
+    ] == cells
     assert not [piece for piece in re.split(f"[{other}\r\n]", line) if RUNS.match(piece)]

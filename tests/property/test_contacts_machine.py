@@ -1,5 +1,6 @@
-"""Whatever is done to contacts, in whatever order: those that are there, and those that are found, are those of a model in memory. And whatever a
-contact is, a file that was exported brings it back."""
+"""Whatever is done to contacts, in whatever order: those that are there, and those that are found,
+are those of a model in memory. And whatever a contact is, a file that was exported brings it back.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from heliograph import contacts
 from heliograph.base import clock, ids
@@ -20,15 +27,28 @@ from heliograph.contacts.rules import CUSTOM_MAX
 from heliograph.text import Phone
 from tests.factories import open_account
 
-LINE = st.text("aAbBéÉßİ12 %_'\\\\\"=+-@:&|!ñ\u0301", min_size=1, max_size=6).map(str.strip).filter(bool)
+LINE = (
+    st.text("aAbBéÉßİ12 %_'\\\\\"=+-@:&|!ñ\u0301", min_size=1, max_size=6)
+    .map(str.strip)
+    .filter(bool)
+)
 TAG = LINE.filter(lambda text: "|" not in text)
 NAME = TAG.filter(lambda text: text not in ("name", "phone"))
 PHONES = st.integers(0, 9).map(lambda k: Phone(str(233_201_212_120 + k), "GH"))
-GIVEN = st.fixed_dictionaries({}, optional={
-    "name": st.none() | LINE, "email": st.none() | st.sampled_from(["a@b", "É%@b_a.gh"]), "opted_out": st.booleans(),
-    "tags": st.lists(TAG, max_size=3, unique=True).map(tuple), "custom": st.dictionaries(NAME, LINE, max_size=3)})
+GIVEN = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.none() | LINE,
+        "email": st.none() | st.sampled_from(["a@b", "É%@b_a.gh"]),
+        "opted_out": st.booleans(),
+        "tags": st.lists(TAG, max_size=3, unique=True).map(tuple),
+        "custom": st.dictionaries(NAME, LINE, max_size=3),
+    },
+)
 PARTS = st.dictionaries(NAME, st.none() | LINE, max_size=2)
-NEEDLES = st.text("aAbBéÉßsİ12 %_'\\\\\"@:&!ñ\n\x01", min_size=1, max_size=4) | st.sampled_from(["2332012", "121", "33", "2", "ss", "\u0307"])
+NEEDLES = st.text("aAbBéÉßsİ12 %_'\\\\\"@:&!ñ\n\x01", min_size=1, max_size=4) | st.sampled_from(
+    ["2332012", "121", "33", "2", "ss", "\u0307"]
+)
 
 
 class Book(RuleBasedStateMachine):
@@ -45,27 +65,49 @@ class Book(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         accounts = open_account(self.db), open_account(self.db, "chidi")
-        self.model = {World(account_id, sandbox): {} for account_id in accounts for sandbox in (False, True)}
+        self.model = {
+            World(account_id, sandbox): {} for account_id in accounts for sandbox in (False, True)
+        }
 
-    @rule(who=st.integers(0, 3), phones=st.lists(PHONES, min_size=1, max_size=6), given=GIVEN, parts=PARTS)
-    def upsert(self, who: int, phones: list[Phone], given: dict[str, Any], parts: dict[str, str | None]) -> None:
+    @rule(
+        who=st.integers(0, 3),
+        phones=st.lists(PHONES, min_size=1, max_size=6),
+        given=GIVEN,
+        parts=PARTS,
+    )
+    def upsert(
+        self, who: int, phones: list[Phone], given: dict[str, Any], parts: dict[str, str | None]
+    ) -> None:
         world, now_ms = list(self.model)[who], clock.now_ms()
         with self.db.write() as tx:
-            stored = contacts.upsert(tx, world, [Change(phone, given, parts) for phone in phones], now_ms=now_ms)
+            stored = contacts.upsert(
+                tx, world, [Change(phone, given, parts) for phone in phones], now_ms=now_ms
+            )
         for phone, (outcome, after, _, _) in zip(phones, stored, strict=True):
-            before = next((contact for contact in self.model[world].values() if contact.phone == phone.digits), None)
+            before = next(
+                (
+                    contact
+                    for contact in self.model[world].values()
+                    if contact.phone == phone.digits
+                ),
+                None,
+            )
             assert after is not None
             assert outcome == ("updated" if before else "created")
             assert before is None or after.id == before.id
             blank = Contact(after.id, phone.digits, "GH", None, None, (), {}, False, now_ms, now_ms)
-            self.model[world][after.id] = changed(before or blank, Change(phone, given, parts), now_ms)
+            self.model[world][after.id] = changed(
+                before or blank, Change(phone, given, parts), now_ms
+            )
             assert after == self.model[world][after.id]
 
     @rule(who=st.integers(0, 3), which=st.integers(0), phone=st.none() | PHONES, given=GIVEN)
     def update(self, who: int, which: int, phone: Phone | None, given: dict[str, Any]) -> None:
         world = list(self.model)[who]
         contact, change, now_ms = self.one_of(world, which), Change(phone, given), clock.now_ms()
-        taken = phone is not None and any(each.phone == phone.digits and each != contact for each in self.model[world].values())
+        taken = phone is not None and any(
+            each.phone == phone.digits and each != contact for each in self.model[world].values()
+        )
         try:
             with self.db.write() as tx:
                 after = contacts.update(tx, world, contacts.text_id(contact), change, now_ms=now_ms)
@@ -92,11 +134,24 @@ class Book(RuleBasedStateMachine):
     @rule(needle=NEEDLES, limit=st.integers(1, 4))
     def search(self, needle: str, limit: int) -> None:
         for world, there in self.model.items():
-            expected = [contact for contact in sorted(there.values(), reverse=True) if any(
-                needle.casefold() in text.casefold() for text in (contact.name or "", contact.phone, contact.email or "", *contact.tags))]
+            expected = [
+                contact
+                for contact in sorted(there.values(), reverse=True)
+                if any(
+                    needle.casefold() in text.casefold()
+                    for text in (
+                        contact.name or "",
+                        contact.phone,
+                        contact.email or "",
+                        *contact.tags,
+                    )
+                )
+            ]
             found: list[Contact] = []
             with self.db.read() as tx:
-                while page := contacts.search(tx, world, needle, limit=limit, before=found[-1].id if found else None):
+                while page := contacts.search(
+                    tx, world, needle, limit=limit, before=found[-1].id if found else None
+                ):
                     found += page
             assert found == expected, needle
 
@@ -108,28 +163,49 @@ class Book(RuleBasedStateMachine):
 
     def one_of(self, world: World, which: int) -> Contact:
         """A contact of this world, of another one, or one that is nowhere."""
-        nobody = Contact(ids.raw_of_number(ids.new_number()), "1", None, None, None, (), {}, False, 0, 0)
-        there = [*self.model[world].values()] or [contact for each in self.model.values() for contact in each.values()]
+        nobody = Contact(
+            ids.raw_of_number(ids.new_number()), "1", None, None, None, (), {}, False, 0, 0
+        )
+        there = [*self.model[world].values()] or [
+            contact for each in self.model.values() for contact in each.values()
+        ]
         return [*there, nobody][which % (len(there) + 1)]
 
 
-def test_contacts_are_those_of_a_model(emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contacts_are_those_of_a_model(
+    emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shelves, "SHELF_SIZE", 3)
 
     class BookHere(Book):
         def __init__(self) -> None:
             super().__init__(emptied())
 
-    run_state_machine_as_test(BookHere, settings=settings(max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        BookHere,
+        settings=settings(
+            max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck)
+        ),
+    )
 
 
 @given(given=GIVEN, opted_out=st.booleans(), phone=PHONES)
 @settings(max_examples=500)
-def test_what_a_file_is_written_from_it_is_read_back_to(given: dict[str, Any], opted_out: bool, phone: Phone) -> None:
-    contact = changed(Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0), Change(phone, {**given, "opted_out": opted_out}), 0)
+def test_what_a_file_is_written_from_it_is_read_back_to(
+    given: dict[str, Any], opted_out: bool, phone: Phone
+) -> None:
+    contact = changed(
+        Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0),
+        Change(phone, {**given, "opted_out": opted_out}),
+        0,
+    )
     names = sorted(contact.custom)
     header, cells = header_of(names), cells_of(contact, names)
-    assert not [cell for cell in (*header, *cells) if cell.lstrip(" \t\r\n\"").startswith(("=", "+", "-", "@"))]
+    assert not [
+        cell
+        for cell in (*header, *cells)
+        if cell.lstrip(' \t\r\n"').startswith(("=", "+", "-", "@"))
+    ]
     blank = Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0)
     assert changed(blank, change_of(cells, layout_of(header), None), 0) == contact
 
@@ -140,7 +216,9 @@ def test_the_apostrophe_of_a_cell_comes_off_again(text: str) -> None:
 
 
 def test_no_contact_gets_more_fields_than_it_may_have() -> None:
-    full = Contact("", "1", None, None, None, (), {str(k): "v" for k in range(CUSTOM_MAX)}, False, 0, 0)
+    full = Contact(
+        "", "1", None, None, None, (), {str(k): "v" for k in range(CUSTOM_MAX)}, False, 0, 0
+    )
     assert len(changed(full, Change(None, {}, {"0": None, "new": "v"}), 0).custom) == CUSTOM_MAX
     with pytest.raises(TooManyFields):
         changed(full, Change(None, {}, {"new": "v"}), 0)

@@ -1,4 +1,6 @@
-"""Credits and money are what was written, to the last digit, or they are refused by the field's name: never what a float made of them."""
+"""Credits and money are what was written, to the last digit, or they are refused by the
+field's name: never what a float made of them.
+"""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,14 +18,23 @@ from heliograph.wallet.money import to_minor
 CUSTOMER = '"full_name": "Bilal", "phone": "233201234567", "country_code": "GH"'
 DIGITS = st.text("0123456789", min_size=1, max_size=25)
 NUMBERS = st.builds(
-    lambda sign, whole, fraction, exponent: f"{sign}{whole.lstrip('0') or '0'}{'.' + fraction if fraction else ''}{exponent}",
-    st.sampled_from(["", "-"]), DIGITS | st.sampled_from(["0", "1", "5"]),
-    st.just("") | DIGITS | st.integers(0, 25).map(lambda zeros: "0" * zeros + "1") | st.integers(1, 25).map(lambda zeros: "0" * zeros),
-    st.just("") | st.integers(-400, 30).map(lambda power: f"e{power}"))  # fmt: skip
+    lambda sign, whole, fraction, exponent: (
+        f"{sign}{whole.lstrip('0') or '0'}{'.' + fraction if fraction else ''}{exponent}"
+    ),
+    st.sampled_from(["", "-"]),
+    DIGITS | st.sampled_from(["0", "1", "5"]),
+    st.just("")
+    | DIGITS
+    | st.integers(0, 25).map(lambda zeros: "0" * zeros + "1")
+    | st.integers(1, 25).map(lambda zeros: "0" * zeros),
+    st.just("") | st.integers(-400, 30).map(lambda power: f"e{power}"),
+)
 
 
 def taken(read: Callable[[], int], field: str) -> int | None:
-    """What `read` makes of a body; None: it was refused by the field's name, or the number is beyond what JSON may hold here."""
+    """What `read` makes of a body; None: it was refused by the field's name, or the number
+    is beyond what JSON may hold here.
+    """
     try:
         return read()
     except InvalidJson:
@@ -47,9 +58,13 @@ def wish(field: str, number: str) -> Wish:
 def test_credits_are_exactly_the_integer_that_was_written_or_refused(number: str) -> None:
     exact = Decimal(number)
     whole = int(exact) if abs(exact) <= CREDITS_MAX and exact % 1 == 0 else None
-    moved = taken(lambda: read_move(decode_object(f'{{"credits": {number}}}'.encode()))[0].credits, "credits")
+    moved = taken(
+        lambda: read_move(decode_object(f'{{"credits": {number}}}'.encode()))[0].credits, "credits"
+    )
     assert moved == (whole or None)  # 0 moves nothing
-    begun = taken(lambda: wish("initial_sms_credits", number).initial_credits, "initial_sms_credits")
+    begun = taken(
+        lambda: wish("initial_sms_credits", number).initial_credits, "initial_sms_credits"
+    )
     assert begun == (whole if whole is not None and whole >= 0 else None)
 
 
@@ -57,8 +72,14 @@ def test_credits_are_exactly_the_integer_that_was_written_or_refused(number: str
 @example("1.0000000000000001")
 @example("1e-400")
 def test_money_is_exactly_what_was_written_or_refused(number: str) -> None:
-    minor = taken(lambda: to_minor(wish("initial_wallet_balance", number).initial_balance, "GHS", field="initial_wallet_balance"),
-                  "initial_wallet_balance")
+    minor = taken(
+        lambda: to_minor(
+            wish("initial_wallet_balance", number).initial_balance,
+            "GHS",
+            field="initial_wallet_balance",
+        ),
+        "initial_wallet_balance",
+    )
     assert minor is None or Decimal(minor).scaleb(-2) == Decimal(number)
 
 

@@ -1,4 +1,6 @@
-"""Sends one after the other on one wallet: what is charged is what was asked, and every recipient is accounted for once."""
+"""Sends one after the other on one wallet: what is charged is what was asked, and every
+recipient is accounted for once.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,10 +17,28 @@ from tests.factories import send_request
 
 ACCOUNT = "a" * 32
 NOW_MS = 1_800_000_000_000
-NUMBERS = [*(f"23320123456{k}" for k in range(8)), "+233 20 1234560", "233201234004", "2348021234567", "254712345678", "+1 201 555 0123", "nonsense"]
-ROUTES = st.lists(st.sampled_from([Route("233", (2, 3)), Route("2332", (3,)), Route("", (4,)), Route("254", ())]), unique=True)
-RATES = st.lists(st.builds(Rate, st.sampled_from([GENERAL, ACCOUNT]), st.sampled_from(["default", "233", "NG", "US"]),
-                           st.none() | st.integers(0, 5)), unique_by=lambda rate: rate[:2])
+NUMBERS = [
+    *(f"23320123456{k}" for k in range(8)),
+    "+233 20 1234560",
+    "233201234004",
+    "2348021234567",
+    "254712345678",
+    "+1 201 555 0123",
+    "nonsense",
+]
+ROUTES = st.lists(
+    st.sampled_from([Route("233", (2, 3)), Route("2332", (3,)), Route("", (4,)), Route("254", ())]),
+    unique=True,
+)
+RATES = st.lists(
+    st.builds(
+        Rate,
+        st.sampled_from([GENERAL, ACCOUNT]),
+        st.sampled_from(["default", "233", "NG", "US"]),
+        st.none() | st.integers(0, 5),
+    ),
+    unique_by=lambda rate: rate[:2],
+)
 
 
 @st.composite
@@ -26,15 +46,26 @@ def requests(draw: st.DrawFn) -> SendRequest:
     to = draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=12))
     text = draw(st.sampled_from(["hello", "x" * 161, "ж" * 71]))
     sender = draw(st.sampled_from(["AMINA", "amina", "AMINA", "SANDBOX"]))
-    return send_request(ACCOUNT, to, text, sandbox=draw(st.booleans()), sender=sender, dry_run=draw(st.booleans()))
+    return send_request(
+        ACCOUNT, to, text, sandbox=draw(st.booleans()), sender=sender, dry_run=draw(st.booleans())
+    )
 
 
 @st.composite
-def judged(draw: st.DrawFn) -> tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]:
+def judged(
+    draw: st.DrawFn,
+) -> tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]:
     """A wallet before and after some sends, and what became of each."""
-    facts = AccountFacts({"amina": "AMINA"}, draw(st.sampled_from([None, frozenset({"GH"}), frozenset({"GH", "NG"})])),
-                         draw(st.none() | st.integers(0, 60)))
-    tariff = Tariff(Routes(draw(ROUTES)), Rates(draw(RATES)), draw(st.sampled_from([frozenset(), frozenset({2}), frozenset({2, 3})])))
+    facts = AccountFacts(
+        {"amina": "AMINA"},
+        draw(st.sampled_from([None, frozenset({"GH"}), frozenset({"GH", "NG"})])),
+        draw(st.none() | st.integers(0, 60)),
+    )
+    tariff = Tariff(
+        Routes(draw(ROUTES)),
+        Rates(draw(RATES)),
+        draw(st.sampled_from([frozenset(), frozenset({2}), frozenset({2, 3})])),
+    )
     credits = draw(st.integers(0, 100))
     purse = WalletState(credits, 0, 0)
     verdicts = []
@@ -53,19 +84,29 @@ Story = tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | Servi
 
 
 @given(judged())
-def test_the_wallet_loses_exactly_what_the_sends_were_charged_and_never_more_than_it_holds(story: Story) -> None:
+def test_the_wallet_loses_exactly_what_the_sends_were_charged_and_never_more_than_it_holds(
+    story: Story,
+) -> None:
     before, after, verdicts = story
     accepted = [verdict for _, verdict in verdicts if isinstance(verdict, Accepted)]
-    assert before.sms_credits - after.sms_credits == sum(verdict.credits_used for verdict in accepted) == after.spent_credits
+    assert (
+        before.sms_credits - after.sms_credits
+        == sum(verdict.credits_used for verdict in accepted)
+        == after.spent_credits
+    )
     assert after.sms_credits >= 0
-    assert after.charged == any(not verdict.request.sandbox and not verdict.request.dry_run for verdict in accepted)
+    assert after.charged == any(
+        not verdict.request.sandbox and not verdict.request.dry_run for verdict in accepted
+    )
     for verdict in accepted:
         if verdict.request.sandbox:
             assert sum(verdict.credits) == verdict.credits_used == 0
             assert set(verdict.carriers) == {SIMULATOR_ID}
         else:
             assert sum(verdict.credits) == verdict.credits_required
-            assert verdict.credits_used == (0 if verdict.request.dry_run else verdict.credits_required)
+            assert verdict.credits_used == (
+                0 if verdict.request.dry_run else verdict.credits_required
+            )
 
 
 @given(judged())
@@ -73,11 +114,19 @@ def test_every_recipient_is_sent_to_or_rejected_or_a_duplicate(story: Story) -> 
     for request, verdict in story[2]:
         if isinstance(verdict, ServiceError):
             continue
-        places = [index for index, _, _ in verdict.rejected] + [index for index, _ in verdict.duplicates]
+        places = [index for index, _, _ in verdict.rejected] + [
+            index for index, _ in verdict.duplicates
+        ]
         taken = [index for index in range(len(request.recipients)) if index not in places]
         assert len(places) == len(set(places))
         assert [int(_digits(request, index)) for index in taken] == verdict.recipients
-        assert len(verdict.recipients) == len(set(verdict.recipients)) == len(verdict.countries) == len(verdict.carriers) == len(verdict.credits)
+        assert (
+            len(verdict.recipients)
+            == len(set(verdict.recipients))
+            == len(verdict.countries)
+            == len(verdict.carriers)
+            == len(verdict.credits)
+        )
         for index, first in verdict.duplicates:
             assert first in taken
             assert first < index
@@ -88,11 +137,18 @@ def test_every_recipient_is_sent_to_or_rejected_or_a_duplicate(story: Story) -> 
 def test_runs_hold_every_message_once_in_order_and_keep_to_one_carrier(story: Story) -> None:
     for _, verdict in story[2]:
         if isinstance(verdict, Accepted):
-            assert [run.first for run in verdict.runs] == _starts([run.messages for run in verdict.runs])
+            assert [run.first for run in verdict.runs] == _starts(
+                [run.messages for run in verdict.runs]
+            )
             assert sum(run.messages for run in verdict.runs) == len(verdict.recipients)
             for run in verdict.runs:
-                assert set(verdict.carriers[run.first : run.first + run.messages]) == {run.carrier_id}
-            assert all((a.carrier_id, a.prefix) != (b.carrier_id, b.prefix) for a, b in pairwise(verdict.runs))
+                assert set(verdict.carriers[run.first : run.first + run.messages]) == {
+                    run.carrier_id
+                }
+            assert all(
+                (a.carrier_id, a.prefix) != (b.carrier_id, b.prefix)
+                for a, b in pairwise(verdict.runs)
+            )
 
 
 @given(judged())
@@ -100,20 +156,39 @@ def test_the_answer_has_an_id_for_each_recipient_where_it_stands(story: Story) -
     for request, verdict in story[2]:
         if isinstance(verdict, ServiceError):
             continue
-        send = Send(f"{request.number:032x}", ACCOUNT, request.sandbox, "sms", verdict.sender, request.encoding, request.segments,
-                    len(verdict.recipients), None, verdict.credits_required, verdict.credits_used, verdict.credits_remaining,
-                    exceptions_of(verdict.rejected, verdict.duplicates), NOW_MS)
+        send = Send(
+            f"{request.number:032x}",
+            ACCOUNT,
+            request.sandbox,
+            "sms",
+            verdict.sender,
+            request.encoding,
+            request.segments,
+            len(verdict.recipients),
+            None,
+            verdict.credits_required,
+            verdict.credits_used,
+            verdict.credits_remaining,
+            exceptions_of(verdict.rejected, verdict.duplicates),
+            NOW_MS,
+        )
         answer = send_answer(send, dry_run=request.dry_run)
         message_ids = answer["message_ids"]
         assert len(message_ids) == len(request.recipients)
-        assert answer["accepted"] + answer["duplicates"] + len(answer["rejected"]) == len(request.recipients)
+        assert answer["accepted"] + answer["duplicates"] + len(answer["rejected"]) == len(
+            request.recipients
+        )
         if request.dry_run:
             assert {answer["send_id"], answer["message_id"], *message_ids} == {None}
             continue
-        assert [index for index, message_id in enumerate(message_ids) if message_id is None] == [index for index, _, _ in verdict.rejected]
+        assert [index for index, message_id in enumerate(message_ids) if message_id is None] == [
+            index for index, _, _ in verdict.rejected
+        ]
         assert len(set(message_ids) - {None}) == answer["accepted"]
         assert all(message_ids[index] == message_ids[first] for index, first in verdict.duplicates)
-        assert answer["message_id"] == (next(filter(None, message_ids)) if answer["accepted"] == 1 else None)
+        assert answer["message_id"] == (
+            next(filter(None, message_ids)) if answer["accepted"] == 1 else None
+        )
 
 
 def _digits(request: SendRequest, index: int) -> str:

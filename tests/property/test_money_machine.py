@@ -1,5 +1,6 @@
-"""Whatever happens, in whatever order: the ledger's sum is the balance, what was charged less what was paid back is what carriers took,
-and nothing goes out twice that was not in doubt."""
+"""Whatever happens, in whatever order: the ledger's sum is the balance, what was charged less what
+was paid back is what carriers took, and nothing goes out twice that was not in doubt.
+"""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -11,7 +12,14 @@ import sqlalchemy as sa
 import uvloop
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from heliograph import wallet
 from heliograph.base import clock
@@ -28,7 +36,9 @@ from tests.property.situations import SITUATIONS, situation_of
 
 T = TypeVar("T")
 FIRST_CREDITS = 1_000
-BOOKS_EVERY = 5  # steps: entries are never changed, so what is wrong stays wrong; and proving them takes longer than most steps do
+# steps: entries are never changed, so what is wrong stays wrong; and proving them takes longer than
+# most steps do
+BOOKS_EVERY = 5
 TEXTS = {1: "hello", 2: "x" * 161, 4: "x" * 500}
 FATES = st.sampled_from(["", "", "", "lost", "reply lost"])
 OUTCOMES = st.sampled_from([*[Outcome.ACCEPTED] * 6, *[Outcome.REFUSED] * 2, *Outcome])
@@ -36,7 +46,9 @@ RECEIPTS = st.sampled_from([*[ReceiptState.DELIVRD] * 8, *ReceiptState])
 
 
 class Money(RuleBasedStateMachine):
-    """One account, one carrier with a window of 5; the machine is client, carrier, operator, clock and network."""
+    """One account, one carrier with a window of 5; the machine is client, carrier,
+    operator, clock and network.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -47,14 +59,20 @@ class Money(RuleBasedStateMachine):
         self.granted = FIRST_CREDITS
         self.charged = 0
         self.terminal: dict[str, str] = {}
-        self.parts_at_end: dict[str, int] = {}  # of each message that was seen to be over, bits: what was stored as taken then
-        self.accepted_parts: dict[str, int] = defaultdict(int)  # of each message, bits: what the carrier has said it took
-        self.taken_after_all: set[str] = set()  # messages of which a part was taken when they had failed already
+        # of each message that was seen to be over, bits: what was stored as taken then
+        self.parts_at_end: dict[str, int] = {}
+        # of each message, bits: what the carrier has said it took
+        self.accepted_parts: dict[str, int] = defaultdict(int)
+        # messages of which a part was taken when they had failed already
+        self.taken_after_all: set[str] = set()
         self.spent: set[tuple[str, int]] = set()  # segments that are on the wire, taken or refused
-        self.doubts: Counter[tuple[str, int]] = Counter()  # how often a segment was in doubt, and no answer came later
+        # how often a segment was in doubt, and no answer came later
+        self.doubts: Counter[tuple[str, int]] = Counter()
         self.unanswered: list[Submission] = []  # their answers may come late
-        self.late: list[tuple[tuple[str, int], bool]] = []  # segments answered late, as no turn has stored yet; whether that ended a doubt
-        self.unreceipted: list[tuple[str, str]] = []  # the carrier's ids and recipients of what it has taken and sent no receipt for
+        # segments answered late, as no turn has stored yet; whether that ended a doubt
+        self.late: list[tuple[tuple[str, int], bool]] = []
+        # the carrier's ids and recipients of what it has taken and sent no receipt for
+        self.unreceipted: list[tuple[str, str]] = []
         self.money_minor = 0
         self.seen: set[str] = set()  # of SITUATIONS
         self.sent = 0
@@ -87,11 +105,18 @@ class Money(RuleBasedStateMachine):
     def begin(self, count: int, segments: int) -> None:
         self.send(count, segments, 3_600, "")
 
-    @rule(count=st.integers(1, 6), segments=st.sampled_from(sorted(TEXTS)), validity_s=st.sampled_from([60, 3_600]), fate=FATES)
+    @rule(
+        count=st.integers(1, 6),
+        segments=st.sampled_from(sorted(TEXTS)),
+        validity_s=st.sampled_from([60, 3_600]),
+        fate=FATES,
+    )
     def send(self, count: int, segments: int, validity_s: int, fate: str) -> None:
         self.house.db.fates = [fate]
         held = self.house.credits()
-        accepted = self.run(self.house.tried(phones(count, first=self.sent), TEXTS[segments], validity_s=validity_s))
+        accepted = self.run(
+            self.house.tried(phones(count, first=self.sent), TEXTS[segments], validity_s=validity_s)
+        )
         if isinstance(accepted, InsufficientCredits):
             assert count * segments > held
             return
@@ -108,17 +133,32 @@ class Money(RuleBasedStateMachine):
         self.seen.add("a send refused for its price")
 
     @precondition(lambda self: self.sent > 10)
-    @rule(credits=st.sampled_from([-1, -40, 15, -1_000_000]), cents=st.sampled_from([250, -100, 1_999, -1_000_000]))
+    @rule(
+        credits=st.sampled_from([-1, -40, 15, -1_000_000]),
+        cents=st.sampled_from([250, -100, 1_999, -1_000_000]),
+    )
     def the_operator_corrects(self, credits: int, cents: int) -> None:
-        """Credits and money, up and down; what would leave less than nothing is refused, and then nothing of it is stored."""
+        """Credits and money, up and down; what would leave less than nothing is refused, and then
+        nothing of it is stored.
+        """
         held = self.house.credits()
         try:
             with self.house.db.write() as tx:
-                wallet.adjust_credits(tx, self.house.amina, credits, "corrected", now_ms=clock.now_ms())
+                wallet.adjust_credits(
+                    tx, self.house.amina, credits, "corrected", now_ms=clock.now_ms()
+                )
                 if cents > 0:
-                    wallet.topup(tx, self.house.amina, Decimal(cents) / 100, "paid in", now_ms=clock.now_ms())
+                    wallet.topup(
+                        tx, self.house.amina, Decimal(cents) / 100, "paid in", now_ms=clock.now_ms()
+                    )
                 else:
-                    wallet.adjust_money(tx, self.house.amina, Decimal(cents) / 100, "corrected", now_ms=clock.now_ms())
+                    wallet.adjust_money(
+                        tx,
+                        self.house.amina,
+                        Decimal(cents) / 100,
+                        "corrected",
+                        now_ms=clock.now_ms(),
+                    )
         except InsufficientCredits:
             assert held + credits < 0 or self.money_minor + cents < 0
             self.seen.add("a correction refused")
@@ -127,11 +167,19 @@ class Money(RuleBasedStateMachine):
             self.money_minor += cents
             self.seen.add("a correction downward" if credits < 0 else "a correction upward")
 
-    @rule(answers=st.lists(OUTCOMES, min_size=2, max_size=5), receipts=st.lists(RECEIPTS, max_size=4), fate=FATES)
+    @rule(
+        answers=st.lists(OUTCOMES, min_size=2, max_size=5),
+        receipts=st.lists(RECEIPTS, max_size=4),
+        fate=FATES,
+    )
     def turn(self, answers: list[Outcome], receipts: list[ReceiptState], fate: str) -> None:
-        """The carrier answers some of what is on the wire, and sends receipts for some of what it has taken; then comes a turn."""
+        """The carrier answers some of what is on the wire, and sends receipts for some of
+        what it has taken; then comes a turn.
+        """
         for submission, outcome in zip(list(self.link.open.values()), answers, strict=False):
-            (ref,) = self.link.answer(submission, outcome=outcome, command_status=8 if outcome is Outcome.RETRY else 0)
+            (ref,) = self.link.answer(
+                submission, outcome=outcome, command_status=8 if outcome is Outcome.RETRY else 0
+            )
             self.note(submission, outcome)
             if outcome is Outcome.ACCEPTED:
                 self.unreceipted.append((ref, submission.recipient))
@@ -185,7 +233,14 @@ class Money(RuleBasedStateMachine):
 
     def sweep(self) -> None:
         self.run(fail_expired(self.house.db, clock.now_ms()))
-        self.run(match_doubts(self.house.db, CarrierFacts(self.house.carrier_id, "carrier", id_format="as_is"), 0, clock.now_ms()))
+        self.run(
+            match_doubts(
+                self.house.db,
+                CarrierFacts(self.house.carrier_id, "carrier", id_format="as_is"),
+                0,
+                clock.now_ms(),
+            )
+        )
         self.run(settle_doubts(self.house.db, self.house.carrier_id, clock.now_ms(), resend=True))
 
     @precondition(lambda self: self.link.submitted)
@@ -195,8 +250,11 @@ class Money(RuleBasedStateMachine):
         self.unreceipted = []
         self.unanswered = []  # nobody hears the answers of connections that are gone
         with self.house.db.read() as tx:
-            rows = tx.execute(sa.select(inflight.c.state, inflight.c.message_id, inflight.c.part)).all()
-        for state, *segment in rows:  # as far as anybody can know; an answer that was not stored is forgotten
+            rows = tx.execute(
+                sa.select(inflight.c.state, inflight.c.message_id, inflight.c.part)
+            ).all()
+        # as far as anybody can know; an answer that was not stored is forgotten
+        for state, *segment in rows:
             place = (segment[0], segment[1])
             if state == "submitting":
                 self.doubts[place] += place in self.spent
@@ -227,21 +285,29 @@ class Money(RuleBasedStateMachine):
             assert wallet.wallet_of(tx, self.house.amina).balance_minor == self.money_minor
         refunded = sum(row.refunded for row in self.house.messages())
         assert self.house.credits() == self.granted - self.charged + refunded
-        assert (sum(self.house.entries("sms_charge")), sum(self.house.entries("sms_refund"))) == (-self.charged, refunded)
+        assert (sum(self.house.entries("sms_charge")), sum(self.house.entries("sms_refund"))) == (
+            -self.charged,
+            refunded,
+        )
 
     @invariant()
     def terminal_states_stick(self) -> None:
         for row in self.house.messages():
             if row.status in ("delivered", "failed"):
-                assert self.terminal.setdefault(row.id, f"{row.status}/{row.error_code}") == f"{row.status}/{row.error_code}"
+                assert (
+                    self.terminal.setdefault(row.id, f"{row.status}/{row.error_code}")
+                    == f"{row.status}/{row.error_code}"
+                )
                 if row.parts_accepted != self.parts_at_end.setdefault(row.id, row.parts_accepted):
-                    self.taken_after_all.add(row.id)  # an answer that was given before the end, and stored after it
+                    # an answer that was given before the end, and stored after it
+                    self.taken_after_all.add(row.id)
             else:
                 assert row.id not in self.terminal
 
     def settle_everything(self) -> None:
-        """Some more of everything, so that each situation is met; then time goes by until nothing can happen any more, and what no carrier
-        took has been paid back, and nothing else."""
+        """Some more of everything, so that each situation is met; then time goes by until nothing
+        can happen any more, and what no carrier took has been paid back, and nothing else.
+        """
         self.grant(50)
         self.ask_for_more_than_there_is()
         for credits, cents in ((15, 250), (-1, -100), (-1_000_000, 250)):
@@ -249,8 +315,17 @@ class Money(RuleBasedStateMachine):
         self.send(4, 1, 3_600, "")
         self.send(2, 4, 3_600, "")
         for _ in range(8):
-            self.turn([Outcome.ACCEPTED, Outcome.REFUSED, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.UNANSWERED],
-                      [ReceiptState.DELIVRD, ReceiptState.UNDELIV], "")
+            self.turn(
+                [
+                    Outcome.ACCEPTED,
+                    Outcome.REFUSED,
+                    Outcome.ACCEPTED,
+                    Outcome.ACCEPTED,
+                    Outcome.UNANSWERED,
+                ],
+                [ReceiptState.DELIVRD, ReceiptState.UNDELIV],
+                "",
+            )
             self.terminal_states_stick()
         self.send(3, 1, 60, "")
         self.house.db.fates = []
@@ -267,12 +342,17 @@ class Money(RuleBasedStateMachine):
             assert row.parts_accepted & ~self.accepted_parts[row.id] == 0
             not_taken = row.credits - row.parts_accepted.bit_count()  # a segment costs one credit
             if row.id in self.taken_after_all:
-                assert not_taken <= row.refunded <= row.credits  # what was paid back is not charged again
+                # what was paid back is not charged again
+                assert not_taken <= row.refunded <= row.credits
             else:
                 assert row.refunded == (not_taken if row.status == "failed" else 0), row
         self.the_ledger_proves_the_balance()
         self.the_books_agree()
-        self.seen |= {situation for row in self.house.messages() if (situation := situation_of(row)) is not None}
+        self.seen |= {
+            situation
+            for row in self.house.messages()
+            if (situation := situation_of(row)) is not None
+        }
 
 
 def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
@@ -286,5 +366,10 @@ def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
             super().teardown()
             reached.update(self.seen)
 
-    run_state_machine_as_test(MoneyHere, settings=settings(max_examples=15, stateful_step_count=40, suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        MoneyHere,
+        settings=settings(
+            max_examples=15, stateful_step_count=40, suppress_health_check=list(HealthCheck)
+        ),
+    )
     assert set(reached) == SITUATIONS, "what the machine must have come through"

@@ -1,5 +1,7 @@
-"""Whatever order codes are sent, lost, guessed and given back in: each answer is the one that the contract says, and nothing is charged that was not
-sent. The model counts in plain lists; time goes by in steps of 30 s, so that what a run takes itself decides nothing."""
+"""Whatever order codes are sent, lost, guessed and given back in: each answer is the one that the
+contract says, and nothing is charged that was not sent. The model counts in plain lists; time goes
+by in steps of 30 s, so that what a run takes itself decides nothing.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -21,7 +23,16 @@ PHONES = ("233201234567", "233209876543")
 MINUTE, DAY = 60, 86_400  # seconds
 STEPS = (30, 30, 60, 150, 300, 600, 3_600, 8 * 3_600, DAY)
 FATES = st.sampled_from([[], [], [], ["lost"], ["reply lost"]])
-REASONS = {"sent", "verified", "otp_too_soon", "otp_too_often", "otp_attempts_exceeded", "otp_incorrect", "otp_expired", "otp_not_found"}
+REASONS = {
+    "sent",
+    "verified",
+    "otp_too_soon",
+    "otp_too_often",
+    "otp_attempts_exceeded",
+    "otp_incorrect",
+    "otp_expired",
+    "otp_not_found",
+}
 
 
 @dataclass
@@ -44,7 +55,11 @@ class Model:
             return "otp_attempts_exceeded"
         unverified = [each.at for each in self.sent if not each.used and each.at > now - DAY]
         soon = max([each.at + 30 for each in self.sent], default=0)
-        often = max([each.at + 10 * MINUTE for each in self.sent[-3:-2]] + [at + DAY for at in unverified[-10:-9]], default=0)
+        often = max(
+            [each.at + 10 * MINUTE for each in self.sent[-3:-2]]
+            + [at + DAY for at in unverified[-10:-9]],
+            default=0,
+        )
         if max(soon, often) <= now:
             return "sent"
         return "otp_too_often" if often > soon else "otp_too_soon"  # the one that lasts longer
@@ -56,7 +71,12 @@ class Model:
 
     def takes(self, now: int) -> bool:
         """Whether a right code is right now."""
-        return self.locked_until <= now and bool(self.sent) and not self.sent[-1].used and self.sent[-1].at > now - 5 * MINUTE
+        return (
+            self.locked_until <= now
+            and bool(self.sent)
+            and not self.sent[-1].used
+            and self.sent[-1].at > now - 5 * MINUTE
+        )
 
     def give(self, code: str, now: int) -> str:
         if self.locked_until > now:
@@ -75,7 +95,9 @@ class Model:
 
 
 class Passwords(RuleBasedStateMachine):
-    """One account and two phones; the machine is whoever signs in, whoever guesses, clock and network."""
+    """One account and two phones; the machine is whoever signs in, whoever guesses, clock
+    and network.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -105,12 +127,20 @@ class Passwords(RuleBasedStateMachine):
         self.house.db.fates = fates.copy()
         for outcome in self.run(self.house.asked(*requests)):
             expected = model.send(self.now)
-            assert (("sent" if isinstance(outcome, Sent) else outcome[0]) == expected), (outcome, expected)
+            assert ("sent" if isinstance(outcome, Sent) else outcome[0]) == expected, (
+                outcome,
+                expected,
+            )
             if isinstance(outcome, Sent):
                 model.went_out(outcome.code, self.now)
             self.seen[expected] += 1
 
-    @rule(phone=st.sampled_from([0, 1]), times=st.integers(2, 11), pause_s=st.sampled_from([30, 300]), guesses=st.booleans())
+    @rule(
+        phone=st.sampled_from([0, 1]),
+        times=st.integers(2, 11),
+        pause_s=st.sampled_from([30, 300]),
+        guesses=st.booleans(),
+    )
     def insist(self, phone: int, times: int, pause_s: int, guesses: bool) -> None:
         """One after the other, each perhaps with a wrong code."""
         for _ in range(times):
@@ -119,7 +149,12 @@ class Passwords(RuleBasedStateMachine):
                 self.check(phone, ["wrong"])
             self.time_passes(seconds=pause_s)
 
-    @rule(phone=st.sampled_from([0, 1]), what=st.lists(st.sampled_from(["right", "right", "old", "wrong", "junk"]), min_size=1, max_size=7))
+    @rule(
+        phone=st.sampled_from([0, 1]),
+        what=st.lists(
+            st.sampled_from(["right", "right", "old", "wrong", "junk"]), min_size=1, max_size=7
+        ),
+    )
     def give(self, phone: int, what: list[str]) -> None:
         """These come together."""
         self.check(phone, what)
@@ -133,7 +168,9 @@ class Passwords(RuleBasedStateMachine):
         model = self.models[phone]
         codes = [self.code(model, each) for each in what]
         self.house.db.fates = list(fates or [])
-        outcomes = self.run(self.house.given_together(*(self.house.given(code, PHONES[phone]) for code in codes)))
+        outcomes = self.run(
+            self.house.given_together(*(self.house.given(code, PHONES[phone]) for code in codes))
+        )
         for code, outcome in zip(codes, outcomes, strict=True):
             expected = model.give(code, self.now)
             assert reason_of(outcome) == expected, (outcome, expected)
@@ -149,7 +186,11 @@ class Passwords(RuleBasedStateMachine):
     @invariant()
     def what_was_sent_is_stored_and_charged(self) -> None:
         sent = sum(len(model.sent) for model in self.models)
-        assert (self.house.count(otps), self.house.count(messages), self.house.credits()) == (sent, sent, 1_000 - sent)
+        assert (self.house.count(otps), self.house.count(messages), self.house.credits()) == (
+            sent,
+            sent,
+            1_000 - sent,
+        )
 
 
 def reason_of(outcome: str | Refusal) -> str:
@@ -168,6 +209,14 @@ def test_every_answer_is_the_contracts_whatever_happens(emptied: Callable[[], st
             reached.update(self.seen)
 
     # not shrunk: against a database that takes minutes, and what fails can be read as it is
-    run_state_machine_as_test(PasswordsHere, settings=settings(
-        max_examples=20, stateful_step_count=30, deadline=None, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        PasswordsHere,
+        settings=settings(
+            max_examples=20,
+            stateful_step_count=30,
+            deadline=None,
+            phases=(Phase.reuse, Phase.generate),
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
     assert set(reached) == REASONS, "what the machine must have come through"

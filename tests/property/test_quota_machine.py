@@ -1,4 +1,6 @@
-"""Whatever is stored, refused, lost and told again, by whatever mode and day: what is counted is what was stored, and never more than the quota."""
+"""Whatever is stored, refused, lost and told again, by whatever mode and day: what is
+counted is what was stored, and never more than the quota.
+"""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -31,7 +33,18 @@ SIZES = st.sampled_from([1, 50, 200, 700])
 QUOTAS = st.sampled_from([0, 300, 1_500, 1_500, None])
 FATES = st.sampled_from([[], [], [], ["lost"], ["reply lost"]])
 SENT = 2_005  # octets of a sandbox send with one message
-REACHED = {"logs", "logs refused", "events", "events refused", "keys", "keys refused", "sends refused", "replayed", "rolled back", "next day"}
+REACHED = {
+    "logs",
+    "logs refused",
+    "events",
+    "events refused",
+    "keys",
+    "keys refused",
+    "sends refused",
+    "replayed",
+    "rolled back",
+    "next day",
+}
 ROUNDS_MAX = 5  # each with other steps, also in CI: chance leaves something out of one round in ten
 
 
@@ -40,10 +53,16 @@ class Quotas(RuleBasedStateMachine):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)  # noon: what a run takes itself ends no day
+        # noon: what a run takes itself ends no day
+        clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
         self.loop = uvloop.new_event_loop()
         self.house = House(url)
-        self.quotas: dict[Stored, int | None] = {Stored.LOGS: FIRST, Stored.EVENTS: FIRST, Stored.KEYS: FIRST, Stored.SENDS: 2 * SENT}
+        self.quotas: dict[Stored, int | None] = {
+            Stored.LOGS: FIRST,
+            Stored.EVENTS: FIRST,
+            Stored.KEYS: FIRST,
+            Stored.SENDS: 2 * SENT,
+        }
         self.used: dict[tuple[Stored, bool], int] = defaultdict(int)
         self.stored: Counter[str] = Counter()  # rows
         self.keys: dict[tuple[str, bool], str] = {}  # of sends that were accepted: to which phone
@@ -51,8 +70,12 @@ class Quotas(RuleBasedStateMachine):
         self.seen: Counter[str] = Counter()
         with self.house.db.write() as tx:
             about = plugin.About(None, None, None, None, None)
-            self.sites = {sandbox: plugin.connect(tx, self.house.amina, URL, about, sandbox=sandbox, now_ms=clock.now_ms())
-                          for sandbox in (False, True)}
+            self.sites = {
+                sandbox: plugin.connect(
+                    tx, self.house.amina, URL, about, sandbox=sandbox, now_ms=clock.now_ms()
+                )
+                for sandbox in (False, True)
+            }
             accounts.set_quotas(tx, self.house.amina, self.quotas)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -82,20 +105,48 @@ class Quotas(RuleBasedStateMachine):
         self.used.clear()
         self.seen["next day"] += 1
 
-    @rule(sandbox=MODES, size=SIZES, count=st.integers(1, 3), breaks_off=st.sampled_from([False, False, True]))
+    @rule(
+        sandbox=MODES,
+        size=SIZES,
+        count=st.integers(1, 3),
+        breaks_off=st.sampled_from([False, False, True]),
+    )
     def a_shop_tells_logs(self, sandbox: bool, size: int, count: int, breaks_off: bool) -> None:
         octets = count * (MEASURES[Stored.LOGS].row_octets + len("sale") + size)
         said = [Said(URL, "sale", body="b" * size)] * count
-        self.tells(Stored.LOGS, octets, count, lambda tx: store_logs(tx, {URL: self.sites[sandbox]}, said, now_ms=clock.now_ms()),
-                   sandbox=sandbox, breaks_off=breaks_off)
+        self.tells(
+            Stored.LOGS,
+            octets,
+            count,
+            lambda tx: store_logs(tx, {URL: self.sites[sandbox]}, said, now_ms=clock.now_ms()),
+            sandbox=sandbox,
+            breaks_off=breaks_off,
+        )
 
     @rule(sandbox=MODES, size=SIZES, breaks_off=st.sampled_from([False, False, True]))
     def a_shop_tells_an_event(self, sandbox: bool, size: int, breaks_off: bool) -> None:
         octets = MEASURES[Stored.EVENTS].row_octets + len("cart") + size
-        self.tells(Stored.EVENTS, octets, 1, lambda tx: store_event(tx, self.sites[sandbox], "cart", "p" * size, now_ms=clock.now_ms()),
-                   sandbox=sandbox, breaks_off=breaks_off)
+        self.tells(
+            Stored.EVENTS,
+            octets,
+            1,
+            lambda tx: store_event(
+                tx, self.sites[sandbox], "cart", "p" * size, now_ms=clock.now_ms()
+            ),
+            sandbox=sandbox,
+            breaks_off=breaks_off,
+        )
 
-    def tells(self, kind: Stored, octets: int, rows: int, store: Callable[[Any], object], *, sandbox: bool, breaks_off: bool) -> None:
+    def tells(
+        self,
+        kind: Stored,
+        octets: int,
+        rows: int,
+        store: Callable[[Any], object],
+        *,
+        sandbox: bool,
+        breaks_off: bool,
+    ) -> None:
         fits = self.fits(kind, octets, sandbox=sandbox)
         try:
             with self.house.db.write() as tx:
@@ -119,15 +170,27 @@ class Quotas(RuleBasedStateMachine):
         """These come together, each with a key of its own."""
         wanted = [(f"{self.next + place:04d}", sandbox) for place, sandbox in enumerate(modes)]
         self.next += len(modes)
-        requests = [send_request(self.house.amina, phones(1)[0], key=key, sandbox=sandbox, sender="SANDBOX" if sandbox else "AMINA")
-                    for key, sandbox in wanted]
+        requests = [
+            send_request(
+                self.house.amina,
+                phones(1)[0],
+                key=key,
+                sandbox=sandbox,
+                sender="SANDBOX" if sandbox else "AMINA",
+            )
+            for key, sandbox in wanted
+        ]
         self.house.db.fates = fates.copy()
         for one, outcome in zip(wanted, self.run(self.asked(*requests)), strict=True):
             octets, sandbox = key_octets("POST /sms/send", one[0]), one[1]
-            fits = {Stored.KEYS: self.fits(Stored.KEYS, octets, sandbox=sandbox),
-                    Stored.SENDS: not sandbox or self.fits(Stored.SENDS, SENT, sandbox=sandbox)}
+            fits = {
+                Stored.KEYS: self.fits(Stored.KEYS, octets, sandbox=sandbox),
+                Stored.SENDS: not sandbox or self.fits(Stored.SENDS, SENT, sandbox=sandbox),
+            }
             if isinstance(outcome, StorageQuotaReached):
-                self.seen[f"{next(kind for kind, it_fits in fits.items() if not it_fits)} refused"] += 1
+                self.seen[
+                    f"{next(kind for kind, it_fits in fits.items() if not it_fits)} refused"
+                ] += 1
                 continue
             assert isinstance(outcome, Outcome), outcome
             assert all(fits.values())
@@ -144,11 +207,20 @@ class Quotas(RuleBasedStateMachine):
             return
         key, sandbox = data.draw(st.sampled_from(sorted(self.keys)))
         with self.house.db.read() as tx:
-            made_ms = tx.execute(sa.select(idempotency_keys.c.created_at_ms).where(
-                idempotency_keys.c.key == key, idempotency_keys.c.sandbox.is_(sandbox))).scalar_one()
+            made_ms = tx.execute(
+                sa.select(idempotency_keys.c.created_at_ms).where(
+                    idempotency_keys.c.key == key, idempotency_keys.c.sandbox.is_(sandbox)
+                )
+            ).scalar_one()
         if made_ms < clock.now_ms() - 2 * DAY_MS:
             return  # soon it counts no more
-        request = send_request(self.house.amina, phones(1)[0], key=key, sandbox=sandbox, sender="SANDBOX" if sandbox else "AMINA")
+        request = send_request(
+            self.house.amina,
+            phones(1)[0],
+            key=key,
+            sandbox=sandbox,
+            sender="SANDBOX" if sandbox else "AMINA",
+        )
         [outcome] = self.run(self.asked(request))
         assert isinstance(outcome, Outcome), outcome
         assert (outcome.replayed, outcome.send.id) == (True, self.keys[key, sandbox])
@@ -170,10 +242,22 @@ class Quotas(RuleBasedStateMachine):
         with self.house.db.read() as tx:
             used = accounts.used_today(tx, self.house.amina, now_ms)
             keys = wallet.keys_counted(tx, self.house.amina)
-        counted = used | {(Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)}
-        assert {place: octets for place, octets in counted.items() if octets} == {place: octets for place, octets in self.used.items() if octets}
-        rows = {"logs": self.house.count(site_logs), "events": self.house.count(site_events), "keys": self.house.count(idempotency_keys)}
-        assert rows == {"logs": self.stored["logs"], "events": self.stored["events"], "keys": len(self.keys)}
+        counted = used | {
+            (Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)
+        }
+        assert {place: octets for place, octets in counted.items() if octets} == {
+            place: octets for place, octets in self.used.items() if octets
+        }
+        rows = {
+            "logs": self.house.count(site_logs),
+            "events": self.house.count(site_events),
+            "keys": self.house.count(idempotency_keys),
+        }
+        assert rows == {
+            "logs": self.stored["logs"],
+            "events": self.stored["events"],
+            "keys": len(self.keys),
+        }
 
 
 def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[], str]) -> None:
@@ -189,9 +273,17 @@ def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[
 
     # not shrunk: against a database that takes minutes, and what fails can be read as it is
     for _ in range(ROUNDS_MAX):
-        run_state_machine_as_test(QuotasHere, settings=settings(
-            max_examples=10, stateful_step_count=25, deadline=None, derandomize=False,
-            phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)))
+        run_state_machine_as_test(
+            QuotasHere,
+            settings=settings(
+                max_examples=10,
+                stateful_step_count=25,
+                deadline=None,
+                derandomize=False,
+                phases=(Phase.reuse, Phase.generate),
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
         if set(reached) == REACHED:
             break
     assert set(reached) == REACHED, "what the machine must have come through"

@@ -1,4 +1,6 @@
-"""Erasing at any moment of a message's life: money and states go on as if it had not been, and what is on its way keeps what it needs."""
+"""Erasing at any moment of a message's life: money and states go on as if it had not been,
+and what is on its way keeps what it needs.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -29,7 +31,9 @@ class Erasing(Money):
 
     @invariant()
     def whatever_waits_has_its_number(self) -> None:
-        assert not self.house.count(messages, messages.c.recipient.is_(None), messages.c.status == "queued")
+        assert not self.house.count(
+            messages, messages.c.recipient.is_(None), messages.c.status == "queued"
+        )
         assert all(submission.recipient.isdigit() for submission in self.link.submitted)
         with self.house.db.read() as tx:
             assert not [finding for finding in audit(tx).findings if finding.kind == "lost"]
@@ -53,5 +57,10 @@ def test_the_ledger_agrees_whatever_is_erased_whenever(emptied: Callable[[], str
             super().teardown()
             erased[self.erased > 0] += 1
 
-    run_state_machine_as_test(ErasingHere, settings=settings(max_examples=8, stateful_step_count=30, suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        ErasingHere,
+        settings=settings(
+            max_examples=8, stateful_step_count=30, suppress_health_check=list(HealthCheck)
+        ),
+    )
     assert erased[True]

@@ -1,4 +1,6 @@
-"""Whatever a carrier says, in whatever order: a message's life goes forward only, and its refund is what no carrier accepted."""
+"""Whatever a carrier says, in whatever order: a message's life goes forward only, and its refund is
+what no carrier accepted.
+"""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.inflight_sql import InFlight
-from heliograph.messages.settle import Changes, MessageRow, refund_due, settle_answer, settle_receipt
+from heliograph.messages.settle import (
+    Changes,
+    MessageRow,
+    refund_due,
+    settle_answer,
+    settle_receipt,
+)
 from heliograph.messages.states import FAILED_BY_RECEIPT, NEXT, all_parts
 
 MESSAGE = ids.raw_of_number(ids.new_number(1_800_000_000_000))
@@ -33,7 +41,9 @@ Event = Answered | Receipted
 
 
 def new_message(segments: int, rate: int) -> MessageRow:
-    return MessageRow(MESSAGE, MESSAGE, MESSAGE, False, 233201234567, "queued", segments, segments * rate, 0, 0, 0)
+    return MessageRow(
+        MESSAGE, MESSAGE, MESSAGE, False, 233201234567, "queued", segments, segments * rate, 0, 0, 0
+    )
 
 
 def happen(row: MessageRow, event: Event, at_ms: int) -> None:
@@ -43,7 +53,12 @@ def happen(row: MessageRow, event: Event, at_ms: int) -> None:
         return
     was = InFlight(MESSAGE, event.part, bit, event.attempt, "233", 2**60) if event.known else None
     changes = Changes(at_ms, {MESSAGE: row})
-    settle_answer(changes, Answer(MESSAGE, event.part, bit, event.attempt, event.outcome, "7f"), was, receipt_needless=False)
+    settle_answer(
+        changes,
+        Answer(MESSAGE, event.part, bit, event.attempt, event.outcome, "7f"),
+        was,
+        receipt_needless=False,
+    )
     assert not changes.requeued or row.status == "queued"
 
 
@@ -55,18 +70,32 @@ def lives(draw: st.DrawFn) -> tuple[MessageRow, list[Event]]:
     """A message and any events at all, likely or absurd."""
     segments, rate = draw(segments_and_rate)
     part = st.integers(1, segments)
-    likely = st.sampled_from([Outcome.ACCEPTED] * 6 + [outcome for outcome in Outcome if outcome is not Outcome.UNANSWERED])
+    likely = st.sampled_from(
+        [Outcome.ACCEPTED] * 6
+        + [outcome for outcome in Outcome if outcome is not Outcome.UNANSWERED]
+    )
     answered = st.builds(Answered, part, likely, st.integers(1, 4), st.booleans())
-    receipted = st.builds(Receipted, part, st.sampled_from([ReceiptState.DELIVRD] * 6 + list(ReceiptState)))
+    receipted = st.builds(
+        Receipted, part, st.sampled_from([ReceiptState.DELIVRD] * 6 + list(ReceiptState))
+    )
     return new_message(segments, rate), draw(st.lists(answered | receipted, max_size=50))
 
 
 def fate(row: MessageRow) -> tuple[object, ...]:
-    return row.status, row.error_code, row.error_message, row.sent_at_ms, row.delivered_at_ms, row.failed_at_ms
+    return (
+        row.status,
+        row.error_code,
+        row.error_message,
+        row.sent_at_ms,
+        row.delivered_at_ms,
+        row.failed_at_ms,
+    )
 
 
 @given(lives())
-def test_a_message_only_goes_forward_and_where_it_ends_it_stays(life: tuple[MessageRow, list[Event]]) -> None:
+def test_a_message_only_goes_forward_and_where_it_ends_it_stays(
+    life: tuple[MessageRow, list[Event]],
+) -> None:
     row, events = life
     for at_ms, event in enumerate(events):
         row.changed = False
@@ -76,12 +105,18 @@ def test_a_message_only_goes_forward_and_where_it_ends_it_stays(life: tuple[Mess
         if not NEXT[before.status]:
             assert fate(row) == fate(before)
         assert (row.status == "failed") == (row.error_code is not None)
-        if fate(row) != fate(before) or row.parts_accepted != before.parts_accepted or row.parts_delivered != before.parts_delivered:
+        if (
+            fate(row) != fate(before)
+            or row.parts_accepted != before.parts_accepted
+            or row.parts_delivered != before.parts_delivered
+        ):
             assert row.changed  # or it would not be stored
 
 
 @given(lives())
-def test_a_message_is_sent_and_delivered_only_as_a_whole(life: tuple[MessageRow, list[Event]]) -> None:
+def test_a_message_is_sent_and_delivered_only_as_a_whole(
+    life: tuple[MessageRow, list[Event]],
+) -> None:
     row, events = life
     whole = set(range(1, row.segments + 1))
     accepted, delivered, failed = set(), set(), False
@@ -92,7 +127,9 @@ def test_a_message_is_sent_and_delivered_only_as_a_whole(life: tuple[MessageRow,
             failed |= event.state in FAILED_BY_RECEIPT and before in ("queued", "sent")
             delivered |= {event.part} if event.state is ReceiptState.DELIVRD else set()
         else:
-            refused = event.outcome is Outcome.REFUSED or (event.outcome is Outcome.RETRY and event.attempt >= 3)
+            refused = event.outcome is Outcome.REFUSED or (
+                event.outcome is Outcome.RETRY and event.attempt >= 3
+            )
             failed |= refused and event.known and before == "queued"
             accepted |= {event.part} if event.outcome is Outcome.ACCEPTED else set()
         expected = "queued" if accepted < whole else "sent" if delivered < whole else "delivered"
@@ -100,7 +137,9 @@ def test_a_message_is_sent_and_delivered_only_as_a_whole(life: tuple[MessageRow,
 
 
 @given(lives())
-def test_the_refund_is_the_price_of_the_segments_that_no_carrier_accepted(life: tuple[MessageRow, list[Event]]) -> None:
+def test_the_refund_is_the_price_of_the_segments_that_no_carrier_accepted(
+    life: tuple[MessageRow, list[Event]],
+) -> None:
     row, events = life
     rate = row.credits // row.segments
     accepted = set()
@@ -108,11 +147,15 @@ def test_the_refund_is_the_price_of_the_segments_that_no_carrier_accepted(life: 
         happen(row, event, at_ms)
         if isinstance(event, Answered) and event.outcome is Outcome.ACCEPTED:
             accepted.add(event.part)
-        assert refund_due(row) == (rate * (row.segments - len(accepted)) if row.status == "failed" else 0)
+        assert refund_due(row) == (
+            rate * (row.segments - len(accepted)) if row.status == "failed" else 0
+        )
 
 
 @given(lives(), st.data())
-def test_what_was_said_before_changes_nothing_when_it_is_said_again(life: tuple[MessageRow, list[Event]], data: st.DataObject) -> None:
+def test_what_was_said_before_changes_nothing_when_it_is_said_again(
+    life: tuple[MessageRow, list[Event]], data: st.DataObject
+) -> None:
     row, events = life
     said: list[Event] = []
     for at_ms, event in enumerate(events):
@@ -127,7 +170,9 @@ def test_what_was_said_before_changes_nothing_when_it_is_said_again(life: tuple[
 
 
 @given(segments_and_rate, st.data())
-def test_a_receipt_before_its_answer_is_as_good_as_after_it(shape: tuple[int, int], data: st.DataObject) -> None:
+def test_a_receipt_before_its_answer_is_as_good_as_after_it(
+    shape: tuple[int, int], data: st.DataObject
+) -> None:
     parts = range(1, shape[0] + 1)
     state = st.sampled_from([ReceiptState.DELIVRD] * 12 + list(FINAL))
     events: list[Event] = [Answered(part, Outcome.ACCEPTED) for part in parts]
@@ -137,18 +182,32 @@ def test_a_receipt_before_its_answer_is_as_good_as_after_it(shape: tuple[int, in
         happen(in_order, event, 0)
     for event in data.draw(st.permutations(events)):
         happen(mixed, event, 0)
-    assert (mixed.status, mixed.parts_accepted, mixed.parts_delivered) == (in_order.status, in_order.parts_accepted, in_order.parts_delivered)
+    assert (mixed.status, mixed.parts_accepted, mixed.parts_delivered) == (
+        in_order.status,
+        in_order.parts_accepted,
+        in_order.parts_delivered,
+    )
     assert mixed.parts_accepted == all_parts(shape[0])
     assert refund_due(mixed) == refund_due(in_order) == 0
-    failing = {FAILED_BY_RECEIPT[event.state] for event in events if isinstance(event, Receipted) and event.state in FAILED_BY_RECEIPT}
+    failing = {
+        FAILED_BY_RECEIPT[event.state]
+        for event in events
+        if isinstance(event, Receipted) and event.state in FAILED_BY_RECEIPT
+    }
     assert mixed.error_code in failing or (mixed.error_code is None and not failing)
 
 
 @given(lives(), st.data())
-def test_what_is_not_final_changes_nothing(life: tuple[MessageRow, list[Event]], data: st.DataObject) -> None:
+def test_what_is_not_final_changes_nothing(
+    life: tuple[MessageRow, list[Event]], data: st.DataObject
+) -> None:
     row, events = life
     for at_ms, event in enumerate(events):
         happen(row, event, at_ms)
     before = replace(row)
-    happen(row, Receipted(data.draw(st.integers(1, row.segments)), data.draw(st.sampled_from(NOT_FINAL))), len(events))
+    happen(
+        row,
+        Receipted(data.draw(st.integers(1, row.segments)), data.draw(st.sampled_from(NOT_FINAL))),
+        len(events),
+    )
     assert row == before

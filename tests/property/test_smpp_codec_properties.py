@@ -1,4 +1,6 @@
-"""The codec: what is encoded is decoded again, an implementation by others agrees, and no octets make anything but a PduError."""
+"""The codec: what is encoded is decoded again, an implementation by others agrees, and no
+octets make anything but a PduError.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +38,12 @@ short_messages = st.builds(
     tlvs=st.dictionaries(st.integers(0, 65_535), st.binary(max_size=300), max_size=5),
 )
 binds = st.builds(pdu.BindRequest, string, string, string, octet, octet, octet, string)
-frames = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.binary(max_size=60))
+frames = st.tuples(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**32 - 1),
+    st.binary(max_size=60),
+)
 
 
 @given(short_messages)
@@ -49,7 +56,9 @@ def test_the_fast_encoder_writes_what_the_full_one_writes(message: pdu.ShortMess
     message.protocol_id = message.replace_if_present = message.sm_default_msg_id = 0
     message.schedule_delivery_time = ""
     addresses = pdu.encode_addresses(
-        message.service_type, (message.source_ton, message.source_npi, message.source_addr), (message.dest_ton, message.dest_npi)
+        message.service_type,
+        (message.source_ton, message.source_npi, message.source_addr),
+        (message.dest_ton, message.dest_npi),
     )
     assert pdu.encode_sm(message) == pdu.encode_body(
         addresses,
@@ -69,23 +78,52 @@ def test_a_bind_is_decoded_as_it_was_encoded(bind: pdu.BindRequest) -> None:
     assert pdu.decode_bind(pdu.encode_bind(bind)) == bind
 
 
-@given(address, address, st.binary(min_size=1, max_size=254), octet, st.integers(0, 65_535), st.integers(1, 2**31 - 1))
-def test_smpplib_reads_our_submit_sm(source: str, destination: str, text: bytes, coding: int, reference: int, sequence: int) -> None:
-    message = pdu.ShortMessage(source, destination, text, data_coding=coding, registered_delivery=1, source_ton=5, dest_ton=1, dest_npi=1)
+@given(
+    address,
+    address,
+    st.binary(min_size=1, max_size=254),
+    octet,
+    st.integers(0, 65_535),
+    st.integers(1, 2**31 - 1),
+)
+def test_smpplib_reads_our_submit_sm(
+    source: str, destination: str, text: bytes, coding: int, reference: int, sequence: int
+) -> None:
+    message = pdu.ShortMessage(
+        source,
+        destination,
+        text,
+        data_coding=coding,
+        registered_delivery=1,
+        source_ton=5,
+        dest_ton=1,
+        dest_npi=1,
+    )
     message.tlvs = {pdu.USER_MESSAGE_REFERENCE: reference.to_bytes(2, "big")}
     octets = pdu.encode_pdu(pdu.SUBMIT_SM, 0, sequence, pdu.encode_sm(message))
     theirs: Any = smpplib.smpp.parse_pdu(octets, client=None, need_sequence=False)
     assert (theirs.command, theirs.sequence, theirs.status) == ("submit_sm", sequence, 0)
     assert (theirs.source_addr.decode(), theirs.destination_addr.decode()) == (source, destination)
-    assert (theirs.short_message, theirs.data_coding, theirs.registered_delivery) == (text, coding, 1)
+    assert (theirs.short_message, theirs.data_coding, theirs.registered_delivery) == (
+        text,
+        coding,
+        1,
+    )
     assert theirs.user_message_reference == reference
 
 
 @given(address, address, st.binary(min_size=1, max_size=254), octet, address, st.integers(1, 8))
-def test_we_read_smpplib_s_deliver_sm(source: str, destination: str, text: bytes, esm_class: int, ref: str, state: int) -> None:
+def test_we_read_smpplib_s_deliver_sm(
+    source: str, destination: str, text: bytes, esm_class: int, ref: str, state: int
+) -> None:
     theirs: Any = smpplib.smpp.make_pdu("deliver_sm", client=None, need_sequence=False)
     theirs.sequence = 7
-    fields = {"source_addr": source, "destination_addr": destination, "short_message": text, "esm_class": esm_class}
+    fields = {
+        "source_addr": source,
+        "destination_addr": destination,
+        "short_message": text,
+        "esm_class": esm_class,
+    }
     for name, value in {**fields, "source_addr_ton": 1, "message_state": state}.items():
         setattr(theirs, name, value)
     octets = theirs.generate() + pdu.encode_tlv(pdu.RECEIPTED_MESSAGE_ID, ref.encode() + b"\0")
@@ -93,7 +131,12 @@ def test_we_read_smpplib_s_deliver_sm(source: str, destination: str, text: bytes
     [frame] = Framer().feed(octets)
     assert (frame.command, frame.sequence) == (pdu.DELIVER_SM, 7)
     ours = pdu.decode_sm(frame.body)
-    assert (ours.source_addr, ours.destination_addr, ours.short_message, ours.esm_class) == (source, destination, text, esm_class)
+    assert (ours.source_addr, ours.destination_addr, ours.short_message, ours.esm_class) == (
+        source,
+        destination,
+        text,
+        esm_class,
+    )
     assert (ours.source_ton, ours.tlvs[pdu.MESSAGE_STATE]) == (1, bytes((state,)))
     assert pdu.decode_string(ours.tlvs[pdu.RECEIPTED_MESSAGE_ID]) == ref
 
@@ -102,8 +145,15 @@ def test_we_read_smpplib_s_deliver_sm(source: str, destination: str, text: bytes
 @example(b"")
 @example(b"\0\0\0" * 10)
 def test_any_octets_are_decoded_or_a_pdu_error(octets: bytes) -> None:
-    refused = {status_of(decode, octets) for decode in (pdu.decode_sm, pdu.decode_data_sm, pdu.decode_bind,
-                                                               lambda body: pdu.decode_tlvs(body, 0))}
+    refused = {
+        status_of(decode, octets)
+        for decode in (
+            pdu.decode_sm,
+            pdu.decode_data_sm,
+            pdu.decode_bind,
+            lambda body: pdu.decode_tlvs(body, 0),
+        )
+    }
     assert refused <= {None, pdu.ESME_RINVCMDLEN, pdu.ESME_RINVMSGLEN, pdu.ESME_RINVTLVSTREAM}
 
 
@@ -116,7 +166,9 @@ def status_of(decode: Callable[[bytes], object], octets: bytes) -> int | None:
 
 
 @given(short_messages, st.data())
-def test_a_message_cut_short_is_an_error_or_lacks_tlvs(message: pdu.ShortMessage, data: st.DataObject) -> None:
+def test_a_message_cut_short_is_an_error_or_lacks_tlvs(
+    message: pdu.ShortMessage, data: st.DataObject
+) -> None:
     body = pdu.encode_sm(message)
     mandatory = len(body) - sum(4 + len(value) for value in message.tlvs.values())
     cut = data.draw(st.integers(0, len(body) - 1)) if body else 0
@@ -130,11 +182,17 @@ def test_a_message_cut_short_is_an_error_or_lacks_tlvs(message: pdu.ShortMessage
 
 
 @given(st.lists(frames, max_size=8), st.data())
-def test_a_stream_is_cut_alike_however_it_arrives(sent: list[tuple[int, int, int, bytes]], data: st.DataObject) -> None:
+def test_a_stream_is_cut_alike_however_it_arrives(
+    sent: list[tuple[int, int, int, bytes]], data: st.DataObject
+) -> None:
     octets = b"".join(pdu.encode_pdu(*frame) for frame in sent)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(octets)), max_size=20)))
     framer = Framer()
-    received = [frame for start, end in zip([0, *cuts], [*cuts, len(octets)], strict=True) for frame in framer.feed(octets[start:end])]
+    received = [
+        frame
+        for start, end in zip([0, *cuts], [*cuts, len(octets)], strict=True)
+        for frame in framer.feed(octets[start:end])
+    ]
     assert received == sent
     assert (framer.broken, framer.held_octets) == (None, 0)
 

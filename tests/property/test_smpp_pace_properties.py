@@ -1,4 +1,6 @@
-"""No carrier ever sees more than its rate in any second, nor more than a quarter second's worth at once."""
+"""No carrier ever sees more than its rate in any second, nor more than a quarter second's worth at
+once.
+"""
 
 from math import ceil
 
@@ -10,9 +12,13 @@ from heliograph.carriers.smpp.pace import BURST_S, Pace
 
 @given(
     st.one_of(st.integers(1, 500).map(float), st.floats(0.1, 50)),
-    st.lists(st.tuples(st.floats(0, 0.4), st.integers(0, 200), st.booleans()), min_size=1, max_size=150),
+    st.lists(
+        st.tuples(st.floats(0, 0.4), st.integers(0, 200), st.booleans()), min_size=1, max_size=150
+    ),
 )
-def test_no_second_holds_more_than_the_rate(tps: float, turns: list[tuple[float, int, bool]]) -> None:
+def test_no_second_holds_more_than_the_rate(
+    tps: float, turns: list[tuple[float, int, bool]]
+) -> None:
     now_s, sent = 1_000.0, []
     pace = Pace(tps, now_s)
     for pause_s, wanted, throttled in turns:

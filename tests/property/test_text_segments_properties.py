@@ -3,17 +3,42 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.text.segments import GSM_7, UCS_2, count, gsm7_octets, gsm7_text, split, ucs2_octets, ucs2_text
+from heliograph.text.segments import (
+    GSM_7,
+    UCS_2,
+    count,
+    gsm7_octets,
+    gsm7_text,
+    split,
+    ucs2_octets,
+    ucs2_text,
+)
 
 GSM = gsm7_text(bytes(code for code in range(0x80) if code != 0x1B)) + "\f^{}\\[~]|€"
 NO_GSM = "я😀`𝒳\u0000é\u0301中"
 
-# Hypothesis seldom draws long texts by itself, and the limits lie at 70 and 160: so a run of one character, drawn ones, and again.
+# Hypothesis seldom draws long texts by itself, and the limits lie at 70 and 160: so a run of one
+# character, drawn ones, and again.
 runs = st.builds(
-    "".join, st.lists(st.builds(lambda character, times: character * times, st.sampled_from("aé€^[я😀中"), st.integers(0, 170)), max_size=5)
+    "".join,
+    st.lists(
+        st.builds(
+            lambda character, times: character * times,
+            st.sampled_from("aé€^[я😀中"),
+            st.integers(0, 170),
+        ),
+        max_size=5,
+    ),
 )
-gsm_texts = st.text(GSM, max_size=400) | st.builds(lambda run, text: run + text, st.text("a€^", min_size=100, max_size=500), st.text(GSM))
-any_texts = gsm_texts | runs | st.text(GSM + NO_GSM, max_size=400) | st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+gsm_texts = st.text(GSM, max_size=400) | st.builds(
+    lambda run, text: run + text, st.text("a€^", min_size=100, max_size=500), st.text(GSM)
+)
+any_texts = (
+    gsm_texts
+    | runs
+    | st.text(GSM + NO_GSM, max_size=400)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+)
 
 
 def size_of(part: str, encoding: str) -> int:
@@ -40,7 +65,10 @@ def test_every_part_is_full_and_none_is_too_full(text: str) -> None:
             continue
         assert max(sizes) <= part_max
         # a part has no room for the first character of the next one; so no split into fewer exists
-        assert all(size + size_of(following[0], encoding) > part_max for size, following in zip(sizes[:-1], parts[1:], strict=True))
+        assert all(
+            size + size_of(following[0], encoding) > part_max
+            for size, following in zip(sizes[:-1], parts[1:], strict=True)
+        )
         assert all(parts)
 
 

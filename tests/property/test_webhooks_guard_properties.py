@@ -1,4 +1,6 @@
-"""Which addresses webhooks reach: none that is not outside, in whatever spelling; and what is outside stays reachable."""
+"""Which addresses webhooks reach: none that is not outside, in whatever spelling; and what
+is outside stays reachable.
+"""
 
 import socket
 from collections.abc import Callable
@@ -14,15 +16,20 @@ from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judge
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Written down apart from the guard's own list: IANA's registries of special addresses, and RFCs 4291, 6052, 3056, 4380, 4214.
+# Written down apart from the guard's own list: IANA's registries of special addresses, and RFCs
+# 4291, 6052, 3056, 4380, 4214.
 _FORBIDDEN = """
-0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15
 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 255.255.255.255 168.63.129.16 100.100.100.200
-:: ::1 ::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/32 2001:2::/48 2001:10::/28 2001:20::/28
-2001::/23 2001:db8::/32 2002::/16 3ffe::/16 3fff::/20 5f00::/16 fc00::/7 fd00:ec2::254 fe80::/10 fec0::/10 ff00::/8
+:: ::1 ::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64
+2001::/32 2001:2::/48 2001:10::/28 2001:20::/28
+2001::/23 2001:db8::/32 2002::/16 3ffe::/16 3fff::/20 5f00::/16 fc00::/7 fd00:ec2::254 fe80::/10
+fec0::/10 ff00::/8
 """
 _NEVER_OPENED = """
-0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/4 255.255.255.255 168.63.129.16 100.100.100.200 100.96.0.96 192.0.0.192
+0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 224.0.0.0/4 255.255.255.255 168.63.129.16 100.100.100.200
+100.96.0.96 192.0.0.192
 ::/96 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 2001::/32 2002::/16 fd00:ec2::/32 fe80::/10 ff00::/8
 """
 FORBIDDEN = [ip_network(text) for text in _FORBIDDEN.split()]
@@ -33,48 +40,117 @@ EVERYTHING = Openings(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))
 def within(network: Network) -> st.SearchStrategy[Address]:
     """Addresses of it, its first and last one and their like often."""
     first, last = int(network.network_address), int(network.broadcast_address)
-    return st.integers(first, last).map(lambda number: ip_address(number.to_bytes(4 if network.version == 4 else 16, "big")))
+    return st.integers(first, last).map(
+        lambda number: ip_address(number.to_bytes(4 if network.version == 4 else 16, "big"))
+    )
 
 
 forbidden = st.sampled_from(FORBIDDEN).flatmap(within)
-forbidden_v4 = st.sampled_from([network for network in FORBIDDEN if network.version == 4]).flatmap(within).map(int)
+forbidden_v4 = (
+    st.sampled_from([network for network in FORBIDDEN if network.version == 4])
+    .flatmap(within)
+    .map(int)
+)
 any_v6 = st.integers(0, 2**128 - 1).map(IPv6Address)
-any_address = st.one_of(st.integers(0, 2**32 - 1).map(IPv4Address), any_v6, st.integers(0x2000 << 112, (0x4000 << 112) - 1).map(IPv6Address))
+any_address = st.one_of(
+    st.integers(0, 2**32 - 1).map(IPv4Address),
+    any_v6,
+    st.integers(0x2000 << 112, (0x4000 << 112) - 1).map(IPv6Address),
+)
 
 
 def spelled(address: Address) -> list[str]:
     """Hosts of URLs that some reader takes for this address."""
     if address.version == 6:
         full, number = address.exploded, int(address)
-        return [f"[{address}]", f"[{full}]", f"[{full.upper()}]", f"[{address}%25eth0]", f"[{address}%eth0]", str(address), f"[v1.{address}]",
-                f"[{full.rsplit(':', 2)[0]}:{IPv4Address(number & 0xFFFFFFFF)}]", f"[{address}].", f"%5B{address}%5D"]
+        return [
+            f"[{address}]",
+            f"[{full}]",
+            f"[{full.upper()}]",
+            f"[{address}%25eth0]",
+            f"[{address}%eth0]",
+            str(address),
+            f"[v1.{address}]",
+            f"[{full.rsplit(':', 2)[0]}:{IPv4Address(number & 0xFFFFFFFF)}]",
+            f"[{address}].",
+            f"%5B{address}%5D",
+        ]
     number, octets = int(address), list(address.packed)
     a, b, c, d = octets
     short = [f"{a}.{(b << 16) | (c << 8) | d}", f"{a}.{b}.{(c << 8) | d}"]
-    based: list[Callable[[int], str]] = ["0{:o}".format, "0x{:x}".format, "0X{:08X}".format, "{:04d}".format]
-    mixed = [".".join(write(part) for part in octets) for write in based] + [f"0x{a:x}.0{b:o}.{c}.{d}", f"{a}.{b}.{c}.0x{d:x}"]
+    based: list[Callable[[int], str]] = [
+        "0{:o}".format,
+        "0x{:x}".format,
+        "0X{:08X}".format,
+        "{:04d}".format,
+    ]
+    mixed = [".".join(write(part) for part in octets) for write in based] + [
+        f"0x{a:x}.0{b:o}.{c}.{d}",
+        f"{a}.{b}.{c}.0x{d:x}",
+    ]
     plain = str(address)
-    wide = [plain.translate({ord("0") + digit: zero + digit for digit in range(10)}) for zero in (0xFF10, 0x0660, 0x1D7CE)]
-    dots = [plain.replace(".", dot) for dot in "。．｡․"]  # what IDNA takes for dots, and what looks like one
+    wide = [
+        plain.translate({ord("0") + digit: zero + digit for digit in range(10)})
+        for zero in (0xFF10, 0x0660, 0x1D7CE)
+    ]
+    # what IDNA takes for dots, and what looks like one
+    dots = [plain.replace(".", dot) for dot in "。．｡․"]
     encoded = [plain.replace(".", "%2E"), "".join(f"%{ord(character):02x}" for character in plain)]
     whole = [str(number), hex(number), f"0{number:o}", str(number + 2**32)]
-    return [plain, *whole, *short, *mixed, *wide, *dots, *encoded, f"{plain}.", f"{plain}..", f".{plain}",
-            f"[{plain}]", f"[::{plain}]", f"[::ffff:{plain}]", f"[::ffff:0:{plain}]", f"[64:ff9b::{plain}]", f"amina@{plain}", f"example.com@{plain}",
-            f"example.com\\@{plain}", f"{plain}\\@example.com", f"{plain}\t", f"\n{plain}", f"{plain}#@example.com", f"{plain} "]
+    return [
+        plain,
+        *whole,
+        *short,
+        *mixed,
+        *wide,
+        *dots,
+        *encoded,
+        f"{plain}.",
+        f"{plain}..",
+        f".{plain}",
+        f"[{plain}]",
+        f"[::{plain}]",
+        f"[::ffff:{plain}]",
+        f"[::ffff:0:{plain}]",
+        f"[64:ff9b::{plain}]",
+        f"amina@{plain}",
+        f"example.com@{plain}",
+        f"example.com\\@{plain}",
+        f"{plain}\\@example.com",
+        f"{plain}\t",
+        f"\n{plain}",
+        f"{plain}#@example.com",
+        f"{plain} ",
+    ]
 
 
 @given(forbidden)
 def test_nothing_is_sent_to_an_address_that_is_not_outside(address: Address) -> None:
     assert judge(address) is not None
     with pytest.raises(AddressRefused):
-        judged_socket((socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM, 6, "", (str(address), 443)), Openings())
+        judged_socket(
+            (
+                socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                socket.SOCK_STREAM,
+                6,
+                "",
+                (str(address), 443),
+            ),
+            Openings(),
+        )
 
 
 @given(forbidden_v4, any_v6.map(int))
-def test_an_address_that_stands_for_another_one_is_refused_as_what_it_is(inside: int, rest: int) -> None:
+def test_an_address_that_stands_for_another_one_is_refused_as_what_it_is(
+    inside: int, rest: int
+) -> None:
     low, high = rest & 0xFFFFFFFF, rest & ((1 << 80) - 1)
-    forms = {"IPv4-mapped": (0xFFFF << 32) | inside, "NAT64": (0x64FF9B << 96) | inside, "6to4": (0x2002 << 112) | (inside << 80) | high,
-             "Teredo": (0x20010000 << 96) | (high & ~0xFFFFFFFF) | (inside ^ 0xFFFFFFFF)}
+    forms = {
+        "IPv4-mapped": (0xFFFF << 32) | inside,
+        "NAT64": (0x64FF9B << 96) | inside,
+        "6to4": (0x2002 << 112) | (inside << 80) | high,
+        "Teredo": (0x20010000 << 96) | (high & ~0xFFFFFFFF) | (inside ^ 0xFFFFFFFF),
+    }
     for kind, number in forms.items():
         assert judge(IPv6Address(number), EVERYTHING) == kind
     assert judge(IPv6Address((0xFFFF << 32) | low)) == "IPv4-mapped"  # of public ones too
@@ -83,7 +159,12 @@ def test_an_address_that_stands_for_another_one_is_refused_as_what_it_is(inside:
 @given(forbidden)
 def test_no_spelling_of_such_an_address_passes_as_a_url(address: Address) -> None:
     for host in spelled(address):
-        for url in (f"https://{host}/hook", f"https://{host}:8443", f"http://{host}/", f"https://{host}?a=b"):
+        for url in (
+            f"https://{host}/hook",
+            f"https://{host}:8443",
+            f"http://{host}/",
+            f"https://{host}?a=b",
+        ):
             with pytest.raises(InvalidRequest) as refused:
                 check_url(url)
             assert [field for field, _ in refused.value.fields] == ["url"]
@@ -100,19 +181,44 @@ def test_what_is_allowed_lies_outside_and_what_is_outside_is_allowed(address: Ad
         assert not address.is_global or address not in ip_network("2000::/3")
 
 
-@pytest.mark.parametrize(("address", "kind"), [
-    ("::10.0.0.1", "IPv4-compatible"), ("100::1", "discard-only"), ("2001:10::1", "ORCHID"), ("2001:20::1", "ORCHID"), ("2001:1::1", "reserved"),
-    ("fec0::1", "private"), ("fd00::1", "private"), ("fd00:ec2::254", "a cloud's metadata service"), ("::ffff:0:10.0.0.1", "IPv4-mapped"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("::10.0.0.1", "IPv4-compatible"),
+        ("100::1", "discard-only"),
+        ("2001:10::1", "ORCHID"),
+        ("2001:20::1", "ORCHID"),
+        ("2001:1::1", "reserved"),
+        ("fec0::1", "private"),
+        ("fd00::1", "private"),
+        ("fd00:ec2::254", "a cloud's metadata service"),
+        ("::ffff:0:10.0.0.1", "IPv4-mapped"),
+    ],
+)
 def test_a_refusal_names_the_kind_of_address(address: str, kind: str) -> None:
     assert judge(ip_address(address)) == kind
 
 
-@pytest.mark.parametrize("address", [
-    "169.254.169.254", "169.254.170.2", "168.63.129.16", "192.0.0.192", "100.100.100.200", "100.96.0.96", "fd00:ec2::254", "fd20:ce::254",
-    "fd00:42::42", "fd00:c1::a9fe:a9fe", "fd00:a9fe:a9fe::1", "fd00:100::100:200",
-])  # fmt: skip
-@pytest.mark.parametrize("opened", [EVERYTHING, Openings(networks=(ip_network("100.64.0.0/10"), ip_network("fc00::/7")))])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "169.254.170.2",
+        "168.63.129.16",
+        "192.0.0.192",
+        "100.100.100.200",
+        "100.96.0.96",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "fd00:42::42",
+        "fd00:c1::a9fe:a9fe",
+        "fd00:a9fe:a9fe::1",
+        "fd00:100::100:200",
+    ],
+)
+@pytest.mark.parametrize(
+    "opened", [EVERYTHING, Openings(networks=(ip_network("100.64.0.0/10"), ip_network("fc00::/7")))]
+)
 def test_the_metadata_services_of_clouds_are_never_opened(address: str, opened: Openings) -> None:
     assert judge(ip_address(address), opened) == "a cloud's metadata service"
 
@@ -127,7 +233,9 @@ def test_an_opened_network_opens_itself_and_nothing_beside_it(data: st.DataObjec
     opened = Openings(networks=(ip_network("10.20.0.0/16"), ip_network("fd12:3456::/48")))
     inside = data.draw(st.sampled_from(opened.networks).flatmap(within))
     assert judge(inside, opened) is None
-    beside = data.draw(forbidden.filter(lambda address: not any(address in network for network in opened.networks)))
+    beside = data.draw(
+        forbidden.filter(lambda address: not any(address in network for network in opened.networks))
+    )
     assert judge(beside, opened) is not None
 
 

@@ -1,10 +1,12 @@
-"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network namespaces, PHP, Java, Ruby, Chromium
-for pages, curl for the documentation, patroni, etcd and PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
+"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network
+namespaces, PHP, Java, Ruby, Chromium for pages, curl for the documentation, patroni, etcd and
+PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
 
-Those that already run at their default addresses are used; otherwise private ones are started on free ports and stopped at
-the end, whatever happens. `HELIOGRAPH_TEST_DATABASE_URL` and `HELIOGRAPH_TEST_REDIS_URL` name others;
-`HELIOGRAPH_TEST_SERVICES=private` starts private ones in any case. `python -m tests.services` says what was found and, as
-root on Debian or Ubuntu, installs what is missing.
+Those that already run at their default addresses are used; otherwise private ones are started on
+free ports and stopped at the end, whatever happens. `HELIOGRAPH_TEST_DATABASE_URL` and
+`HELIOGRAPH_TEST_REDIS_URL` name others; `HELIOGRAPH_TEST_SERVICES=private` starts private ones in
+any case. `python -m tests.services` says what was found and, as root on Debian or Ubuntu, installs
+what is missing.
 """
 
 import os
@@ -12,7 +14,9 @@ import socket
 
 
 class ServiceMissing(Exception):
-    """A service that the tests need is neither running nor installed. The message says what to do."""
+    """A service that the tests need is neither running nor installed. The message says
+    what to do.
+    """
 
 
 def free_port() -> int:

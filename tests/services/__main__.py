@@ -1,4 +1,6 @@
-"""`python -m tests.services`: says where the tests find what they need, and as root installs what is missing (Debian, Ubuntu)."""
+"""`python -m tests.services`: says where the tests find what they need, and as root
+installs what is missing (Debian, Ubuntu).
+"""
 
 import os
 import shutil
@@ -65,9 +67,19 @@ NEEDS = (
     Need("promtool", prometheus.find_promtool, ("prometheus",), prometheus.ADVICE),
     Need("PHP and Guzzle", php.find_php, php.PHP_PACKAGES, php.PHP_ADVICE),
     Need("Java", php.find_java, ("default-jre-headless",), php.JAVA_ADVICE),
-    Need("Ruby", lambda: shutil.which("ruby"), ("ruby",), "Ruby is needed, for a sample on /docs: install it"),
+    Need(
+        "Ruby",
+        lambda: shutil.which("ruby"),
+        ("ruby",),
+        "Ruby is needed, for a sample on /docs: install it",
+    ),
     Need("Chromium", chromium.find_chromium, ("chromium",), chromium.ADVICE),
-    Need("curl", lambda: shutil.which("curl"), ("curl",), "curl is needed, for the commands in the documentation: install it"),
+    Need(
+        "curl",
+        lambda: shutil.which("curl"),
+        ("curl",),
+        "curl is needed, for the commands in the documentation: install it",
+    ),
 )
 
 
@@ -83,19 +95,25 @@ def main() -> None:
 
 
 def _install(needs: list[Need]) -> None:
-    """Installs Debian packages until the needs are met. Should that fail, what is still missing is named afterwards."""
+    """Installs Debian packages until the needs are met. Should that fail, what is still missing is
+    named afterwards.
+    """
     _apt_get("update")
     with _nothing_started():
         for need in needs:
             for package in need.packages:
-                if need.where() is None:  # some packages of nodejs bring npm with them, and refuse to stand beside a second one
+                # some packages of nodejs bring npm with them, and refuse to stand beside a second
+                # one
+                if need.where() is None:
                     print("Installing", package, flush=True)
                     _apt_get("install", "-y", "--no-install-recommends", package)
 
 
 @contextmanager
 def _nothing_started() -> Iterator[None]:
-    """Debian's packages start their services when they are installed, unless /usr/sbin/policy-rc.d says no."""
+    """Debian's packages start their services when they are installed, unless /usr/sbin/policy-rc.d
+    says no.
+    """
     if POLICY.exists():
         yield
         return
@@ -108,8 +126,14 @@ def _nothing_started() -> Iterator[None]:
 
 
 def _apt_get(*arguments: str) -> None:
-    done = subprocess.run(["apt-get", "-qq", *arguments], env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["apt-get", "-qq", *arguments],
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         print(done.stderr, file=sys.stderr)
 

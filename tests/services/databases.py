@@ -1,6 +1,8 @@
-"""Databases for tests: migrated once a session, then copied; and one on PostgreSQL that is emptied and used again.
+"""Databases for tests: migrated once a session, then copied; and one on PostgreSQL that is emptied
+and used again.
 
-Measured on two cores with fsync: a copy takes 36 ms and dropping it 50 ms, emptying takes 2 ms, so emptying is what most tests get.
+Measured on two cores with fsync: a copy takes 36 ms and dropping it 50 ms, emptying takes 2 ms, so
+emptying is what most tests get.
 """
 
 import os
@@ -18,23 +20,30 @@ from psycopg import sql
 PREFIX = "heliograph_test_"
 
 _TABLES = """
-    SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        AND relkind IN ('r', 'p') AND NOT relispartition
     AND relname <> 'alembic_version'"""
 _REFERENCES = """
-    SELECT f.relname, t.relname FROM pg_constraint JOIN pg_class f ON f.oid = conrelid JOIN pg_class t ON t.oid = confrelid
+    SELECT f.relname, t.relname FROM pg_constraint JOIN pg_class f ON f.oid = conrelid
+        JOIN pg_class t ON t.oid = confrelid
     WHERE contype = 'f' AND f.oid <> t.oid AND NOT f.relispartition AND NOT t.relispartition"""
 _COLUMNS = """
-    SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"""
+    SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0
+        AND NOT attisdropped AND attgenerated = ''"""
 _OTHERS_OFF = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend'"""
 _LEFT_BEHIND = """
     SELECT d.datname FROM pg_database d WHERE starts_with(d.datname, %s)
-    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name) AND starts_with(a.application_name, %s))"""
+    AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name)
+        AND starts_with(a.application_name, %s))"""
 
 
 class PostgresDatabases:
-    """The databases of one session of tests. Their names begin with the session's, which its connection carries as long as it lives."""
+    """The databases of one session of tests. Their names begin with the session's, which its
+    connection carries as long as it lives.
+    """
 
     def __init__(self, url: str, prepare: Callable[[str], None]) -> None:
         self._url = url
@@ -42,7 +51,8 @@ class PostgresDatabases:
         self._session = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
         self._admin = psycopg.connect(url, autocommit=True, application_name=self._session)
         self._made: list[str] = []
-        for (name,) in self._admin.execute(_LEFT_BEHIND, (PREFIX, PREFIX)).fetchall():  # by a run that was killed
+        # by a run that was killed
+        for (name,) in self._admin.execute(_LEFT_BEHIND, (PREFIX, PREFIX)).fetchall():
             self._drop(name)
 
     def new(self) -> str:
@@ -50,7 +60,9 @@ class PostgresDatabases:
         return self._url_of(self._create(template=self._template))
 
     def reused(self) -> str:
-        """The URL of the one database that is given out again and again, as empty as after its migrations. Whoever was connected is not any more."""
+        """The URL of the one database that is given out again and again, as empty as after its
+        migrations. Whoever was connected is not any more.
+        """
         self._reusable.empty()
         return self._reusable.url
 
@@ -74,12 +86,18 @@ class PostgresDatabases:
 
     def _create(self, template: str) -> str:
         name = f"{self._session}_{len(self._made)}"
-        self._admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+        self._admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
         self._made.append(name)
         return name
 
     def _drop(self, name: str) -> None:
-        self._admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        self._admin.execute(
+            sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+        )
 
     def _url_of(self, name: str) -> str:
         return urlsplit(self._url)._replace(path=f"/{name}").geturl()
@@ -94,32 +112,55 @@ class ReusableDatabase:
         self._refill = self._remember()
 
     def empty(self) -> None:
-        self._connection.execute(_OTHERS_OFF)  # what a test left running must not write into the next one's database
+        # what a test left running must not write into the next one's database
+        self._connection.execute(_OTHERS_OFF)
         self._connection.execute(self._refill)
 
     def close(self) -> None:
         self._connection.close()
 
     def _remember(self) -> sql.Composed:
-        """Copies the rows that the migrations made into a schema beside, and returns the statements that bring back this state."""
+        """Copies the rows that the migrations made into a schema beside, and returns the statements
+        that bring back this state.
+        """
         tables = [name for (name,) in self._connection.execute(_TABLES).fetchall()]
         needed_by: dict[str, set[str]] = {name: set() for name in tables}
         for child, parent in self._connection.execute(_REFERENCES).fetchall():
             needed_by[parent].add(child)
         children_first = list(TopologicalSorter(needed_by).static_order())
-        statements = [sql.SQL("DELETE FROM {}").format(sql.Identifier(name)) for name in children_first]
+        statements = [
+            sql.SQL("DELETE FROM {}").format(sql.Identifier(name)) for name in children_first
+        ]
         self._connection.execute("CREATE SCHEMA first_rows")
         for name in reversed(children_first):
             table, kept = sql.Identifier(name), sql.Identifier("first_rows", name)
-            if self._connection.execute(sql.SQL("SELECT FROM {} LIMIT 1").format(table)).fetchone() is None:
+            if (
+                self._connection.execute(sql.SQL("SELECT FROM {} LIMIT 1").format(table)).fetchone()
+                is None
+            ):
                 continue
             self._connection.execute(sql.SQL("CREATE TABLE {} AS TABLE {}").format(kept, table))
-            columns = sql.SQL(", ").join(sql.Identifier(column) for (column,) in self._connection.execute(_COLUMNS, (name,)).fetchall())
-            statements.append(sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}").format(table, columns, columns, kept))
-        for (name,) in self._connection.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'").fetchall():
-            state = self._connection.execute(sql.SQL("SELECT last_value, is_called FROM {}").format(sql.Identifier(name))).fetchone()
+            columns = sql.SQL(", ").join(
+                sql.Identifier(column)
+                for (column,) in self._connection.execute(_COLUMNS, (name,)).fetchall()
+            )
+            statements.append(
+                sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}").format(
+                    table, columns, columns, kept
+                )
+            )
+        for (name,) in self._connection.execute(
+            "SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'"
+        ).fetchall():
+            state = self._connection.execute(
+                sql.SQL("SELECT last_value, is_called FROM {}").format(sql.Identifier(name))
+            ).fetchone()
             assert state is not None
-            statements.append(sql.SQL("SELECT setval({}, {}, {})").format(sql.Literal(name), *map(sql.Literal, state)))
+            statements.append(
+                sql.SQL("SELECT setval({}, {}, {})").format(
+                    sql.Literal(name), *map(sql.Literal, state)
+                )
+            )
         return sql.SQL("; ").join(statements)
 
 
@@ -140,5 +181,7 @@ class SqliteDatabases:
     def _template(self) -> Path:
         file = self._directory / "template.db"
         self._prepare(f"sqlite:///{file}")
-        assert not file.with_name("template.db-wal").exists(), "the last connection was not closed: the copy would lack what is in the WAL"
+        assert not file.with_name("template.db-wal").exists(), (
+            "the last connection was not closed: the copy would lack what is in the WAL"
+        )
         return file

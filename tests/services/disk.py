@@ -9,7 +9,10 @@ from pathlib import Path
 
 from tests.services import ServiceMissing
 
-ADVICE = "a disk to fill is needed, for faults of disks: run the tests as root, where file systems may be mounted"
+ADVICE = (
+    "a disk to fill is needed, for faults of disks: run the tests as root, where file systems may"
+    " be mounted"
+)
 _AT_ONCE_OCTETS = 65_536
 
 
@@ -39,8 +42,13 @@ class SmallDisk:
 def small_disk(octets: int) -> Iterator[SmallDisk]:
     """Raises ServiceMissing where none can be mounted."""
     path = Path(tempfile.mkdtemp(prefix="heliograph-disk-"))
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={octets},mode=1777", "tmpfs", path], capture_output=True, text=True, check=False,
-                             env={**os.environ, "LC_ALL": "C"})
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={octets},mode=1777", "tmpfs", path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
     if mounted.returncode:
         path.rmdir()
         raise ServiceMissing(f"{ADVICE} ({mounted.stderr.strip()})")

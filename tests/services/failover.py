@@ -9,10 +9,13 @@ from tests.services import ServiceMissing
 from tests.services.postgres import UNPRIVILEGED
 from tests.services.private import PrivateService
 
-PATH = f"/usr/sbin{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # Debian's is where an ordinary user's PATH does not lead
+# Debian's is where an ordinary user's PATH does not lead
+PATH = f"/usr/sbin{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 PACKAGES = ("patroni", "etcd-server", "pgbouncer")
-ADVICE = ("patroni, etcd and PgBouncer are needed: install them (Debian, Ubuntu: sudo apt-get install --no-install-recommends patroni etcd-server "
-          "pgbouncer)")
+ADVICE = (
+    "patroni, etcd and PgBouncer are needed: install them (Debian, Ubuntu: sudo apt-get install"
+    " --no-install-recommends patroni etcd-server pgbouncer)"
+)
 
 
 def find_programs() -> str | None:
@@ -22,7 +25,9 @@ def find_programs() -> str | None:
 
 
 class PgBouncer(PrivateService):
-    """With the handbook's configuration in front of that PostgreSQL, whose place it takes for the role `heliograph`."""
+    """With the handbook's configuration in front of that PostgreSQL, whose place it takes
+    for the role `heliograph`.
+    """
 
     user = UNPRIVILEGED[0] if os.geteuid() == 0 else ""  # it refuses to run as root
 
@@ -36,7 +41,11 @@ class PgBouncer(PrivateService):
         if self.user:
             shutil.chown(self.directory, self.user)
         for name in ("pgbouncer.ini", "userlist.txt"):
-            text = files[name].replace("port=5000 dbname=heliograph", f"port={postgres_port} dbname=postgres").replace("6432", str(self.port))
+            text = (
+                files[name]
+                .replace("port=5000 dbname=heliograph", f"port={postgres_port} dbname=postgres")
+                .replace("6432", str(self.port))
+            )
             (self.directory / name).write_text(text, "utf-8")
 
     def command(self) -> list[str]:

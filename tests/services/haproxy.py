@@ -10,8 +10,12 @@ import httpx
 from tests.services import ServiceMissing
 from tests.services.private import PrivateService
 
-PATH = f"/usr/sbin{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # Debian's is where an ordinary user's PATH does not lead
-ADVICE = "HAProxy is needed: install it (Debian, Ubuntu: sudo apt-get install --no-install-recommends haproxy)"
+# Debian's is where an ordinary user's PATH does not lead
+PATH = f"/usr/sbin{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+ADVICE = (
+    "HAProxy is needed: install it (Debian, Ubuntu: sudo apt-get install --no-install-recommends"
+    " haproxy)"
+)
 
 
 def find_haproxy() -> str | None:
@@ -19,7 +23,9 @@ def find_haproxy() -> str | None:
     program = shutil.which("haproxy", path=PATH)
     if program is None:
         return None
-    said = subprocess.run([program, "-v"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(
+        [program, "-v"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    ).stdout
     found = re.search(r"version ([\d.]+)", said)
     return found[1] if found else "of an unknown version"
 
@@ -34,7 +40,9 @@ class HAProxy(PrivateService):
         super().__init__()
         self._program = program
         self.address = f"http://127.0.0.1:{self.port}"
-        (self.directory / "haproxy.cfg").write_text(configuration.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"), "utf-8")
+        (self.directory / "haproxy.cfg").write_text(
+            configuration.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}"), "utf-8"
+        )
 
     def command(self) -> list[str]:
         return [self._program, "-db", "-f", str(self.directory / "haproxy.cfg")]

@@ -1,7 +1,9 @@
-"""Keeps one private service alive for exactly as long as whoever started it lives, even if that ends by `kill -9`.
+"""Keeps one private service alive for exactly as long as whoever started it lives, even if that
+ends by `kill -9`.
 
-`python keeper.py DIRECTORY USER COMMAND…` starts the command in the directory (as that user, unless empty), prints its pid, and waits
-for standard input to close. Then it stops the command and removes the directory, unless it was told `keep`.
+`python keeper.py DIRECTORY USER COMMAND…` starts the command in the directory (as that user, unless
+empty), prints its pid, and waits for standard input to close. Then it stops the command and removes
+the directory, unless it was told `keep`.
 """
 
 import pwd
@@ -18,7 +20,14 @@ STOP_WITHIN_S = 10
 def main() -> None:
     directory, user, command = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     with (directory / "log").open("ab") as log:
-        child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **as_user(user))
+        child = subprocess.Popen(
+            command,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            **as_user(user),
+        )
     print(child.pid, flush=True)
     order = sys.stdin.read()
     child.send_signal(signal.SIGINT)  # PostgreSQL: fast shutdown, without waiting for its clients

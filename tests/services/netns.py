@@ -1,4 +1,6 @@
-"""One cable between the machine and a namespace of a test's own, which can be pulled. It needs root, and `ip` of iproute2."""
+"""One cable between the machine and a namespace of a test's own, which can be pulled. It
+needs root, and `ip` of iproute2.
+"""
 
 import os
 import shutil
@@ -9,11 +11,14 @@ from typing import NamedTuple
 from tests.services import ServiceMissing, network
 
 ADVICE = network.ADVICE
-PREFIX = "hgt"  # of all names that are made here: the name of an interface has 15 characters at most
+# of all names that are made here: the name of an interface has 15 characters at most
+PREFIX = "hgt"
 
 
 class Cable(NamedTuple):
-    """A namespace and the one link that it has: the machine is `outside`, what runs in the namespace is `inside`."""
+    """A namespace and the one link that it has: the machine is `outside`, what runs in the
+    namespace is `inside`.
+    """
 
     namespace: str
     outside: str
@@ -27,8 +32,10 @@ def find_ip() -> str | None:
 
 @contextmanager
 def cable(number: int) -> Iterator[Cable]:
-    """Makes a namespace that is joined to the machine by a pair of interfaces with addresses of 10.203.0.0/16 (`number`:
-    which, 0 to 255). It is gone at the end, whatever happens. Raises ServiceMissing."""
+    """Makes a namespace that is joined to the machine by a pair of interfaces with addresses of
+    10.203.0.0/16 (`number`: which, 0 to 255). It is gone at the end, whatever happens. Raises
+    ServiceMissing.
+    """
     if find_ip() is None:
         raise ServiceMissing(ADVICE)
     made = Cable(f"{PREFIX}{os.getpid()}n{number}", f"10.203.{number}.1", f"10.203.{number}.2")
@@ -41,8 +48,9 @@ def cable(number: int) -> Iterator[Cable]:
 
 
 def down(made: Cable) -> None:
-    """Takes the interface in the namespace down: packets get nowhere, and to whoever connects the network is
-    unreachable at once."""
+    """Takes the interface in the namespace down: packets get nowhere, and to whoever connects the
+    network is unreachable at once.
+    """
     network.do("-n", made.namespace, "link", "set", "eth0", "down")
 
 

@@ -1,6 +1,8 @@
-"""Networks of the tests' own: namespaces of Linux, joined by a bridge that stands in one of them, with interfaces to take down.
+"""Networks of the tests' own: namespaces of Linux, joined by a bridge that stands in one of them,
+with interfaces to take down.
 
-Nothing of the machine's own network is touched; what was made goes with the namespaces. It needs root.
+Nothing of the machine's own network is touched; what was made goes with the namespaces. It needs
+root.
 """
 
 import ctypes
@@ -15,7 +17,10 @@ from pathlib import Path
 
 from tests.services import ServiceMissing
 
-ADVICE = "network namespaces are needed, for faults of networks: run the tests as root, where they may be made, with iproute2 installed"
+ADVICE = (
+    "network namespaces are needed, for faults of networks: run the tests as root, where they may"
+    " be made, with iproute2 installed"
+)
 PREFIX = "heliograph-test-"
 _BRIDGE = "switch"
 _PREFIX_LENGTH = 24
@@ -42,7 +47,9 @@ def inside(name: str, *command: str) -> list[str]:
 
 @contextmanager
 def entered(name: str) -> Iterator[None]:
-    """What this thread opens in the block, and the threads and processes that it starts, are in the namespace."""
+    """What this thread opens in the block, and the threads and processes that it starts, are in the
+    namespace.
+    """
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _enter(Path("/run/netns") / name)
@@ -104,7 +111,20 @@ class Network:
     def _plug_in(self, node: str, address: str) -> None:
         self._make(node)
         here, switch = self.namespace(node), self.namespace(_BRIDGE)
-        do("-n", here, "link", "add", "eth0", "type", "veth", "peer", "name", f"port-{node}", "netns", switch)
+        do(
+            "-n",
+            here,
+            "link",
+            "add",
+            "eth0",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            f"port-{node}",
+            "netns",
+            switch,
+        )
         do("-n", here, "address", "add", f"{address}/{_PREFIX_LENGTH}", "dev", "eth0")
         do("-n", here, "link", "set", "eth0", "up")
         do("-n", switch, "link", "set", f"port-{node}", "master", _BRIDGE)
@@ -117,7 +137,9 @@ def pids_in(name: str) -> list[int]:
 
 
 def _clear_left_behind() -> None:
-    """Ends what a run of the tests that was killed has left: its namespaces carry its process id, and so do the processes in them."""
+    """Ends what a run of the tests that was killed has left: its namespaces carry its
+    process id, and so do the processes in them.
+    """
     for name in re.findall(rf"^{PREFIX}\d+\S*", _ip("netns", "list").stdout, re.MULTILINE):
         if not Path(f"/proc/{name.removeprefix(PREFIX).partition('-')[0]}").exists():
             for pid in pids_in(name):
@@ -140,7 +162,9 @@ def _set(namespace: int) -> None:
 
 
 def _ip(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["ip", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["ip", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
 
 
 def do(*words: str) -> None:

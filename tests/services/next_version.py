@@ -1,4 +1,6 @@
-"""The version after this one, made up: a copy of this one with two migrations more, for tests of upgrades."""
+"""The version after this one, made up: a copy of this one with two migrations more, for tests of
+upgrades.
+"""
 
 import shutil
 from pathlib import Path
@@ -9,7 +11,8 @@ from heliograph.base.schema import newest_version
 
 SCHEMA: Final = "9999"
 
-# What an expansion may be: a column and a table that the version before does not know, and an index that is made beside all who write.
+# What an expansion may be: a column and a table that the version before does not know, and an index
+# that is made beside all who write.
 _COLUMN: Final = '''
 """A column for messages, and a table."""
 
@@ -36,14 +39,20 @@ transactional = False
 
 
 def upgrade() -> None:
-    op.create_index("sends_by_later", "sends", ["later"], if_not_exists=True, postgresql_concurrently=True)
+    op.create_index(
+        "sends_by_later", "sends", ["later"], if_not_exists=True, postgresql_concurrently=True
+    )
 '''
 
 
 def next_version(directory: Path) -> dict[str, str]:
-    """Makes it in that directory. Returns what must be in the environment of a process that is to be of the next version."""
+    """Makes it in that directory. Returns what must be in the environment of a process
+    that is to be of the next version.
+    """
     package = directory / "heliograph"
-    shutil.copytree(Path(heliograph.__path__[0]), package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(heliograph.__path__[0]), package, ignore=shutil.ignore_patterns("__pycache__")
+    )
     versions = package / "migrations" / "versions"
     (versions / "9998_later.py").write_text(_COLUMN.format(before=newest_version()))
     (versions / "9999_by_later.py").write_text(_INDEX)

@@ -1,4 +1,6 @@
-"""PHP with Guzzle, and Java: OpenAPI Generator, which runs on Java, makes a client in PHP for our tests. PHP checks a webhook's signature too."""
+"""PHP with Guzzle, and Java: OpenAPI Generator, which runs on Java, makes a client in PHP for our
+tests. PHP checks a webhook's signature too.
+"""
 
 import shutil
 import subprocess
@@ -7,8 +9,14 @@ from typing import Final
 
 GUZZLE: Final = Path("/usr/share/php/GuzzleHttp/autoload.php")
 PHP_PACKAGES: Final = ("php-cli", "php-curl", "php-mbstring", "php-guzzlehttp-guzzle")
-PHP_ADVICE: Final = f"PHP with Guzzle is needed: install it (Debian, Ubuntu: sudo apt-get install {' '.join(PHP_PACKAGES)})"
-JAVA_ADVICE: Final = "Java 11 or newer is needed, for OpenAPI Generator: install it (Debian, Ubuntu: sudo apt-get install default-jre-headless)"
+PHP_ADVICE: Final = (
+    "PHP with Guzzle is needed: install it (Debian, Ubuntu: sudo apt-get install"
+    f" {' '.join(PHP_PACKAGES)})"
+)
+JAVA_ADVICE: Final = (
+    "Java 11 or newer is needed, for OpenAPI Generator: install it (Debian, Ubuntu: sudo apt-get"
+    " install default-jre-headless)"
+)
 
 
 def find_php() -> str | None:
@@ -16,7 +24,9 @@ def find_php() -> str | None:
     php = shutil.which("php")
     if php is None or not GUZZLE.exists():
         return None
-    modules = subprocess.run([php, "-m"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.split()
+    modules = subprocess.run(
+        [php, "-m"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    ).stdout.split()
     return php if {"curl", "mbstring"} <= set(modules) else None
 
 

@@ -19,7 +19,9 @@ LOG_TAIL_CHARACTERS = 2_000
 
 
 class PrivateService(ABC):
-    """A server on a free port of 127.0.0.1, with a temporary directory as its home. Made stopped; use it as a context or call `close`."""
+    """A server on a free port of 127.0.0.1, with a temporary directory as its home. Made
+    stopped; use it as a context or call `close`.
+    """
 
     user = ""  # whom it runs as when we are root; empty: root
 
@@ -44,8 +46,13 @@ class PrivateService(ABC):
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         assert self._keeper is None
-        self._keeper = subprocess.Popen([sys.executable, keeper.__file__, str(self.directory), self.user, *self.command()], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._keeper = subprocess.Popen(
+            [sys.executable, keeper.__file__, str(self.directory), self.user, *self.command()],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         assert self._keeper.stdout is not None
         self.process = psutil.Process(int(self._keeper.stdout.readline()))
         deadline = time.monotonic() + READY_WITHIN_S
@@ -53,7 +60,9 @@ class PrivateService(ABC):
             if time.monotonic() > deadline or self.process.status() == psutil.STATUS_ZOMBIE:
                 log = self.log
                 self.close()
-                raise ServiceMissing(f"{self.command()[0]} did not start:\n{log[-LOG_TAIL_CHARACTERS:]}")
+                raise ServiceMissing(
+                    f"{self.command()[0]} did not start:\n{log[-LOG_TAIL_CHARACTERS:]}"
+                )
             time.sleep(POLL_S)
 
     def stop(self) -> None:
@@ -61,7 +70,9 @@ class PrivateService(ABC):
         self._end("keep")
 
     def kill(self) -> None:
-        """Kills it and its children (`kill -9`); its files stay as they are at that moment, and `start` brings it back."""
+        """Kills it and its children (`kill -9`); its files stay as they are at that moment, and
+        `start` brings it back.
+        """
         processes = [self.process, *self.process.children(recursive=True)]
         for process in processes:
             with suppress(psutil.NoSuchProcess):

@@ -13,8 +13,10 @@ from tests.services.private import PrivateService
 DEFAULT_URL = "redis://127.0.0.1:6379"
 CLAIM = "heliograph-tests"  # the key that says: this database number belongs to a run of the tests
 CLAIM_S = 6 * 3600  # a claim that was left behind ends by itself
-ADVICE = ("Redis is needed: install it (Debian, Ubuntu: sudo apt-get install redis-server), or name an empty database of a server, as in "
-          "HELIOGRAPH_TEST_REDIS_URL=redis://HOST:6379/9")
+ADVICE = (
+    "Redis is needed: install it (Debian, Ubuntu: sudo apt-get install redis-server), or name an"
+    " empty database of a server, as in HELIOGRAPH_TEST_REDIS_URL=redis://HOST:6379/9"
+)
 
 
 class PrivateRedis(PrivateService):
@@ -29,7 +31,17 @@ class PrivateRedis(PrivateService):
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:
-        return [self._program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        return [
+            self._program,
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
 
     def is_ready(self) -> bool:
         return answers(self.url)
@@ -65,12 +77,19 @@ def answers(url: str) -> bool:
 
 
 def _claim_database() -> str | None:
-    """A database number that is empty and that nobody else's tests use: the one that was named, or one of the server at the default address."""
+    """A database number that is empty and that nobody else's tests use: the one that was
+    named, or one of the server at the default address.
+    """
     if named := os.environ.get("HELIOGRAPH_TEST_REDIS_URL"):
         if not answers(named):
-            raise ServiceMissing(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} does not answer.")
+            raise ServiceMissing(
+                f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} does not answer."
+            )
         if not _claim(named):
-            raise ServiceMissing(f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} is not empty, and the tests empty it.")
+            raise ServiceMissing(
+                f"HELIOGRAPH_TEST_REDIS_URL cannot be used: {named} is not empty, and the tests"
+                " empty it."
+            )
         return named
     if private_only() or not answers(DEFAULT_URL):
         return None
@@ -81,7 +100,9 @@ def _claim_database() -> str | None:
 def _claim(url: str) -> bool:
     with _client(url) as client:
         try:
-            return client.dbsize() == 0 and bool(client.set(CLAIM, os.getpid(), nx=True, ex=CLAIM_S))
+            return client.dbsize() == 0 and bool(
+                client.set(CLAIM, os.getpid(), nx=True, ex=CLAIM_S)
+            )
         except redis.ResponseError:  # a server with fewer database numbers
             return False
 

@@ -1,4 +1,6 @@
-"""Two PostgreSQL servers of a test's own: a primary, and a standby that must confirm what the primary commits."""
+"""Two PostgreSQL servers of a test's own: a primary, and a standby that must confirm what
+the primary commits.
+"""
 
 import shutil
 import subprocess
@@ -17,17 +19,37 @@ NAME: Final = "standby"  # the application_name that the primary knows it by
 
 
 class Standby(PrivatePostgres):
-    """A copy of a primary that runs, which follows it. `start` and `kill` it, or stop and continue its process."""
+    """A copy of a primary that runs, which follows it. `start` and `kill` it, or stop and
+    continue its process.
+    """
 
     def __init__(self, primary: PrivatePostgres) -> None:
         super().__init__()
         shutil.rmtree(self._data)
         source = f"host=127.0.0.1 port={primary.port} user={OWNER} application_name={NAME}"
-        copied = subprocess.run([self._programs / "pg_basebackup", "-D", self._data, "-d", source, "-R", "-X", "stream", "--checkpoint=fast"],
-                                cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **as_user(self.user))
+        copied = subprocess.run(
+            [
+                self._programs / "pg_basebackup",
+                "-D",
+                self._data,
+                "-d",
+                source,
+                "-R",
+                "-X",
+                "stream",
+                "--checkpoint=fast",
+            ],
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            **as_user(self.user),
+        )
         if copied.returncode:
             self.close()
             raise ServiceMissing(f"pg_basebackup failed:\n{copied.stderr}")
+
 
 class Pair:
     """`url` is the primary's. Use it as a context; then every commit waits for the standby."""
@@ -49,14 +71,21 @@ class Pair:
     def waiting(self) -> int:
         """Returns how many sessions of the primary wait for the standby to confirm their commit."""
         with psycopg.connect(self.url, autocommit=True) as connection:
-            row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").fetchone()
+            row = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            ).fetchone()
             return int(row[0]) if row else 0
 
     def wait_until_streaming(self) -> None:
         """Returns when the standby confirms commits."""
         until_s = time.monotonic() + STREAMS_WITHIN_S
         with psycopg.connect(self.url, autocommit=True) as connection:
-            while connection.execute("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").fetchone() is None:
+            while (
+                connection.execute(
+                    "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+                ).fetchone()
+                is None
+            ):
                 assert time.monotonic() < until_s, "the standby does not follow the primary"
                 time.sleep(POLL_S)
 

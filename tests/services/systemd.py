@@ -1,9 +1,14 @@
-"""systemd's programs that look at units, sysusers and tmpfiles files. None of them needs a running systemd."""
+"""systemd's programs that look at units, sysusers and tmpfiles files. None of them needs a running
+systemd.
+"""
 
 import shutil
 
 PROGRAMS = ("systemd-analyze", "systemd-sysusers", "systemd-tmpfiles")
-ADVICE = "systemd's programs are needed, to check the units in deploy/: install them (Debian, Ubuntu: sudo apt-get install systemd)"
+ADVICE = (
+    "systemd's programs are needed, to check the units in deploy/: install them (Debian, Ubuntu:"
+    " sudo apt-get install systemd)"
+)
 
 
 def find_programs() -> str | None:

@@ -26,9 +26,16 @@ SESSION = Backend(1, 1)
 
 
 class Transactions:
-    """What a batcher runs: keeps the batches it was given, and can be held up, or made to fail by `faults` and for `poison`."""
+    """What a batcher runs: keeps the batches it was given, and can be held up, or made to fail by
+    `faults` and for `poison`.
+    """
 
-    def __init__(self, *faults: Exception, poison: frozenset[int] = frozenset(), poisonous: Exception = DUPLICATE) -> None:
+    def __init__(
+        self,
+        *faults: Exception,
+        poison: frozenset[int] = frozenset(),
+        poisonous: Exception = DUPLICATE,
+    ) -> None:
         self.batches: list[tuple[list[int], bool]] = []
         self.faults = list(faults)
         self.poison, self.poisonous = poison, poisonous
@@ -42,11 +49,23 @@ class Transactions:
             raise self.faults.pop(0)
         if self.poison & set(items):
             raise self.poisonous
-        return [InsufficientCredits(required=item, available=0) if item < 0 else f"done {item}" for item in items]
+        return [
+            InsufficientCredits(required=item, available=0) if item < 0 else f"done {item}"
+            for item in items
+        ]
 
 
-def batcher(transactions: Transactions, most: int = 100, waiting_max: int = 1_000, at_once: int = 1) -> Batcher[int, str]:
-    return Batcher(transactions.run, most=most, waiting_max=waiting_max, weigh=abs, commits=Commits(unconnected), at_once=at_once)
+def batcher(
+    transactions: Transactions, most: int = 100, waiting_max: int = 1_000, at_once: int = 1
+) -> Batcher[int, str]:
+    return Batcher(
+        transactions.run,
+        most=most,
+        waiting_max=waiting_max,
+        weigh=abs,
+        commits=Commits(unconnected),
+        at_once=at_once,
+    )
 
 
 async def all_of(batches: Batcher[int, str], items: Sequence[int]) -> list[str | BaseException]:
@@ -86,7 +105,9 @@ async def test_what_arrives_during_one_batch_is_the_next_one() -> None:
 
 @awaited
 @pytest.mark.parametrize("at_once", [1, 2])
-async def test_a_client_that_sends_one_after_the_other_never_waits_for_another_client(at_once: int) -> None:
+async def test_a_client_that_sends_one_after_the_other_never_waits_for_another_client(
+    at_once: int,
+) -> None:
     batches = batcher(Transactions(), at_once=at_once)
     async with asyncio.timeout(5):
         assert [await batches.submit(item) for item in (1, 2, 3)] == ["done 1", "done 2", "done 3"]
@@ -112,7 +133,9 @@ async def test_with_two_at_once_the_next_batch_begins_while_the_one_before_is_st
 async def test_a_batch_holds_no_more_than_it_may_unless_one_item_does_alone() -> None:
     transactions = Transactions()
     batches = batcher(transactions, most=10)
-    assert await all_of(batches, [4, 6, 1, 25, 9, 2]) == [f"done {item}" for item in (4, 6, 1, 25, 9, 2)]
+    assert await all_of(batches, [4, 6, 1, 25, 9, 2]) == [
+        f"done {item}" for item in (4, 6, 1, 25, 9, 2)
+    ]
     assert [items for items, _ in transactions.batches] == [[4, 6], [1], [25], [9], [2]]
 
 
@@ -127,10 +150,19 @@ async def test_each_refusal_is_raised_where_it_belongs() -> None:
         assert refusal.value.extra["required"] == item
 
 
-@given(st.integers(1, 20), st.sets(st.integers(1, 20)), st.sampled_from([DUPLICATE, FAULT, exc.IntegrityError("INSERT", {}, DUPLICATE)]))
-def test_items_that_fail_fail_alone_and_without_a_detail(count: int, poison: set[int], poisonous: Exception) -> None:
+@given(
+    st.integers(1, 20),
+    st.sets(st.integers(1, 20)),
+    st.sampled_from([DUPLICATE, FAULT, exc.IntegrityError("INSERT", {}, DUPLICATE)]),
+)
+def test_items_that_fail_fail_alone_and_without_a_detail(
+    count: int, poison: set[int], poisonous: Exception
+) -> None:
     async def story() -> None:
-        outcomes = await all_of(batcher(Transactions(poison=frozenset(poison), poisonous=poisonous), most=10_000), range(1, count + 1))
+        outcomes = await all_of(
+            batcher(Transactions(poison=frozenset(poison), poisonous=poisonous), most=10_000),
+            range(1, count + 1),
+        )
         for item, outcome in enumerate(outcomes, 1):
             if item not in poison:
                 assert outcome == f"done {item}"
@@ -147,7 +179,14 @@ async def test_a_failure_takes_no_more_transactions_than_halving_needs() -> None
     transactions = Transactions(poison=frozenset({5}))
     await all_of(batcher(transactions), range(1, 9))
     assert [items for items, _ in transactions.batches] == [
-        [1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 3, 4], [5, 6, 7, 8], [5, 6], [5], [6], [7, 8]]
+        [1, 2, 3, 4, 5, 6, 7, 8],
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+        [5, 6],
+        [5],
+        [6],
+        [7, 8],
+    ]
 
 
 @awaited
@@ -190,17 +229,24 @@ async def test_the_halves_of_a_batch_that_may_be_stored_know_it() -> None:
 @pytest.mark.usefixtures("no_delays")
 async def test_a_database_that_stays_away_is_503_for_all_and_the_next_ones_are_tried_anew() -> None:
     tries = 1 + len(batching.LOST_RETRY_DELAYS_S)
-    transactions = Transactions(*[Unavailable("The database is not reachable.") for _ in range(tries)])
+    transactions = Transactions(
+        *[Unavailable("The database is not reachable.") for _ in range(tries)]
+    )
     batches = batcher(transactions)
     outcomes = await all_of(batches, [1, 2])
-    assert all(isinstance(outcome, Unavailable) and outcome.message == "The database is not reachable." for outcome in outcomes)
+    assert all(
+        isinstance(outcome, Unavailable) and outcome.message == "The database is not reachable."
+        for outcome in outcomes
+    )
     assert outcomes[0] is not outcomes[1]  # an exception raised twice holds both requests' frames
     assert len(transactions.batches) == tries
     assert await batches.submit(3) == "done 3"
 
 
 @awaited
-async def test_a_batch_that_is_lost_late_is_503_at_once_and_so_is_what_has_waited_behind_it_for_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_batch_that_is_lost_late_is_503_at_once_and_so_is_what_waited_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(batching, "RETRIED_WITHIN_S", 0.0)
     transactions = Transactions(Unavailable("The database is not reachable."))
     transactions.may_commit.clear()
@@ -211,7 +257,9 @@ async def test_a_batch_that_is_lost_late_is_503_at_once_and_so_is_what_has_waite
     second = asyncio.create_task(batches.submit(2))
     await asyncio.sleep(0.01)
     transactions.may_commit.set()
-    assert {type(error) for error in await asyncio.gather(first, second, return_exceptions=True)} == {Unavailable}
+    assert {
+        type(error) for error in await asyncio.gather(first, second, return_exceptions=True)
+    } == {Unavailable}
     assert transactions.batches == [([1], False)]
     assert await batches.submit(3) == "done 3"
 
@@ -248,13 +296,17 @@ async def test_a_client_that_goes_away_disturbs_nobody_and_its_item_is_done() ->
     transactions.may_commit.set()
     outcomes = await asyncio.gather(*tasks, late, return_exceptions=True)
     assert (outcomes[0], outcomes[2]) == ("done 1", "done 3")
-    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in (outcomes[1], outcomes[3]))
+    assert all(
+        isinstance(outcome, asyncio.CancelledError) for outcome in (outcomes[1], outcomes[3])
+    )
     assert await batches.submit(5) == "done 5"
     assert [item for items, _ in transactions.batches for item in items] == [1, 2, 3, 4, 5]
 
 
 @awaited
-async def test_whoever_waits_is_told_when_commits_are_not_confirmed_and_what_was_not_begun_is_not_done() -> None:
+async def test_who_waits_is_told_of_unconfirmed_commits_and_what_was_not_begun_is_not_done() -> (
+    None
+):
     unconfirmed = Commits(away)
     transactions = Transactions()
     transactions.may_commit.clear()
@@ -265,7 +317,9 @@ async def test_whoever_waits_is_told_when_commits_are_not_confirmed_and_what_was
     second = asyncio.create_task(batches.submit(2))
     await asyncio.sleep(0)
     unconfirmed.add(SESSION)
-    assert {type(error) for error in await asyncio.gather(first, second, return_exceptions=True)} == {Unconfirmed}
+    assert {
+        type(error) for error in await asyncio.gather(first, second, return_exceptions=True)
+    } == {Unconfirmed}
     with pytest.raises(Unconfirmed):
         await batches.submit(3)
     unconfirmed.over(SESSION)

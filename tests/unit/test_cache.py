@@ -1,4 +1,6 @@
-"""What a process remembers of the configuration is never older than 0.9 s, and a change costs one query a kind. On both databases."""
+"""What a process remembers of the configuration is never older than 0.9 s, and a change costs one
+query a kind. On both databases.
+"""
 
 import asyncio
 import threading
@@ -21,7 +23,9 @@ from tests.services.postgres import PrivatePostgres
 
 
 class Tiers:
-    """A kind of configuration: a tier's requests a minute, by its name. Keeps what was asked of the database; `held` holds loads up."""
+    """A kind of configuration: a tier's requests a minute, by its name. Keeps what was asked of the
+    database; `held` holds loads up.
+    """
 
     def __init__(self) -> None:
         self.kind: Kind[str, int] = Kind("tier", self.load)
@@ -31,7 +35,12 @@ class Tiers:
 
     def load(self, tx: Connection, names: Sequence[str]) -> dict[str, int]:
         self.loads.append(sorted(names))
-        found = {name: int(per_minute) for name, per_minute in tx.execute(sa.select(tiers.c.name, tiers.c.per_minute).where(tiers.c.name.in_(names)))}
+        found = {
+            name: int(per_minute)
+            for name, per_minute in tx.execute(
+                sa.select(tiers.c.name, tiers.c.per_minute).where(tiers.c.name.in_(names))
+            )
+        }
         self.may_load.wait(10)
         if "wrong" in names:
             raise LookupError("wrong")
@@ -79,7 +88,9 @@ async def test_what_there_is_not_is_asked_for_again(db: Database) -> None:
 
 
 @awaited
-async def test_what_is_missing_at_one_moment_is_loaded_together_in_bounded_queries(db: Database) -> None:
+async def test_what_is_missing_at_one_moment_is_loaded_together_in_bounded_queries(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await value(cache, tier, "free")
     names = ["standard", "enterprise", *(f"t{number:04}" for number in range(KEYS_PER_QUERY))]
@@ -89,7 +100,9 @@ async def test_what_is_missing_at_one_moment_is_loaded_together_in_bounded_queri
 
 
 @awaited
-async def test_when_the_epoch_moves_all_that_is_remembered_is_read_anew_at_once(db: Database) -> None:
+async def test_when_the_epoch_moves_all_that_is_remembered_is_read_anew_at_once(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await asyncio.gather(*(value(cache, tier, name) for name in ("free", "standard")))
     tier.loads.clear()
@@ -105,7 +118,9 @@ async def test_when_the_epoch_moves_all_that_is_remembered_is_read_anew_at_once(
 
 
 @awaited
-async def test_what_was_read_while_the_epoch_moved_is_answered_but_not_remembered(db: Database) -> None:
+async def test_what_was_read_while_the_epoch_moved_is_answered_but_not_remembered(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await cache.refresh()
     tier.may_load.clear()
@@ -121,7 +136,9 @@ async def test_what_was_read_while_the_epoch_moved_is_answered_but_not_remembere
 
 
 @awaited
-async def test_past_its_time_nothing_is_believed_before_the_database_was_seen_again(db: Database) -> None:
+async def test_past_its_time_nothing_is_believed_before_the_database_was_seen_again(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await value(cache, tier, "free")
     change_unannounced(db, "free", 11)
@@ -135,7 +152,9 @@ async def test_past_its_time_nothing_is_believed_before_the_database_was_seen_ag
 
 
 @awaited
-async def test_a_transaction_that_saw_the_same_epoch_confirms_it_and_another_epoch_does_not(db: Database) -> None:
+async def test_a_transaction_that_saw_the_same_epoch_confirms_it_and_another_epoch_does_not(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await value(cache, tier, "free")
     clock.move(by_ms=10_000)
@@ -144,12 +163,15 @@ async def test_a_transaction_that_saw_the_same_epoch_confirms_it_and_another_epo
         cache.peek(tier.kind, "free")
     assert cache.confirm(cache.epoch, clock.monotonic_s()) is True
     assert cache.peek(tier.kind, "free") == 10
-    assert cache.confirm(cache.epoch, clock.monotonic_s() - 5) is True  # one that began long ago makes nothing older
+    # one that began long ago makes nothing older
+    assert cache.confirm(cache.epoch, clock.monotonic_s() - 5) is True
     assert cache.peek(tier.kind, "free") == 10
 
 
 @awaited
-async def test_a_load_that_fails_is_told_to_who_waits_and_the_next_one_is_tried_anew(db: Database) -> None:
+async def test_a_load_that_fails_is_told_to_who_waits_and_the_next_one_is_tried_anew(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await value(cache, tier, "free")
     for _ in range(2):
@@ -160,7 +182,9 @@ async def test_a_load_that_fails_is_told_to_who_waits_and_the_next_one_is_tried_
 
 
 @awaited
-async def test_one_who_goes_away_takes_nothing_from_others_that_wait_for_the_same(db: Database) -> None:
+async def test_one_who_goes_away_takes_nothing_from_others_that_wait_for_the_same(
+    db: Database,
+) -> None:
     cache, tier = ConfigCache(db), Tiers()
     await cache.refresh()
     tier.may_load.clear()
@@ -179,7 +203,11 @@ async def test_what_is_remembered_is_bounded(db: Database, monkeypatch: pytest.M
     cache, tier = ConfigCache(db), Tiers()
     for name in ("free", "standard", "enterprise"):
         await value(cache, tier, name)
-    assert [cache.peek(tier.kind, name) for name in ("free", "standard", "enterprise")] == [None, None, 1_000]
+    assert [cache.peek(tier.kind, name) for name in ("free", "standard", "enterprise")] == [
+        None,
+        None,
+        1_000,
+    ]
 
 
 @awaited
@@ -195,7 +223,9 @@ async def test_polling_brings_a_change_within_its_time(db: Database) -> None:
 
 
 @awaited
-async def test_without_its_database_it_answers_503_and_goes_on_when_that_is_back(private_postgres: PrivatePostgres) -> None:
+async def test_without_its_database_it_answers_503_and_goes_on_when_that_is_back(
+    private_postgres: PrivatePostgres,
+) -> None:
     db = Database(private_postgres.url)
     with db.write() as tx:
         tx.execute(sa.schema.CreateTable(config.config))

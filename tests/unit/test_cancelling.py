@@ -14,12 +14,16 @@ from tests.factories import awaited
 
 
 async def given_back(waiting: asyncio.Event) -> None:
-    """Waits on a connection, which is dead: asyncpg, giving it back, raises this in place of the CancelledError that it met."""
+    """Waits on a connection, which is dead: asyncpg, giving it back, raises this in place of the
+    CancelledError that it met.
+    """
     try:
         waiting.set()
         await asyncio.get_running_loop().create_future()
     except asyncio.CancelledError:
-        raise asyncpg.InternalClientError("PoolConnectionHolder.release() called on a free connection holder")  # noqa: B904
+        raise asyncpg.InternalClientError(  # noqa: B904
+            "PoolConnectionHolder.release() called on a free connection holder"
+        )
 
 
 async def in_a_loop(waiting: asyncio.Event) -> None:
@@ -40,7 +44,9 @@ async def in_a_loop_that_does_not_ask(waiting: asyncio.Event) -> None:
 
 @pytest.mark.parametrize("loop", [in_a_loop, in_a_loop_that_does_not_ask])
 @awaited
-async def test_a_cancellation_that_a_driver_has_turned_into_an_error_is_one_again(loop: Callable[[asyncio.Event], "asyncio.Future[None]"]) -> None:
+async def test_a_cancellation_that_a_driver_has_turned_into_an_error_is_one_again(
+    loop: Callable[[asyncio.Event], "asyncio.Future[None]"],
+) -> None:
     waiting = asyncio.Event()
     task = asyncio.ensure_future(loop(waiting))
     await waiting.wait()
@@ -51,7 +57,9 @@ async def test_a_cancellation_that_a_driver_has_turned_into_an_error_is_one_agai
 
 
 @awaited
-async def test_a_time_limit_is_still_a_time_limit_and_what_comes_after_it_is_no_cancellation() -> None:
+async def test_a_time_limit_is_still_a_time_limit_and_what_comes_after_it_is_no_cancellation() -> (
+    None
+):
 
     async def within_a_limit() -> None:
         async with asyncio.timeout(0.01):

@@ -18,11 +18,19 @@ class Machine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.wall_s, self.running_s = float(START_S), 1_000.0
-        monkeypatch.setattr(clock, "time", SimpleNamespace(time_ns=lambda: int(self.wall_s * 1e9), monotonic=time.monotonic,
-                                                           clock_gettime_ns=lambda _: int(self.running_s * 1e9)))
+        monkeypatch.setattr(
+            clock,
+            "time",
+            SimpleNamespace(
+                time_ns=lambda: int(self.wall_s * 1e9),
+                monotonic=time.monotonic,
+                clock_gettime_ns=lambda _: int(self.running_s * 1e9),
+            ),
+        )
         monkeypatch.setattr(clock, "_ahead_ns", int((self.wall_s - self.running_s) * 1e9))
         monkeypatch.setattr(clock, "_apart", False)
-        monkeypatch.setattr(clock, "log", structlog.get_logger())  # one that has logged keeps what was configured then, and is not captured
+        # one that has logged keeps what was configured then, and is not captured
+        monkeypatch.setattr(clock, "log", structlog.get_logger())
 
     def goes_on(self, seconds: float) -> None:
         self.wall_s += seconds
@@ -56,7 +64,9 @@ def test_an_hour_is_not_believed_but_neared(machine: Machine, moved_s: int) -> N
         for seconds in (0.001, 1, 8.999, 90):
             before_s = since_start_s()
             machine.goes_on(seconds)
-            assert since_start_s() - before_s == pytest.approx(seconds * (1.01 if moved_s > 0 else 0.99), abs=1e-5)
+            assert since_start_s() - before_s == pytest.approx(
+                seconds * (1.01 if moved_s > 0 else 0.99), abs=1e-5
+            )
     assert [(entry["event"], entry["seconds"]) for entry in logs] == [("clock_moved", moved_s)]
     machine.is_set(-moved_s)
     machine.goes_on(1)

@@ -27,7 +27,8 @@ class Terminal:
             doing()
         self.stream.close()
         told = b""
-        with suppress(OSError):  # the end of what was written: nobody has the terminal open any more
+        # the end of what was written: nobody has the terminal open any more
+        with suppress(OSError):
             while octets := os.read(self._screen, 65_536):
                 told += octets
         return told.decode().replace("\r\n", "\n")
@@ -60,11 +61,16 @@ def test_a_terminal_shows_states_in_colours_and_columns_stay_aligned(terminal: T
 
 
 def test_a_failure_stands_out(terminal: Terminal) -> None:
-    assert terminal.shows(Failure("There is no such account.").show) == "\x1b[31mheliograph:\x1b[0m There is no such account.\n"
+    assert (
+        terminal.shows(Failure("There is no such account.").show)
+        == "\x1b[31mheliograph:\x1b[0m There is no such account.\n"
+    )
 
 
 @pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_who_wants_no_colours_gets_none(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+def test_who_wants_no_colours_gets_none(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
     monkeypatch.setenv(variable, value)
     assert terminal.shows(listed) == PLAIN
 

@@ -1,4 +1,6 @@
-"""A request's fields, read one by one: every bad one is named with what was found and what is allowed."""
+"""A request's fields, read one by one: every bad one is named with what was found and what
+is allowed.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
@@ -26,22 +28,28 @@ def errors_of_form(body: dict[str, Any], read: Callable[[Form], object]) -> list
     return errors_of(form)
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    (3, "must be a string, not 3"),
-    (True, "must be a string, not true"),
-    (["x"], "must be a string, not an array"),
-    ({}, "must be a string, not an object"),
-    ("", "must have 1 to 5 characters, not 0"),
-    ("x" * 6, "must have 1 to 5 characters, not 6"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "must be a string, not 3"),
+        (True, "must be a string, not true"),
+        (["x"], "must be a string, not an array"),
+        ({}, "must be a string, not an object"),
+        ("", "must have 1 to 5 characters, not 0"),
+        ("x" * 6, "must have 1 to 5 characters, not 6"),
+    ],
+)
 def test_a_text_is_a_string_within_its_bounds(value: Any, message: str) -> None:
-    assert errors_of_form({"name": value}, lambda form: form.text("name", most=5)) == [("name", message)]
+    assert errors_of_form({"name": value}, lambda form: form.text("name", most=5)) == [
+        ("name", message)
+    ]
 
 
 @pytest.mark.parametrize("value", [0, 11, -1, 1.5, 1e300, True, "5", [], 2**62])
 def test_an_integer_is_a_whole_number_within_its_bounds(value: Any) -> None:
-    assert errors_of_form({"limit": value}, lambda form: form.integer("limit", least=1, most=10)) == [
-        ("limit", f"must be an integer from 1 to 10, not {shown(value)}")]
+    assert errors_of_form(
+        {"limit": value}, lambda form: form.integer("limit", least=1, most=10)
+    ) == [("limit", f"must be an integer from 1 to 10, not {shown(value)}")]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
@@ -69,20 +77,37 @@ def test_null_is_absent_and_what_is_absent_has_its_default() -> None:
 
 @pytest.mark.parametrize("body", [{}, {"sender": None}, {"sender": None, "from": None}])
 def test_what_is_required_is_missed_by_its_own_name(body: dict[str, Any]) -> None:
-    assert errors_of_form(body, lambda form: form.text("sender", "from", required=True, most=11)) == [("sender", "is required")]
+    assert errors_of_form(
+        body, lambda form: form.text("sender", "from", required=True, most=11)
+    ) == [("sender", "is required")]
 
 
-@pytest.mark.parametrize(("field", "sent"), [
-    ("message", "text"), ("sender", "sender_id"), ("sender", "senderId"), ("recipients", "recipient"), ("recipients", "phone_number"),
-    ("phone", "phone_number"), ("phone", "phoneNumber"), ("code", "otp"), ("full_name", "fullName"), ("full_name", "name")])
-def test_a_missing_field_is_told_with_the_name_that_was_sent_in_its_place(field: str, sent: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        ("message", "text"),
+        ("sender", "sender_id"),
+        ("sender", "senderId"),
+        ("recipients", "recipient"),
+        ("recipients", "phone_number"),
+        ("phone", "phone_number"),
+        ("phone", "phoneNumber"),
+        ("code", "otp"),
+        ("full_name", "fullName"),
+        ("full_name", "name"),
+    ],
+)
+def test_a_missing_field_is_told_with_the_name_that_was_sent_in_its_place(
+    field: str, sent: str
+) -> None:
     def read(form: Form) -> None:
         form.text("customer_id", most=5)
         form.text(field, required=True, most=11)
 
     first, *others = errors_of_form({sent: "A", "customer_id": "x", "z" * 1_000: 1}, read)
     assert first == (field, f"is required; found {sent!r} instead")
-    assert [name for name, _ in others] in ([], [sent])  # one that is a single edit away is refused for itself, too
+    # one that is a single edit away is refused for itself, too
+    assert [name for name, _ in others] in ([], [sent])
 
 
 def test_a_field_of_the_form_is_not_taken_for_another_one() -> None:
@@ -93,7 +118,10 @@ def test_a_field_of_the_form_is_not_taken_for_another_one() -> None:
     assert errors_of_form({"to": "A"}, read) == [("phone", "is required")]
 
 
-@pytest.mark.parametrize("body", [{"sender": "A"}, {"from": "A"}, {"sender": "A", "from": "A"}, {"sender": None, "from": "A"}])
+@pytest.mark.parametrize(
+    "body",
+    [{"sender": "A"}, {"from": "A"}, {"sender": "A", "from": "A"}, {"sender": None, "from": "A"}],
+)
 def test_an_alias_is_taken_for_the_name_and_both_may_say_the_same(body: dict[str, Any]) -> None:
     form = Form(body)
     assert form.text("sender", "from", required=True, most=11) == "A"
@@ -110,9 +138,16 @@ def test_a_name_and_its_alias_that_differ_once_they_are_read_are_an_error() -> N
     assert errors_of(form) == [("country_code", "differs from countryCode; give one of them")]
 
 
-@pytest.mark.parametrize(("body", "named"), [
-    ({"from": 1}, ["from"]), ({"sender": 1}, ["sender"]), ({"sender": None, "from": 1}, ["from"]), ({"sender": "A", "from": 1}, ["from"]),
-    ({"sender": 1, "from": 2}, ["sender", "from"])])
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"from": 1}, ["from"]),
+        ({"sender": 1}, ["sender"]),
+        ({"sender": None, "from": 1}, ["from"]),
+        ({"sender": "A", "from": 1}, ["from"]),
+        ({"sender": 1, "from": 2}, ["sender", "from"]),
+    ],
+)
 def test_a_bad_field_is_named_as_it_was_sent(body: dict[str, Any], named: list[str]) -> None:
     form = Form(body)
     form.text("sender", "from", most=11)
@@ -198,7 +233,9 @@ def test_a_query_names_every_bad_parameter_shortly() -> None:
     assert {field[64:] for field, _ in found} == {"…"}
 
 
-@pytest.mark.parametrize("value", ["0", "101", "-1", "+5", " 5", "5.0", "1e1", "٥", "0x5", "9" * 30, ""])
+@pytest.mark.parametrize(
+    "value", ["0", "101", "-1", "+5", " 5", "5.0", "1e1", "٥", "0x5", "9" * 30, ""]
+)
 def test_a_querys_integer_is_plain_digits_within_its_bounds(value: str) -> None:
     query = Query([("limit", value)])
     assert query.integer("limit", default=50, least=1, most=100) == 50
@@ -212,7 +249,14 @@ def test_an_empty_number_is_no_filter_that_was_left_out_but_a_number_that_is_mis
 
 
 def test_what_a_query_may_say_is_read_as_it_is() -> None:
-    query = Query([("limit", "007"), ("status", "sent"), ("campaign_id", "cmp_1"), ("since", "2026-01-31T09:30:00Z")])
+    query = Query(
+        [
+            ("limit", "007"),
+            ("status", "sent"),
+            ("campaign_id", "cmp_1"),
+            ("since", "2026-01-31T09:30:00Z"),
+        ]
+    )
     assert query.integer("limit", default=50, least=1, most=100) == 7
     assert query.choice("status", ["queued", "sent"]) == "sent"
     assert query.text("campaignId", "campaign_id") == "cmp_1"
@@ -221,7 +265,9 @@ def test_what_a_query_may_say_is_read_as_it_is() -> None:
     query.finish()
 
 
-@pytest.mark.parametrize(("name", "value"), [("status", "gone"), ("since", "yesterday"), ("q", "a\0b"), ("q", "x" * 257)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("status", "gone"), ("since", "yesterday"), ("q", "a\0b"), ("q", "x" * 257)]
+)
 def test_a_querys_bad_value_is_named(name: str, value: str) -> None:
     query = Query([(name, value)])
     query.choice("status", ["queued", "sent"])
@@ -247,16 +293,21 @@ def test_a_querys_name_and_alias_that_differ_are_an_error() -> None:
 def test_an_empty_parameter_was_not_given_and_an_unknown_one_is_refused_all_the_same() -> None:
     query = Query([("status", ""), ("since", ""), ("q", ""), ("offset", "")])
     assert not query.has("q")
-    assert [query.choice("status", ["sent"]), query.moment_ms("since"), query.text("q")] == [None] * 3
+    assert [query.choice("status", ["sent"]), query.moment_ms("since"), query.text("q")] == [
+        None
+    ] * 3
     assert [field for field, _ in errors_of(query)] == ["offset"]
 
 
 offsets = st.integers(-1_439, 1_439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-moments = st.datetimes(timezones=offsets).filter(lambda moment: 2 <= moment.year <= 9_998)  # those that UTC has too
+# those that UTC has too
+moments = st.datetimes(timezones=offsets).filter(lambda moment: 2 <= moment.year <= 9_998)
 
 
 @given(moments, st.sampled_from("Tt "))
-def test_a_moment_is_read_in_whatever_offset_it_is_written(moment: datetime, separator: str) -> None:
+def test_a_moment_is_read_in_whatever_offset_it_is_written(
+    moment: datetime, separator: str
+) -> None:
     moment = moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
     expected_ms = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     assert read_moment_ms(moment.isoformat(sep=separator, timespec="milliseconds")) == expected_ms
@@ -275,16 +326,41 @@ def test_a_moment_that_we_wrote_is_read_back(at_ms: int) -> None:
     assert read_moment_ms(rfc3339(at_ms)) == at_ms
 
 
-@pytest.mark.parametrize("value", [
-    "2026-02-30T00:00:00Z", "2026-01-31", "2026-01-31T09:30Z", "2026-01-31T09:30:00", "2026-01-31T25:00:00Z", "20260131T093000Z",
-    "2026-01-31T09:30:00+99:99", "2026-01-31T09:30:00.Z", "٢٠٢٦-01-31T09:30:00Z", "0001-01-01T00:00:00+01:00", "2026-01-31T09:30:00Z\n", "",
-    1_769_851_800, None, True, ["2026-01-31T09:30:00Z"]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-02-30T00:00:00Z",
+        "2026-01-31",
+        "2026-01-31T09:30Z",
+        "2026-01-31T09:30:00",
+        "2026-01-31T25:00:00Z",
+        "20260131T093000Z",
+        "2026-01-31T09:30:00+99:99",
+        "2026-01-31T09:30:00.Z",
+        "٢٠٢٦-01-31T09:30:00Z",
+        "0001-01-01T00:00:00+01:00",
+        "2026-01-31T09:30:00Z\n",
+        "",
+        1_769_851_800,
+        None,
+        True,
+        ["2026-01-31T09:30:00Z"],
+    ],
+)
 def test_what_is_no_rfc_3339_time_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"must be a time in RFC 3339"):
         read_moment_ms(value)
 
 
-@given(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text()) | st.dictionaries(st.text(), st.text()))
+@given(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.lists(st.text())
+    | st.dictionaries(st.text(), st.text())
+)
 def test_whatever_a_bad_value_is_it_can_be_shown_in_one_short_line(value: Any) -> None:
     text = shown(value)
     assert 0 < len(text) <= 41

@@ -19,14 +19,18 @@ SILENT_S = 30.0
 
 
 class House:
-    """What each of three hosts says, by its number; a number is how long it says nothing. `asked` counts."""
+    """What each of three hosts says, by its number; a number is how long it says nothing. `asked`
+    counts.
+    """
 
     def __init__(self, *says: Standing | Exception | float, options: str = "") -> None:
         self.says = list(says)
         self.asked = 0
         self._over = threading.Event()
         listed = ",".join(f"db{number}:5432" for number in range(len(says)))
-        self.hosts = Hosts(f"postgresql://amina:opensesame@{listed}/heliograph{options}", self._said)
+        self.hosts = Hosts(
+            f"postgresql://amina:opensesame@{listed}/heliograph{options}", self._said
+        )
 
     def _said(self, _: Hosts, host: Host) -> Standing:
         self.asked += 1
@@ -49,32 +53,84 @@ class House:
         return self.hosts.taken(seat, said).host.shown
 
 
-@pytest.mark.parametrize(("url", "hosts", "wanted"), [
-    ("postgresql://a:p%40w@db/x", ["postgresql://a:p%40w@db/x"], "any"),
-    ("postgres://a@db:5433/x?target_session_attrs=read-write", ["postgresql://a@db:5433/x"], "read-write"),
-    ("postgresql://a:b@h1:5432,h2:5433/x?sslmode=require", ["postgresql://a:b@h1:5432/x?sslmode=require", "postgresql://a:b@h2:5433/x?sslmode=require"],
-     "read-write"),
-    ("postgresql://h1,[::1]:5433/x?target_session_attrs=any", ["postgresql://h1/x", "postgresql://[::1]:5433/x"], "any"),
-    ("postgresql://a@/x?host=h1,h2&port=5001,5002", ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"], "read-write"),
-    ("postgresql://a@/x?host=h1&host=h2:5002&port=5001", ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"], "read-write"),
-    ("postgresql:///x?host=/run/postgresql&port=5433", ["postgresql:///x?host=%2Frun%2Fpostgresql&port=5433"], "any"),
-    ("postgresql:///x", ["postgresql:///x"], "any"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "hosts", "wanted"),
+    [
+        ("postgresql://a:p%40w@db/x", ["postgresql://a:p%40w@db/x"], "any"),
+        (
+            "postgres://a@db:5433/x?target_session_attrs=read-write",
+            ["postgresql://a@db:5433/x"],
+            "read-write",
+        ),
+        (
+            "postgresql://a:b@h1:5432,h2:5433/x?sslmode=require",
+            [
+                "postgresql://a:b@h1:5432/x?sslmode=require",
+                "postgresql://a:b@h2:5433/x?sslmode=require",
+            ],
+            "read-write",
+        ),
+        (
+            "postgresql://h1,[::1]:5433/x?target_session_attrs=any",
+            ["postgresql://h1/x", "postgresql://[::1]:5433/x"],
+            "any",
+        ),
+        (
+            "postgresql://a@/x?host=h1,h2&port=5001,5002",
+            ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"],
+            "read-write",
+        ),
+        (
+            "postgresql://a@/x?host=h1&host=h2:5002&port=5001",
+            ["postgresql://a@h1:5001/x", "postgresql://a@h2:5002/x"],
+            "read-write",
+        ),
+        (
+            "postgresql:///x?host=/run/postgresql&port=5433",
+            ["postgresql:///x?host=%2Frun%2Fpostgresql&port=5433"],
+            "any",
+        ),
+        ("postgresql:///x", ["postgresql:///x"], "any"),
+    ],
+)
 def test_each_host_gets_a_url_of_its_own(url: str, hosts: list[str], wanted: str) -> None:
     parsed = parse(url)
-    assert [host.url.replace("%2F", "/") for host in parsed.hosts] == [host.replace("%2F", "/") for host in hosts]
+    assert [host.url.replace("%2F", "/") for host in parsed.hosts] == [
+        host.replace("%2F", "/") for host in hosts
+    ]
     assert parsed.wanted == wanted
 
 
-@pytest.mark.parametrize(("url", "found", "allowed"), [
-    ("postgresql://a:opensesame@h1:5432,h2:abc/x", "an address that is no URL", "postgresql://USER"),
-    ("postgresql://a:opensesame@h1:5432,h2:70000/x", "the port 70000", "1 to 65535"),
-    ("postgresql://a:opensesame@h1,,h2/x", "a host without a name beside others", "HOST1:PORT1,HOST2:PORT2"),
-    ("postgresql://a:opensesame@/x?host=h1,h2&port=1,2,3", "3 ports for 2 hosts", "one port, or one for each host"),
-    ("postgresql://a:opensesame@h1,h2/x?target_session_attrs=standby", "target_session_attrs=standby", "any, primary, read-write"),
-    ("postgresql://a:opensesame@" + ",".join("abcdefghi") + "/x", "9 hosts", "at most 8"),
-])  # fmt: skip
-def test_a_wrong_list_of_hosts_is_named_without_the_password(url: str, found: str, allowed: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "found", "allowed"),
+    [
+        (
+            "postgresql://a:opensesame@h1:5432,h2:abc/x",
+            "an address that is no URL",
+            "postgresql://USER",
+        ),
+        ("postgresql://a:opensesame@h1:5432,h2:70000/x", "the port 70000", "1 to 65535"),
+        (
+            "postgresql://a:opensesame@h1,,h2/x",
+            "a host without a name beside others",
+            "HOST1:PORT1,HOST2:PORT2",
+        ),
+        (
+            "postgresql://a:opensesame@/x?host=h1,h2&port=1,2,3",
+            "3 ports for 2 hosts",
+            "one port, or one for each host",
+        ),
+        (
+            "postgresql://a:opensesame@h1,h2/x?target_session_attrs=standby",
+            "target_session_attrs=standby",
+            "any, primary, read-write",
+        ),
+        ("postgresql://a:opensesame@" + ",".join("abcdefghi") + "/x", "9 hosts", "at most 8"),
+    ],
+)
+def test_a_wrong_list_of_hosts_is_named_without_the_password(
+    url: str, found: str, allowed: str
+) -> None:
     with pytest.raises(WrongUrl) as refused:
         parse(url)
     assert refused.value.found == found
@@ -108,9 +164,16 @@ def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> No
     assert house.connect() == "db1:5432"
     house.says = [PRIMARY, STANDBY]
     house.hosts.failed(house.hosts.turn)
-    with pytest.raises(NoHost, match=r"db0:5432 is a former primary: its timeline is 1, and 2 was seen; db1:5432 is a standby"):
+    with pytest.raises(
+        NoHost,
+        match=(
+            r"db0:5432 is a former primary: its timeline is 1, and 2 was seen; db1:5432 is a"
+            r" standby"
+        ),
+    ):
         house.hosts.seat()
-    house.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]  # another cluster, whose timelines say nothing of this one's
+    # another cluster, whose timelines say nothing of this one's
+    house.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]
     assert house.connect() == "db0:5432"
 
 
@@ -155,19 +218,32 @@ def test_those_who_want_to_know_at_once_ask_once() -> None:
     assert house.asked == 3
 
 
-def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(hosts_module, "ASKED_WITHIN_S", 0.2)
     house = House(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
     with pytest.raises(NoHost) as none:
         house.hosts.seat()
-    assert str(none.value) == ("no host can be written to: db0:5432 does not answer; db1:5432 is a standby; "
-                               "db2:5432 does not let us in (FATAL: no such role)")
+    assert (
+        str(none.value)
+        == "no host can be written to: db0:5432 does not answer; db1:5432 is a standby; "
+        "db2:5432 does not let us in (FATAL: no such role)"
+    )
 
 
-@pytest.mark.parametrize(("options", "standing", "is_used"), [
-    ("?target_session_attrs=any", STANDBY, True), ("?target_session_attrs=primary", STANDBY, False),
-    ("?target_session_attrs=primary", PRIMARY._replace(read_only=True), True), ("", PRIMARY._replace(read_only=True), False)])
-def test_what_is_wanted_of_a_host_is_what_is_taken(options: str, standing: Standing, is_used: bool) -> None:
+@pytest.mark.parametrize(
+    ("options", "standing", "is_used"),
+    [
+        ("?target_session_attrs=any", STANDBY, True),
+        ("?target_session_attrs=primary", STANDBY, False),
+        ("?target_session_attrs=primary", PRIMARY._replace(read_only=True), True),
+        ("", PRIMARY._replace(read_only=True), False),
+    ],
+)
+def test_what_is_wanted_of_a_host_is_what_is_taken(
+    options: str, standing: Standing, is_used: bool
+) -> None:
     assert isinstance(_outcome(House(standing, standing, options=options).connect), str) is is_used
 
 

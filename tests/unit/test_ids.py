@@ -1,4 +1,6 @@
-"""Ids in their three forms. That they are in the order in which they were made: test_ids_order.py."""
+"""Ids in their three forms. That they are in the order in which they were made:
+test_ids_order.py.
+"""
 
 import pytest
 from hypothesis import given
@@ -11,12 +13,15 @@ numbers = st.integers(0, (1 << 128) - 1)
 prefixes = st.sampled_from(["msg", "snd", "acc", "site"])
 
 
-@pytest.mark.parametrize(("text", "raw"), [
-    ("prefix_00000000000000000000000000", "00000000000000000000000000000000"),
-    ("prefix_0000000000000000000000000g", "00000000000000000000000000000010"),
-    (f"prefix_{TAIL}", "01890a5dac96774bbcceb302099a8057"),
-    ("prefix_7zzzzzzzzzzzzzzzzzzzzzzzzz", "ffffffffffffffffffffffffffffffff"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ("prefix_00000000000000000000000000", "00000000000000000000000000000000"),
+        ("prefix_0000000000000000000000000g", "00000000000000000000000000000010"),
+        (f"prefix_{TAIL}", "01890a5dac96774bbcceb302099a8057"),
+        ("prefix_7zzzzzzzzzzzzzzzzzzzzzzzzz", "ffffffffffffffffffffffffffffffff"),
+    ],
+)
 def test_the_text_form_is_the_typeid_of_the_uuid(text: str, raw: str) -> None:
     """Examples of the TypeID specification, version 0.3.0."""
     assert ids.raw_of_text("prefix", text) == raw
@@ -40,26 +45,60 @@ def test_texts_and_raws_are_in_the_order_of_the_numbers(a: int, b: int) -> None:
         assert (form(a) < form(b)) - (form(a) > form(b)) == in_order
 
 
-@given(prefixes, st.integers(0, (1 << 128) - 1_001) | st.integers(1, 1 << 100).map(lambda high: (high << 20) - 500), st.integers(0, 1_000))
-def test_the_texts_of_a_run_are_those_of_its_numbers_one_by_one(prefix: str, first: int, count: int) -> None:
-    assert ids.texts_of_run(prefix, first, count) == [ids.text_of_number(prefix, number) for number in range(first, first + count)]
+@given(
+    prefixes,
+    st.integers(0, (1 << 128) - 1_001)
+    | st.integers(1, 1 << 100).map(lambda high: (high << 20) - 500),
+    st.integers(0, 1_000),
+)
+def test_the_texts_of_a_run_are_those_of_its_numbers_one_by_one(
+    prefix: str, first: int, count: int
+) -> None:
+    assert ids.texts_of_run(prefix, first, count) == [
+        ids.text_of_number(prefix, number) for number in range(first, first + count)
+    ]
 
 
 @given(prefixes, numbers, st.data())
-def test_a_text_that_is_no_id_is_none_and_never_another_id(prefix: str, number: int, data: st.DataObject) -> None:
+def test_a_text_that_is_no_id_is_none_and_never_another_id(
+    prefix: str, number: int, data: st.DataObject
+) -> None:
     text = ids.text_of_number(prefix, number)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    changed = text[:start] + data.draw(st.text(max_size=3) | st.sampled_from(["i", "L", "o", "u", "_", "\0", "٣", "8"])) + text[end:]
+    changed = (
+        text[:start]
+        + data.draw(
+            st.text(max_size=3) | st.sampled_from(["i", "L", "o", "u", "_", "\0", "٣", "8"])
+        )
+        + text[end:]
+    )
     found = ids.number_of_text(prefix, changed)
     assert (ids.raw_of_text(prefix, changed) is None) == (found is None)
     if found is not None:
         assert ids.text_of_number(prefix, found) == changed  # one id has one text
 
 
-@pytest.mark.parametrize("text", [
-    "", "msg", "msg_", f"_{TAIL}", TAIL, f"snd_{TAIL}", f"msg-{TAIL}", f"MSG_{TAIL}", f"msg_{TAIL.upper()}", f"msg_{TAIL[:-1]}", f"msg_{TAIL}0",
-    f"msg_{TAIL} ", f"msg_8{TAIL[1:]}", f"msg_{TAIL[:-1]}u", f"msg_{TAIL[:-1]}٣"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "msg",
+        "msg_",
+        f"_{TAIL}",
+        TAIL,
+        f"snd_{TAIL}",
+        f"msg-{TAIL}",
+        f"MSG_{TAIL}",
+        f"msg_{TAIL.upper()}",
+        f"msg_{TAIL[:-1]}",
+        f"msg_{TAIL}0",
+        f"msg_{TAIL} ",
+        f"msg_8{TAIL[1:]}",
+        f"msg_{TAIL[:-1]}u",
+        f"msg_{TAIL[:-1]}٣",
+    ],
+)
 def test_a_malformed_text_is_none(text: str) -> None:
     assert ids.number_of_text("msg", text) is None
 
@@ -76,11 +115,18 @@ def test_an_id_tells_when_it_was_made_and_no_two_are_the_same() -> None:
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 3), st.integers(0, ids.LATER_MS - 1))
-def test_an_id_that_belongs_to_a_record_is_the_same_whenever_it_is_asked_for(made_ms: int, place: int, late_ms: int) -> None:
+def test_an_id_that_belongs_to_a_record_is_the_same_whenever_it_is_asked_for(
+    made_ms: int, place: int, late_ms: int
+) -> None:
     record = ids.new_number(made_ms)
     derived = ids.derived_number(record, place, made_ms)
     assert derived == ids.derived_number(record, place, made_ms + late_ms)
-    assert (ids.made_at_ms(derived), derived >> 76 & 0xF, derived >> 62 & 0b11) == (made_ms, 0x7, 0b10)  # a UUIDv7 (RFC 9562)
+    # a UUIDv7 (RFC 9562)
+    assert (ids.made_at_ms(derived), derived >> 76 & 0xF, derived >> 62 & 0b11) == (
+        made_ms,
+        0x7,
+        0b10,
+    )
     assert len({ids.derived_number(record, each, made_ms) for each in range(4)} | {record}) == 5
 
 

@@ -1,4 +1,6 @@
-"""Lists are newest first by id, so ids must be in the order in which they were made, also within a millisecond."""
+"""Lists are newest first by id, so ids must be in the order in which they were made, also within a
+millisecond.
+"""
 
 import multiprocessing
 from multiprocessing.connection import Connection
@@ -10,12 +12,18 @@ from heliograph.base import ids
 
 
 @given(st.integers(0, (1 << 48) - 1), st.integers(2, 200))
-def test_ids_of_one_millisecond_are_in_the_order_in_which_they_were_made(at_ms: int, count: int) -> None:
+def test_ids_of_one_millisecond_are_in_the_order_in_which_they_were_made(
+    at_ms: int, count: int
+) -> None:
     made = [ids.new_number(at_ms) for _ in range(count)]
     assert made == sorted(made)
     assert {ids.made_at_ms(number) for number in made} == {at_ms}
-    assert all(number >> 76 & 0xF == 7 and number >> 62 & 0b11 == 0b10 for number in made), "RFC 9562: version and variant"
-    assert all((number + ids.RUN_MAX) >> 62 == number >> 62 for number in made), "a run never reaches the variant"
+    assert all(number >> 76 & 0xF == 7 and number >> 62 & 0b11 == 0b10 for number in made), (
+        "RFC 9562: version and variant"
+    )
+    assert all((number + ids.RUN_MAX) >> 62 == number >> 62 for number in made), (
+        "a run never reaches the variant"
+    )
 
 
 def make_when_asked(asked: Connection) -> None:

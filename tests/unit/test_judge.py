@@ -1,4 +1,6 @@
-"""What becomes of one send: who gets it, over which carrier, at what price, and when it is refused. Sequences: tests/property."""
+"""What becomes of one send: who gets it, over which carrier, at what price, and when it is refused.
+Sequences: tests/property.
+"""
 
 from typing import Any
 
@@ -17,7 +19,10 @@ TODAY = NOW_MS // DAY_MS
 ACCRA, KUMASI, LAGOS, NAIROBI = "233201234567", "233321234567", "2348021234567", "254712345678"
 
 FACTS = AccountFacts(senders={"amina": "AMINA"}, countries=None, daily_credits=None)
-TARIFF = Tariff(Routes([Route("233", (MTN, VODAFONE)), Route("", (ABROAD, MTN)), Route("254", ())]), Rates([Rate(GENERAL, "NG", 3)]))
+TARIFF = Tariff(
+    Routes([Route("233", (MTN, VODAFONE)), Route("", (ABROAD, MTN)), Route("254", ())]),
+    Rates([Rate(GENERAL, "NG", 3)]),
+)
 
 
 def wallet(credits: int = 1_000, *, spent_day: int = 0, spent: int = 0) -> WalletState:
@@ -28,13 +33,20 @@ def send(*to: str, text: str = "hello", **fields: Any) -> SendRequest:
     return send_request("a" * 32, to, text, **fields)
 
 
-def accepted(request: SendRequest, purse: WalletState | None = None, facts: AccountFacts = FACTS, tariff: Tariff = TARIFF) -> Accepted:
+def accepted(
+    request: SendRequest,
+    purse: WalletState | None = None,
+    facts: AccountFacts = FACTS,
+    tariff: Tariff = TARIFF,
+) -> Accepted:
     verdict = judge(request, facts, tariff, purse or wallet(), NOW_MS)
     assert isinstance(verdict, Accepted), verdict
     return verdict
 
 
-def refused(request: SendRequest, purse: WalletState | None = None, facts: AccountFacts = FACTS) -> ServiceError:
+def refused(
+    request: SendRequest, purse: WalletState | None = None, facts: AccountFacts = FACTS
+) -> ServiceError:
     """The refusal; a wallet that is refused stays as it was."""
     purse = purse or wallet()
     before = repr(purse)
@@ -54,7 +66,11 @@ def test_a_number_that_stands_twice_is_sent_to_once_and_paid_once() -> None:
 def test_each_rejected_recipient_is_named_by_its_place_as_it_was_written_with_its_reason() -> None:
     facts = FACTS._replace(countries=frozenset({"GH", "KE", "US"}))
     tariff = Tariff(TARIFF.routes, Rates([Rate(GENERAL, "US", None)]))
-    verdict = accepted(send("nonsense", LAGOS, ACCRA, NAIROBI, "+1 201 555 0123", "x" * 100), facts=facts, tariff=tariff)
+    verdict = accepted(
+        send("nonsense", LAGOS, ACCRA, NAIROBI, "+1 201 555 0123", "x" * 100),
+        facts=facts,
+        tariff=tariff,
+    )
     assert verdict.rejected == [
         (0, "nonsense", "invalid_number"),
         (1, LAGOS, "country_not_allowed"),
@@ -67,26 +83,55 @@ def test_each_rejected_recipient_is_named_by_its_place_as_it_was_written_with_it
 
 def test_a_repeated_number_is_rejected_as_its_first_one_was() -> None:
     verdict = accepted(send(NAIROBI, ACCRA, f"+{NAIROBI}", ACCRA, "nonsense"))
-    assert verdict.rejected == [(0, NAIROBI, "no_route"), (2, f"+{NAIROBI}", "no_route"), (4, "nonsense", "invalid_number")]
+    assert verdict.rejected == [
+        (0, NAIROBI, "no_route"),
+        (2, f"+{NAIROBI}", "no_route"),
+        (4, "nonsense", "invalid_number"),
+    ]
     assert verdict.duplicates == [(3, 1)]
 
 
 def test_a_send_without_one_good_recipient_is_refused_and_each_one_named() -> None:
     error = refused(send("1", NAIROBI))
     assert (error.status, error.reason) == (400, "no_valid_recipient")
-    assert error.extra["rejected"] == [{"index": 0, "recipient": "1", "reason": "invalid_number"},
-                                       {"index": 1, "recipient": NAIROBI, "reason": "no_route"}]
+    assert error.extra["rejected"] == [
+        {"index": 0, "recipient": "1", "reason": "invalid_number"},
+        {"index": 1, "recipient": NAIROBI, "reason": "no_route"},
+    ]
     assert error.message.endswith(" 1 more cannot be sent to either; error.rejected has them.")
     assert len(refused(send(*map(str, range(1_000)))).extra["rejected"]) == 100
 
 
-@pytest.mark.parametrize(("to", "country_code", "told"), [
-    ("020x", None, "'020x', is no phone number in international digits such as 233201234567; for numbers as they are dialled in a country give "
-                   "countryCode, such as GH."),
-    ("12", "GH", "'12', is no phone number of GH (countryCode), nor one in international digits such as 233201234567."),
-    (NAIROBI, None, "'254712345678', has no route: the operator has connected no carrier for such numbers."),
-    (LAGOS, "GH", "'2348021234567', is a number of NG, and this account may not send there.")])
-def test_the_first_recipient_that_cannot_be_sent_to_is_named_with_what_would_be_right(to: str, country_code: str | None, told: str) -> None:
+@pytest.mark.parametrize(
+    ("to", "country_code", "told"),
+    [
+        (
+            "020x",
+            None,
+            (
+                "'020x', is no phone number in international digits such as 233201234567; for"
+                " numbers as they are dialled in a country give countryCode, such as GH."
+            ),
+        ),
+        (
+            "12",
+            "GH",
+            (
+                "'12', is no phone number of GH (countryCode), nor one in international digits such"
+                " as 233201234567."
+            ),
+        ),
+        (
+            NAIROBI,
+            None,
+            "'254712345678', has no route: the operator has connected no carrier for such numbers.",
+        ),
+        (LAGOS, "GH", "'2348021234567', is a number of NG, and this account may not send there."),
+    ],
+)
+def test_the_first_recipient_that_cannot_be_sent_to_is_named_with_what_would_be_right(
+    to: str, country_code: str | None, told: str
+) -> None:
     request = send(to)
     request.country_code = country_code
     error = refused(request, facts=FACTS._replace(countries=frozenset({"GH", "KE"})))
@@ -112,14 +157,25 @@ def test_a_sender_is_found_in_any_case_and_goes_out_as_approved() -> None:
 
 
 def test_consecutive_messages_over_one_route_are_one_run_of_the_queue() -> None:
-    tariff = Tariff(Routes([Route("233", (MTN,)), Route("23332", (MTN,)), Route("", (ABROAD,))]), TARIFF.rates)
+    tariff = Tariff(
+        Routes([Route("233", (MTN,)), Route("23332", (MTN,)), Route("", (ABROAD,))]), TARIFF.rates
+    )
     to = [ACCRA, "233201234568", "nonsense", "233201234569", KUMASI, LAGOS, "233201234570"]
     assert accepted(send(*to), tariff=tariff).runs == [
-        Run(MTN, "233", 0, 3), Run(MTN, "23332", 3, 1), Run(ABROAD, "", 4, 1), Run(MTN, "233", 5, 1)]
+        Run(MTN, "233", 0, 3),
+        Run(MTN, "23332", 3, 1),
+        Run(ABROAD, "", 4, 1),
+        Run(MTN, "233", 5, 1),
+    ]
 
 
-@pytest.mark.parametrize(("down", "carrier"), [(set(), MTN), ({MTN}, VODAFONE), ({VODAFONE}, MTN), ({MTN, VODAFONE}, MTN)])
-def test_the_first_carrier_of_the_route_that_is_up_takes_it_and_the_first_of_all_when_none_is(down: set[int], carrier: int) -> None:
+@pytest.mark.parametrize(
+    ("down", "carrier"),
+    [(set(), MTN), ({MTN}, VODAFONE), ({VODAFONE}, MTN), ({MTN, VODAFONE}, MTN)],
+)
+def test_the_first_carrier_of_the_route_that_is_up_takes_it_and_the_first_of_all_when_none_is(
+    down: set[int], carrier: int
+) -> None:
     tariff = Tariff(TARIFF.routes, TARIFF.rates, frozenset(down))
     assert accepted(send(ACCRA), tariff=tariff).carriers == [carrier]
 
@@ -165,7 +221,11 @@ def test_the_daily_cap_counts_what_was_spent_today_in_utc() -> None:
 def test_sandbox_goes_to_the_simulator_with_a_price_that_nobody_pays() -> None:
     purse = wallet(0, spent_day=TODAY, spent=10)
     before = repr(purse)
-    verdict = accepted(send(ACCRA, NAIROBI, sandbox=True, sender="sandbox"), purse, FACTS._replace(daily_credits=10))
+    verdict = accepted(
+        send(ACCRA, NAIROBI, sandbox=True, sender="sandbox"),
+        purse,
+        FACTS._replace(daily_credits=10),
+    )
     assert verdict.sender == "SANDBOX"
     assert verdict.carriers == [SIMULATOR_ID] * 2
     assert verdict.credits == [0, 0]
@@ -185,7 +245,11 @@ def test_in_sandbox_a_recipient_in_004_makes_the_send_402() -> None:
 def test_a_dry_run_prices_everything_and_is_never_402(sandbox: bool) -> None:
     purse = wallet(1)
     before = repr(purse)
-    verdict = accepted(send(ACCRA, "233201234004", "nonsense", dry_run=True, sandbox=sandbox), purse, FACTS._replace(daily_credits=1))
+    verdict = accepted(
+        send(ACCRA, "233201234004", "nonsense", dry_run=True, sandbox=sandbox),
+        purse,
+        FACTS._replace(daily_credits=1),
+    )
     assert (verdict.credits_required, verdict.credits_used, verdict.credits_remaining) == (2, 0, 1)
     assert len(verdict.rejected) == 1
     assert repr(purse) == before

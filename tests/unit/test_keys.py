@@ -36,8 +36,11 @@ def test_a_key_names_its_mode_and_ends_in_the_checksum_of_what_stands_before() -
 
 
 def test_a_checksum_has_its_leading_zeros() -> None:
-    checksum, body = next((f"{number:08x}", body) for body in (f"sk_live_{count:040x}" for count in range(10_000))
-                          if (number := zlib.crc32(body.encode())) < 16**6)
+    checksum, body = next(
+        (f"{number:08x}", body)
+        for body in (f"sk_live_{count:040x}" for count in range(10_000))
+        if (number := zlib.crc32(body.encode())) < 16**6
+    )
     assert well_formed(body + checksum)
 
 
@@ -52,8 +55,14 @@ def test_no_two_keys_are_equal_and_each_has_its_own_digest() -> None:
     assert all(len(digest(key)) == 32 for key in keys)
 
 
-@given(st.sampled_from([KEY, FORMER]), st.integers(0, 45), st.sampled_from("0123456789abcdefABCDEFgz_") | st.characters())
-def test_a_key_with_one_wrong_character_is_not_well_formed(key: str, place: int, character: str) -> None:
+@given(
+    st.sampled_from([KEY, FORMER]),
+    st.integers(0, 45),
+    st.sampled_from("0123456789abcdefABCDEFgz_") | st.characters(),
+)
+def test_a_key_with_one_wrong_character_is_not_well_formed(
+    key: str, place: int, character: str
+) -> None:
     mistyped = key[:place] + character + key[place + 1 :]
     assert well_formed(mistyped) is (mistyped == key)
 
@@ -69,9 +78,15 @@ def test_other_texts_are_not_well_formed(text: str) -> None:
     assert not well_formed(text)
 
 
-@given(st.sets(st.sampled_from(ALL_PERMISSIONS), min_size=1).flatmap(lambda names: st.permutations(sorted(names))))
+@given(
+    st.sets(st.sampled_from(ALL_PERMISSIONS), min_size=1).flatmap(
+        lambda names: st.permutations(sorted(names))
+    )
+)
 def test_permissions_are_read_in_any_order_and_kept_in_the_specifications(names: list[str]) -> None:
-    assert parse_permissions(" , ".join(names)) == tuple(name for name in ALL_PERMISSIONS if name in names)
+    assert parse_permissions(" , ".join(names)) == tuple(
+        name for name in ALL_PERMISSIONS if name in names
+    )
 
 
 def test_all_means_the_nine() -> None:
@@ -81,5 +96,8 @@ def test_all_means_the_nine() -> None:
 
 @pytest.mark.parametrize("text", ["", "sms.send,", "sms.sent", "all,sms.send", "SMS.SEND"])
 def test_a_permission_that_is_none_is_refused_with_those_there_are(text: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"permissions must be all, or some of sms\.send, .*sender_ids\.write; not '"):
+    with pytest.raises(
+        InvalidRequest,
+        match=r"permissions must be all, or some of sms\.send, .*sender_ids\.write; not '",
+    ):
         parse_permissions(text)

@@ -21,7 +21,14 @@ SECRET = "4915112345678"
 def logging_set_up() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    logs.set_up(Settings(data_dir=Path("/nowhere"), database_url="sqlite://", secret_key="s" * 32, log_format="json"))
+    logs.set_up(
+        Settings(
+            data_dir=Path("/nowhere"),
+            database_url="sqlite://",
+            secret_key="s" * 32,
+            log_format="json",
+        )
+    )
     try:
         yield
     finally:
@@ -34,7 +41,9 @@ def failing() -> None:
         tx.execute(sa.text("SELECT * FROM nowhere WHERE phone = :phone"), {"phone": SECRET})
 
 
-def test_an_error_that_a_library_logs_is_told_without_its_text(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_a_library_logs_is_told_without_its_text(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with logging_set_up():
         try:
             failing()
@@ -44,10 +53,16 @@ def test_an_error_that_a_library_logs_is_told_without_its_text(capfd: pytest.Cap
     assert SECRET not in said
     assert "nowhere" not in said
     told = json.loads(said)
-    assert (told["event"], told["error"], told["level"]) == ("It did not work.", "OperationalError", "error")
+    assert (told["event"], told["error"], told["level"]) == (
+        "It did not work.",
+        "OperationalError",
+        "error",
+    )
 
 
-def test_an_error_that_nobody_waited_for_is_told_without_its_text(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_nobody_waited_for_is_told_without_its_text(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     async def nobody_waits() -> None:
         asyncio.get_running_loop().set_exception_handler(logs.unexpected)
         task = asyncio.create_task(asyncio.to_thread(failing))
@@ -60,4 +75,8 @@ def test_an_error_that_nobody_waited_for_is_told_without_its_text(capfd: pytest.
     assert SECRET not in said
     assert "FROM nowhere" not in said
     told = json.loads(said)
-    assert (told["event"], told["what"], told["error"]) == ("unexpected_error", "Task exception was never retrieved", "OperationalError")
+    assert (told["event"], told["what"], told["error"]) == (
+        "unexpected_error",
+        "Task exception was never retrieved",
+        "OperationalError",
+    )

@@ -1,4 +1,6 @@
-"""What is said of an Authorization header that opens nothing: the form that was found, and never the key."""
+"""What is said of an Authorization header that opens nothing: the form that was found, and
+never the key.
+"""
 
 import pytest
 
@@ -8,20 +10,37 @@ from heliograph.keys.malformed import SEND, what_was_found
 KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"
 
 
-@pytest.mark.parametrize(("header", "said"), [
-    (KEY, "has an API key without the word Bearer"), (f'"Bearer {KEY}"', "begins with a quotation mark"), (f"Basic {KEY}", "the scheme Basic"),
-    (f"token {KEY}", "the scheme Token"), (f"ApiKey {KEY}", "the scheme ApiKey"), (f"{KEY[8:]} x", "does not begin with the word Bearer"),
-    (f"Bearer: {KEY}", "something other than a space"), (f"Bearer:{KEY}", "something other than a space"), (f"Bearer\t{KEY}", "other than a space"),
-    (f'Bearer "{KEY}"', "in quotation marks"), (f"Bearer '{KEY}'", "in quotation marks"), (f"Bearer \u201c{KEY}\u201d", "in quotation marks"),
-    (f"Bearer <{KEY}>", "in brackets"), ("Bearer $API_KEY", "placeholder"), ("Bearer {{key}}", "placeholder"),
-    (f"Bearer Bearer {KEY}", "stands twice"), (f"Bearer {KEY} {KEY}", "a space within"), ("", "is empty"), ("Bearer", "nothing follows"),
-    (f"Bearer {KEY * 3}", "longer than any API key")])
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (KEY, "has an API key without the word Bearer"),
+        (f'"Bearer {KEY}"', "begins with a quotation mark"),
+        (f"Basic {KEY}", "the scheme Basic"),
+        (f"token {KEY}", "the scheme Token"),
+        (f"ApiKey {KEY}", "the scheme ApiKey"),
+        (f"{KEY[8:]} x", "does not begin with the word Bearer"),
+        (f"Bearer: {KEY}", "something other than a space"),
+        (f"Bearer:{KEY}", "something other than a space"),
+        (f"Bearer\t{KEY}", "other than a space"),
+        (f'Bearer "{KEY}"', "in quotation marks"),
+        (f"Bearer '{KEY}'", "in quotation marks"),
+        (f"Bearer \u201c{KEY}\u201d", "in quotation marks"),
+        (f"Bearer <{KEY}>", "in brackets"),
+        ("Bearer $API_KEY", "placeholder"),
+        ("Bearer {{key}}", "placeholder"),
+        (f"Bearer Bearer {KEY}", "stands twice"),
+        (f"Bearer {KEY} {KEY}", "a space within"),
+        ("", "is empty"),
+        ("Bearer", "nothing follows"),
+        (f"Bearer {KEY * 3}", "longer than any API key"),
+    ],
+)
 def test_the_form_that_was_found_is_told_and_what_would_be_right(header: str, said: str) -> None:
     told = what_was_found([(b"authorization", header.encode())], 128)
     assert told is not None
     assert said in told
     assert told.endswith(SEND)
-    assert not any(KEY[start:start + 6] in told for start in range(8, len(KEY) - 6))
+    assert not any(KEY[start : start + 6] in told for start in range(8, len(KEY) - 6))
 
 
 @pytest.mark.parametrize("header", [f"Bearer {KEY}", "bearer sk_live_x", "Bearer \u0436"])
@@ -37,4 +56,6 @@ def test_a_key_in_another_header_is_missing_and_that_header_is_named() -> None:
 
 
 def test_two_authorization_headers_are_told() -> None:
-    assert "more than one Authorization header" in str(what_was_found([(b"authorization", b"Bearer x")] * 2, 128))
+    assert "more than one Authorization header" in str(
+        what_was_found([(b"authorization", b"Bearer x")] * 2, 128)
+    )

@@ -1,4 +1,6 @@
-"""The published description: what it says of itself. That answers are as described, every test of tests/api checks."""
+"""The published description: what it says of itself. That answers are as described, every test of
+tests/api checks.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +24,13 @@ from tests.architecture.sources import PACKAGE, sources
 from tests.factories import SECRET_KEY
 
 NOWHERE = Database("sqlite:////nowhere/at/all.db")
-ENDPOINTS = endpoints(NOWHERE, ConfigCache(NOWHERE), lambda carriers: None, FairQueue(), Settings(Path(), NOWHERE.url, SECRET_KEY))
+ENDPOINTS = endpoints(
+    NOWHERE,
+    ConfigCache(NOWHERE),
+    lambda carriers: None,
+    FairQueue(),
+    Settings(Path(), NOWHERE.url, SECRET_KEY),
+)
 DOCUMENT = describe(ENDPOINTS)
 
 
@@ -65,28 +73,56 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
     for method, path, operation in operations():
         assert operation["x-permission"] == permissions[method, path] in ALL_PERMISSIONS
         assert f"`{permissions[method, path]}`" in operation["description"]
-        least = {"200", "400", "401", "403", "429", "500", "503", *(("409", "413") if method == "POST" else ()), *(("404",) if "{" in path else ())}
+        least = {
+            "200",
+            "400",
+            "401",
+            "403",
+            "429",
+            "500",
+            "503",
+            *(("409", "413") if method == "POST" else ()),
+            *(("404",) if "{" in path else ()),
+        }
         assert least <= set(operation["responses"]), (method, path)
         for status, answer in operation["responses"].items():
             assert "X-Request-Id" in resolved(answer)["headers"]
-            assert ("Retry-After" in resolved(answer)["headers"]) == (status in ("409", "429", "503"))
+            assert ("Retry-After" in resolved(answer)["headers"]) == (
+                status in ("409", "429", "503")
+            )
 
 
-OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}  # what no endpoint does, so nobody meets them there
+# what no endpoint does, so nobody meets them there
+OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}
 
 
 def test_every_reason_that_the_code_can_give_is_described() -> None:
-    given = {reason for source in sources(PACKAGE) if not source.path.startswith(("entry/cli/", "entry/openapi/"))
-             for reason in re.findall(r'reason = "(\w+)"|status, reason = "\w+", \d+, "(\w+)"|reason="(\w+)"', source.text)
-             for reason in reason if reason}
+    given = {
+        reason
+        for source in sources(PACKAGE)
+        if not source.path.startswith(("entry/cli/", "entry/openapi/"))
+        for reason in re.findall(
+            r'reason = "(\w+)"|status, reason = "\w+", \d+, "(\w+)"|reason="(\w+)"', source.text
+        )
+        for reason in reason
+        if reason
+    }
     assert given - set(REASONS) == OF_COMMANDS
 
 
 def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
     used = {part["$ref"] for part in parts(DOCUMENT) if "$ref" in part}
     assert all(resolved({"$ref": reference}) for reference in used)
-    components = {f"#/components/{kind}/{name}" for kind, named in DOCUMENT["components"].items() if kind != "securitySchemes" for name in named}
-    assert components - used == {"#/components/responses/NoSuchPath", "#/components/responses/MethodNotAllowed"}
+    components = {
+        f"#/components/{kind}/{name}"
+        for kind, named in DOCUMENT["components"].items()
+        if kind != "securitySchemes"
+        for name in named
+    }
+    assert components - used == {
+        "#/components/responses/NoSuchPath",
+        "#/components/responses/MethodNotAllowed",
+    }
 
 
 def test_failures_have_named_bodies_and_say_which_reasons_they_can_have() -> None:
@@ -94,8 +130,12 @@ def test_failures_have_named_bodies_and_say_which_reasons_they_can_have() -> Non
         for status, answer in operation["responses"].items():
             if status != "200":
                 name = "CreditsErrorResponse" if status == "402" else "ErrorResponse"
-                assert resolved(answer)["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}, (method, path, status)
-                assert {str(REASONS[reason].status) for reason in resolved(answer)["x-reasons"]} == {status}
+                assert resolved(answer)["content"]["application/json"]["schema"] == {
+                    "$ref": f"#/components/schemas/{name}"
+                }, (method, path, status)
+                assert {
+                    str(REASONS[reason].status) for reason in resolved(answer)["x-reasons"]
+                } == {status}
 
 
 def test_what_is_constant_has_a_type() -> None:
@@ -105,8 +145,15 @@ def test_what_is_constant_has_a_type() -> None:
 
 
 def test_success_is_true_or_false_for_a_judge_too() -> None:
-    schemas, success = DOCUMENT["components"]["schemas"], DOCUMENT["paths"]["/balance"]["get"]["responses"]["200"]["content"]["application/json"]
-    for schema, right in ((success["schema"], True), (schemas["ErrorResponse"], False), (schemas["CreditsErrorResponse"], False)):
+    schemas, success = (
+        DOCUMENT["components"]["schemas"],
+        DOCUMENT["paths"]["/balance"]["get"]["responses"]["200"]["content"]["application/json"],
+    )
+    for schema, right in (
+        (success["schema"], True),
+        (schemas["ErrorResponse"], False),
+        (schemas["CreditsErrorResponse"], False),
+    ):
         rules = jsonschema_rs.Draft202012Validator(schema["properties"]["success"])
         assert (rules.is_valid(right), rules.is_valid(not right)) == (True, False)
 
@@ -114,12 +161,21 @@ def test_success_is_true_or_false_for_a_judge_too() -> None:
 def test_every_kind_of_webhook_is_described_with_the_headers_that_it_is_sent_with() -> None:
     assert set(DOCUMENT["webhooks"]) == set(KINDS)
     for kind, webhook in DOCUMENT["webhooks"].items():
-        sent = {name.lower(): value for name, value in headers("evt_1", kind, b"{}", 1, new_secret()).items()}
-        described = {parameter["name"].lower(): parameter["schema"] for parameter in webhook["post"]["parameters"]}
+        sent = {
+            name.lower(): value
+            for name, value in headers("evt_1", kind, b"{}", 1, new_secret()).items()
+        }
+        described = {
+            parameter["name"].lower(): parameter["schema"]
+            for parameter in webhook["post"]["parameters"]
+        }
         assert sent.keys() - described.keys() == {"content-type", "user-agent"}
         for name, schema in described.items():
             jsonschema_rs.Draft202012Validator(schema).validate(sent[name])
-        assert webhook["post"]["requestBody"]["content"]["application/json"]["example"]["event"] == kind
+        assert (
+            webhook["post"]["requestBody"]["content"]["application/json"]["example"]["event"]
+            == kind
+        )
 
 
 def test_every_example_is_right() -> None:
@@ -127,14 +183,19 @@ def test_every_example_is_right() -> None:
     found = 0
     for part in parts(DOCUMENT):
         if "schema" in part and "example" in part:
-            jsonschema_rs.Draft202012Validator({**part["schema"], **components}, validate_formats=True).validate(part["example"])
+            jsonschema_rs.Draft202012Validator(
+                {**part["schema"], **components}, validate_formats=True
+            ).validate(part["example"])
             found += 1
     assert found > 2 * len(OPERATIONS)
 
 
 def test_every_parameter_schema_and_field_is_explained() -> None:
     for method, path, operation in operations():
-        assert all(parameter["description"] for parameter in operation["parameters"]), (method, path)
+        assert all(parameter["description"] for parameter in operation["parameters"]), (
+            method,
+            path,
+        )
     for name, schema in DOCUMENT["components"]["schemas"].items():
         assert "properties" in schema or "anyOf" in schema, name
         for field, rules in schema.get("properties", {}).items():
@@ -148,11 +209,15 @@ def test_names_of_operations_are_unique_and_its_version_is_the_specifications() 
 
 
 def test_no_two_fields_have_one_name_in_languages_that_write_names_in_their_own_way() -> None:
-    """`countryCode` and `country_code` are both `getCountryCode` in PHP; in Python an object and its field share the name of a variable."""
+    """`countryCode` and `country_code` are both `getCountryCode` in PHP; in Python an
+    object and its field share the name of a variable.
+    """
     for name, schema in DOCUMENT["components"]["schemas"].items():
         fields = [field.replace("_", "").lower() for field in schema.get("properties", ())]
         assert len(set(fields)) == len(fields), name
         assert name.lower() not in fields, name
     for method, path, operation in operations():
-        names = [parameter["name"].replace("_", "").lower() for parameter in operation["parameters"]]
+        names = [
+            parameter["name"].replace("_", "").lower() for parameter in operation["parameters"]
+        ]
         assert len(set(names)) == len(names), (method, path)

@@ -1,4 +1,6 @@
-"""One-time passwords, the pure parts: texts of ours, codes and what is kept of them, and how a text is sealed."""
+"""One-time passwords, the pure parts: texts of ours, codes and what is kept of them, and
+how a text is sealed.
+"""
 
 import pytest
 from hypothesis import example, given
@@ -18,17 +20,25 @@ ONE, OTHER = "0" * 31 + "1", "0" * 31 + "2"
 @example(name="{name}")
 @example(name="ё" * 128)
 @example(name="€" * 128)
-def test_the_default_text_holds_the_code_once_and_fits_one_segment_whatever_the_name(name: str) -> None:
+def test_the_default_text_holds_the_code_once_and_fits_one_segment_whatever_the_name(
+    name: str,
+) -> None:
     text = default_text(name)
     assert text.count(PLACE) == 1
     assert count_segments(text.replace(PLACE, ANY_CODE)).segments == 1
 
 
 def test_a_name_is_shortened_no_further_than_it_must_be() -> None:
-    assert default_text("Amina Foods") == "{code} is your Amina Foods verification code. It expires in 5 minutes."
+    assert (
+        default_text("Amina Foods")
+        == "{code} is your Amina Foods verification code. It expires in 5 minutes."
+    )
     assert len(default_text("x" * 128).replace(PLACE, ANY_CODE)) == 160
     assert default_text("Ёлка и ещё много слов").startswith("{code} is your Ёлка")
-    assert default_text("{code}") == "{code} is your {code... verification code. It expires in 5 minutes."
+    assert (
+        default_text("{code}")
+        == "{code} is your {code... verification code. It expires in 5 minutes."
+    )
     assert NAMELESS_TEXT.count(PLACE) == 1
 
 
@@ -38,9 +48,13 @@ def test_what_is_kept_of_a_code_belongs_to_its_row_account_mode_and_phone_and_to
     assert len(kept) == 32
     assert equal(kept, codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=False))
     for different in (
-            codes.keyed(OTHER, ONE, 233201234567, "402913", sandbox=False), codes.keyed(ONE, OTHER, 233201234567, "402913", sandbox=False),
-            codes.keyed(ONE, ONE, 233201234568, "402913", sandbox=False), codes.keyed(ONE, ONE, 233201234567, "402914", sandbox=False),
-            codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=True), other.keyed(ONE, ONE, 233201234567, "402913", sandbox=False)):
+        codes.keyed(OTHER, ONE, 233201234567, "402913", sandbox=False),
+        codes.keyed(ONE, OTHER, 233201234567, "402913", sandbox=False),
+        codes.keyed(ONE, ONE, 233201234568, "402913", sandbox=False),
+        codes.keyed(ONE, ONE, 233201234567, "402914", sandbox=False),
+        codes.keyed(ONE, ONE, 233201234567, "402913", sandbox=True),
+        other.keyed(ONE, ONE, 233201234567, "402913", sandbox=False),
+    ):
         assert not equal(kept, different)
 
 
@@ -52,13 +66,27 @@ def test_codes_are_six_digits_and_no_two_alike_but_in_sandbox() -> None:
     assert codes.make(sandbox=True) == "123456"
 
 
-@pytest.mark.parametrize("given", [
-    "123456", "123-456", " 123456 ", "123 456", "12-34-56", "123\u00a0456\n", "123.456", "123\u2013456", "123\u2009456"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "123456",
+        "123-456",
+        " 123456 ",
+        "123 456",
+        "12-34-56",
+        "123\u00a0456\n",
+        "123.456",
+        "123\u2013456",
+        "123\u2009456",
+    ],
+)
 def test_a_code_is_read_however_its_digits_are_grouped(given: str) -> None:
     assert read_given({"phone": "233201234567", "code": given}).code == "123456"
 
 
-@pytest.mark.parametrize("given", ["12345", "123-45", "1234567", "12345a", "-", "１２３４５６", "123,456"])
+@pytest.mark.parametrize(
+    "given", ["12345", "123-45", "1234567", "12345a", "-", "１２３４５６", "123,456"]
+)
 def test_what_is_no_code_stays_a_wrong_one(given: str) -> None:
     assert read_given({"phone": "233201234567", "code": given}).code == given
 

@@ -1,4 +1,6 @@
-"""How many codes may stay unverified: an honest account is never held back, however it grows; a past that is not there lends nothing."""
+"""How many codes may stay unverified: an honest account is never held back, however it
+grows; a past that is not there lends nothing.
+"""
 
 import heapq
 import random
@@ -9,10 +11,20 @@ import pytest
 
 from heliograph.base.clock import DAY_MS
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
-from heliograph.otp.unverified import ACCOUNT_FLOOR, DAYS, FACTOR, HOURS, Tally, floor_of, read, written
+from heliograph.otp.unverified import (
+    ACCOUNT_FLOOR,
+    DAYS,
+    FACTOR,
+    HOURS,
+    Tally,
+    floor_of,
+    read,
+    written,
+)
 
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2
-CURVE = (1, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 13, 12, 13, 14, 14, 13, 12, 14, 16, 14, 10, 6, 3)  # of a day's sends in each hour
+# of a day's sends in each hour
+CURVE = (1, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 13, 12, 13, 14, 14, 13, 12, 14, 16, 14, 10, 6, 3)
 
 
 class Lived(NamedTuple):
@@ -26,16 +38,23 @@ def tally(country: str = ALL_COUNTRIES) -> Tally:
 
 
 def honest(seed: int, days: list[int]) -> Iterator[tuple[int, float]]:
-    """Moments at which users ask for a code, so many each day, more of them by day; and how long each takes to give it back, infinite if never.
-    Of each hour 60 to 90 % do, after 5 s to 2 minutes."""
+    """Moments at which users ask for a code, so many each day, more of them by day; and how long
+    each takes to give it back, infinite if never. Of each hour 60 to 90 % do, after 5 s to 2
+    minutes.
+    """
     dice = random.Random(seed)
     for day, sends in enumerate(days):
         for hour, share in enumerate(CURVE):
             rate = dice.uniform(0.6, 0.9)
             start_ms = 20_000 * DAY_MS + day * DAY_MS + hour * HOUR_MS
-            at_ms = sorted(start_ms + dice.randrange(HOUR_MS) for _ in range(round(sends * share / sum(CURVE))))
+            at_ms = sorted(
+                start_ms + dice.randrange(HOUR_MS) for _ in range(round(sends * share / sum(CURVE)))
+            )
             for moment_ms in at_ms:
-                yield moment_ms, dice.uniform(5_000, 120_000) if dice.random() < rate else float("inf")
+                yield (
+                    moment_ms,
+                    dice.uniform(5_000, 120_000) if dice.random() < rate else float("inf"),
+                )
 
 
 def live(guards: list[Tally], moments: Iterator[tuple[int, float]]) -> Lived:
@@ -61,7 +80,10 @@ def live(guards: list[Tally], moments: Iterator[tuple[int, float]]) -> Lived:
 
 @pytest.mark.parametrize("usual", [20, 300, 5_000, 15_000], ids="{} a day".format)
 def test_an_account_that_grows_threefold_in_a_day_is_refused_nothing(usual: int) -> None:
-    seen = live([tally("GH"), tally()], honest(usual, [usual, usual, 3 * usual, 9 * usual if usual < 15_000 else usual]))
+    seen = live(
+        [tally("GH"), tally()],
+        honest(usual, [usual, usual, 3 * usual, 9 * usual if usual < 15_000 else usual]),
+    )
     assert seen.refused == 0, seen
     assert 0.6 <= seen.verified / seen.sent <= 0.9
 
@@ -72,13 +94,17 @@ def test_a_new_account_and_a_new_country_begin_small_without_being_refused() -> 
 
 def flood(guards: list[Tally], start_ms: int, sends: int, apart_ms: int) -> int:
     """How many of so many that nobody verifies go out."""
-    return live(guards, ((start_ms + number * apart_ms, float("inf")) for number in range(sends))).sent
+    return live(
+        guards, ((start_ms + number * apart_ms, float("inf")) for number in range(sends))
+    ).sent
 
 
 def test_without_a_past_the_floors_are_all_there_is() -> None:
     assert flood([tally()], NOON_MS, 10_000, 10) == ACCOUNT_FLOOR
     assert flood([tally("KE")], NOON_MS, 10_000, 10) == 75
-    assert flood([tally()], NOON_MS, 10_000, DAY_MS // 10_000) == 2 * ACCOUNT_FLOOR, "of 24 hours, however slowly"
+    assert flood([tally()], NOON_MS, 10_000, DAY_MS // 10_000) == 2 * ACCOUNT_FLOOR, (
+        "of 24 hours, however slowly"
+    )
 
 
 def test_a_past_lends_so_much_and_only_where_it_was_made() -> None:

@@ -1,4 +1,6 @@
-"""Lists are paged by key: nothing repeats, nothing is left out, and a page holds no more than was asked for."""
+"""Lists are paged by key: nothing repeats, nothing is left out, and a page holds no more than was
+asked for.
+"""
 
 import pytest
 from hypothesis import given
@@ -13,13 +15,17 @@ RAW_IDS = st.integers(0, (1 << 128) - 1).map(ids.raw_of_number)
 
 
 @given(st.sets(RAW_IDS, max_size=40), st.integers(1, 12))
-def test_following_the_cursors_shows_every_record_once_newest_first(records: set[str], limit: int) -> None:
+def test_following_the_cursors_shows_every_record_once_newest_first(
+    records: set[str], limit: int
+) -> None:
     newest_first = sorted(records, reverse=True)
     seen: list[str] = []
     pairs = [("limit", str(limit))]
     while True:
         wanted = read_page(Query(pairs))
-        found = [record for record in newest_first if wanted.before is None or record < wanted.before][: wanted.limit + 1]
+        found = [
+            record for record in newest_first if wanted.before is None or record < wanted.before
+        ][: wanted.limit + 1]
         body = page_body(found, wanted, lambda record: record, lambda record: {"id": record})
         assert len(body["data"]) <= limit
         assert body["data"] or not records, "a cursor leads to something"

@@ -1,4 +1,6 @@
-"""Rate limits: so many requests a key and minute, in memory and shared through a real Redis; without Redis never open."""
+"""Rate limits: so many requests a key and minute, in memory and shared through a real
+Redis; without Redis never open.
+"""
 
 import asyncio
 import signal
@@ -27,7 +29,9 @@ async def limiter(url: str) -> AsyncIterator[RedisLimiter]:
         await made.close()
 
 
-async def taken(of: MemoryLimiter | RedisLimiter, times: int, key: str = "amina", per_minute: int = 5) -> list[int]:
+async def taken(
+    of: MemoryLimiter | RedisLimiter, times: int, key: str = "amina", per_minute: int = 5
+) -> list[int]:
     """What remained after each of some requests, one after the other."""
     return [(await of.take(key, per_minute)).remaining for _ in range(times)]
 
@@ -105,7 +109,9 @@ async def test_without_redis_the_process_counts_for_itself() -> None:
 
 
 @awaited
-async def test_a_redis_that_goes_away_and_comes_back_empty_gives_nobody_a_second_allowance(private_redis: PrivateRedis) -> None:
+async def test_a_redis_that_goes_away_and_comes_back_empty_gives_nobody_a_second_allowance(
+    private_redis: PrivateRedis,
+) -> None:
     async with limiter(private_redis.url) as shared:
         assert await taken(shared, 2) == [4, 3]
         private_redis.kill()
@@ -120,7 +126,9 @@ async def test_a_redis_that_goes_away_and_comes_back_empty_gives_nobody_a_second
 
 
 @awaited
-async def test_a_redis_that_hangs_holds_up_requests_once_and_shortly(private_redis: PrivateRedis) -> None:
+async def test_a_redis_that_hangs_holds_up_requests_once_and_shortly(
+    private_redis: PrivateRedis,
+) -> None:
     async with limiter(private_redis.url) as shared:
         assert await taken(shared, 1) == [4]
         private_redis.process.send_signal(signal.SIGSTOP)
@@ -140,5 +148,8 @@ async def test_a_client_that_goes_away_disturbs_nobody(redis_url: str) -> None:
         await asyncio.sleep(0)
         tasks[1].cancel()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [outcome.remaining for outcome in outcomes if isinstance(outcome, Allowance)] == [4, 2]
+        assert [outcome.remaining for outcome in outcomes if isinstance(outcome, Allowance)] == [
+            4,
+            2,
+        ]
         assert await taken(shared, 1) == [1]

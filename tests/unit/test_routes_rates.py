@@ -13,25 +13,50 @@ ACCOUNTS = ("a" * 32, "b" * 32)
 
 
 @given(st.dictionaries(FEW_DIGITS, st.lists(st.integers(1, 9), max_size=2).map(tuple)), NUMBER)
-def test_the_longest_prefix_has_the_route(carriers_of: dict[str, tuple[int, ...]], number: str) -> None:
+def test_the_longest_prefix_has_the_route(
+    carriers_of: dict[str, tuple[int, ...]], number: str
+) -> None:
     routes = Routes(Route(prefix, carriers) for prefix, carriers in carriers_of.items())
     matching = [prefix for prefix in carriers_of if number.startswith(prefix)]
     longest = max(matching, key=len, default=None)
     found = routes.carriers_for(number)
-    if longest is None or not carriers_of[longest]:  # all of its carriers drain: a shorter prefix's do not take over
+    # all of its carriers drain: a shorter prefix's do not take over
+    if longest is None or not carriers_of[longest]:
         assert found is None
     else:
         assert found == (longest, carriers_of[longest])
     assert found == routes.carriers_for(number[: routes.longest])
 
 
-@given(st.dictionaries(st.tuples(st.sampled_from([GENERAL, *ACCOUNTS]), FEW_DIGITS.filter(bool) | st.sampled_from(["GH", "NG", "default"])), CREDITS),
-       st.sampled_from(ACCOUNTS), NUMBER, COUNTRY)
+@given(
+    st.dictionaries(
+        st.tuples(
+            st.sampled_from([GENERAL, *ACCOUNTS]),
+            FEW_DIGITS.filter(bool) | st.sampled_from(["GH", "NG", "default"]),
+        ),
+        CREDITS,
+    ),
+    st.sampled_from(ACCOUNTS),
+    NUMBER,
+    COUNTRY,
+)
 def test_a_rate_is_the_accounts_own_before_the_general_then_prefix_country_default(
-        said: dict[tuple[str, str], int | None], account_id: str, number: str, country: str | None) -> None:
+    said: dict[tuple[str, str], int | None], account_id: str, number: str, country: str | None
+) -> None:
     rates = Rates(Rate(who, where, credits) for (who, where), credits in said.items())
     said = {(GENERAL, "default"): 1, **said}
-    order = [(who, where) for who in (account_id, GENERAL)
-             for where in [*(number[:length] for length in range(len(number), 0, -1)), country, "default"]]
+    order = [
+        (who, where)
+        for who in (account_id, GENERAL)
+        for where in [
+            *(number[:length] for length in range(len(number), 0, -1)),
+            country,
+            "default",
+        ]
+    ]
     want = next(said[place] for place in order if place in said)
-    assert rates.for_(account_id, number, country) == want == rates.for_(account_id, number[: rates.longest], country)
+    assert (
+        rates.for_(account_id, number, country)
+        == want
+        == rates.for_(account_id, number[: rates.longest], country)
+    )

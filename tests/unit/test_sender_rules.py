@@ -10,7 +10,9 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.senders import check, folded
 from heliograph.text import count_segments
 
-NEARLY = st.text(st.sampled_from(string.ascii_letters + string.digits + " -_&.+!é٣А\n\0"), max_size=16)
+NEARLY = st.text(
+    st.sampled_from(string.ascii_letters + string.digits + " -_&.+!é٣А\n\0"), max_size=16
+)
 
 
 def expected(text: str) -> str | None:
@@ -20,7 +22,11 @@ def expected(text: str) -> str | None:
         return digits
     allowed = all(character in string.ascii_letters + string.digits + " -_&." for character in text)
     has_letter = any(character in string.ascii_letters for character in text)
-    return text if 3 <= len(text) <= 11 and allowed and has_letter and text == text.strip(" ") else None
+    return (
+        text
+        if 3 <= len(text) <= 11 and allowed and has_letter and text == text.strip(" ")
+        else None
+    )
 
 
 @given(NEARLY | st.text(max_size=16))
@@ -41,7 +47,9 @@ def test_a_sender_is_taken_exactly_when_the_contract_says_so(text: str) -> None:
 
 
 @given(NEARLY.filter(expected))
-def test_a_sender_fits_the_address_field_in_gsm_7_and_keeps_its_identity_in_any_case(text: str) -> None:
+def test_a_sender_fits_the_address_field_in_gsm_7_and_keeps_its_identity_in_any_case(
+    text: str,
+) -> None:
     sender = check(text)
     assert count_segments(sender).encoding == "GSM-7"
     assert check(sender) == sender

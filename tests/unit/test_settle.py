@@ -1,4 +1,6 @@
-"""What one answer or one receipt makes of a message; what long sequences of them do stands in tests/property/test_settle_property.py."""
+"""What one answer or one receipt makes of a message; what long sequences of them do stands in
+tests/property/test_settle_property.py.
+"""
 
 import pytest
 
@@ -6,7 +8,16 @@ from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.fair import rank_ahead
 from heliograph.messages.inflight_sql import InFlight
-from heliograph.messages.settle import Changes, MessageRow, Requeued, agrees, move, refund_due, settle_answer, settle_receipt
+from heliograph.messages.settle import (
+    Changes,
+    MessageRow,
+    Requeued,
+    agrees,
+    move,
+    refund_due,
+    settle_answer,
+    settle_receipt,
+)
 
 NOW_MS = 1_800_000_000_000
 MADE_MS = NOW_MS - 60_000
@@ -15,41 +26,78 @@ MESSAGE = ids.raw_of_number(ids.new_number(MADE_MS))
 SEND = ids.raw_of_number(int(MESSAGE, 16) - 1)
 
 
-def message(segments: int = 1, *, status: str = "queued", accepted: int = 0, credits: int | None = None) -> MessageRow:
-    return MessageRow(MESSAGE, SEND, "a" * 32, False, 233201234567, status, segments, segments if credits is None else credits, 0, accepted, 0)
+def message(
+    segments: int = 1, *, status: str = "queued", accepted: int = 0, credits: int | None = None
+) -> MessageRow:
+    return MessageRow(
+        MESSAGE,
+        SEND,
+        "a" * 32,
+        False,
+        233201234567,
+        status,
+        segments,
+        segments if credits is None else credits,
+        0,
+        accepted,
+        0,
+    )
 
 
 def answer(outcome: Outcome, part: int = 1, attempt: int = 1, command_status: int = 0) -> Answer:
-    return Answer(MESSAGE, part, 1 << (part - 1), attempt, outcome, "7f" if outcome is Outcome.ACCEPTED else None, command_status)
+    return Answer(
+        MESSAGE,
+        part,
+        1 << (part - 1),
+        attempt,
+        outcome,
+        "7f" if outcome is Outcome.ACCEPTED else None,
+        command_status,
+    )
 
 
-def settle(row: MessageRow, *answers: Answer, taken_back: bool = False, receipt_needless: bool = False) -> Changes:
+def settle(
+    row: MessageRow, *answers: Answer, taken_back: bool = False, receipt_needless: bool = False
+) -> Changes:
     changes = Changes(NOW_MS, {row.id: row})
     for each in answers:
-        was = None if taken_back else InFlight(MESSAGE, each.part, each.parts, each.attempt, "233", EXPIRES_MS)
+        was = (
+            None
+            if taken_back
+            else InFlight(MESSAGE, each.part, each.parts, each.attempt, "233", EXPIRES_MS)
+        )
         settle_answer(changes, each, was, receipt_needless=receipt_needless)
     return changes
 
 
 def requeued(attempt: int, delay_ms: int, segments: int = 1) -> Requeued:
     """Back in its old place, which is the time it was made."""
-    return Requeued(rank_ahead(MADE_MS), MESSAGE, SEND, segments, "233", attempt, NOW_MS + delay_ms, EXPIRES_MS)
+    return Requeued(
+        rank_ahead(MADE_MS), MESSAGE, SEND, segments, "233", attempt, NOW_MS + delay_ms, EXPIRES_MS
+    )
 
 
-@pytest.mark.parametrize(("outcome", "attempt", "back"), [
-    (Outcome.THROTTLED, 1, requeued(attempt=1, delay_ms=500)),
-    (Outcome.THROTTLED, 3, requeued(attempt=3, delay_ms=500)),
-    (Outcome.UNSPENT, 2, requeued(attempt=2, delay_ms=0)),
-    (Outcome.RETRY, 1, requeued(attempt=2, delay_ms=2_000)),
-    (Outcome.RETRY, 2, requeued(attempt=3, delay_ms=15_000)),
-])  # fmt: skip
-def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_counts(outcome: Outcome, attempt: int, back: Requeued) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "attempt", "back"),
+    [
+        (Outcome.THROTTLED, 1, requeued(attempt=1, delay_ms=500)),
+        (Outcome.THROTTLED, 3, requeued(attempt=3, delay_ms=500)),
+        (Outcome.UNSPENT, 2, requeued(attempt=2, delay_ms=0)),
+        (Outcome.RETRY, 1, requeued(attempt=2, delay_ms=2_000)),
+        (Outcome.RETRY, 2, requeued(attempt=3, delay_ms=15_000)),
+    ],
+)
+def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_counts(
+    outcome: Outcome, attempt: int, back: Requeued
+) -> None:
     row = message()
     assert list(settle(row, answer(outcome, attempt=attempt)).requeued.values()) == [back]
     assert (row.status, row.changed) == ("queued", False)
 
 
-@pytest.mark.parametrize(("outcome", "attempt"), [(Outcome.REFUSED, 1), (Outcome.RETRY, 3), (Outcome.RETRY, 4)])
+@pytest.mark.parametrize(
+    ("outcome", "attempt"), [(Outcome.REFUSED, 1), (Outcome.RETRY, 3), (Outcome.RETRY, 4)]
+)
 def test_a_refusal_and_the_third_passing_fault_are_the_end(outcome: Outcome, attempt: int) -> None:
     row = message()
     assert not settle(row, answer(outcome, attempt=attempt, command_status=0x0B)).requeued
@@ -60,13 +108,19 @@ def test_a_refusal_and_the_third_passing_fault_are_the_end(outcome: Outcome, att
 
 def test_parts_that_come_back_in_one_turn_are_one_row_of_the_queue() -> None:
     row = message(3)
-    changes = settle(row, answer(Outcome.THROTTLED, 1), answer(Outcome.ACCEPTED, 2), answer(Outcome.THROTTLED, 3))
+    changes = settle(
+        row, answer(Outcome.THROTTLED, 1), answer(Outcome.ACCEPTED, 2), answer(Outcome.THROTTLED, 3)
+    )
     assert list(changes.requeued.values()) == [requeued(attempt=1, delay_ms=500, segments=3)]
     assert (row.status, row.parts_accepted) == ("queued", 0b010)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT])
-def test_of_an_attempt_that_was_taken_back_only_an_acceptance_still_counts(outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    "outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT]
+)
+def test_of_an_attempt_that_was_taken_back_only_an_acceptance_still_counts(
+    outcome: Outcome,
+) -> None:
     row = message()
     assert not settle(row, answer(outcome, attempt=3), taken_back=True).requeued
     assert (row.status, row.changed) == ("queued", False)
@@ -74,22 +128,29 @@ def test_of_an_attempt_that_was_taken_back_only_an_acceptance_still_counts(outco
     assert (row.status, row.sent_at_ms) == ("sent", NOW_MS)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT])
+@pytest.mark.parametrize(
+    "outcome", [Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED, Outcome.UNSPENT]
+)
 def test_a_message_that_has_failed_is_not_brought_back_by_its_other_parts(outcome: Outcome) -> None:
     row = message(2)
     assert not settle(row, answer(Outcome.REFUSED, 1), answer(outcome, 2)).requeued
     assert row.status == "failed"
 
 
-@pytest.mark.parametrize(("state", "code"), [
-    (ReceiptState.UNDELIV, "undeliverable"),
-    (ReceiptState.DELETED, "undeliverable"),
-    (ReceiptState.FAILED, "undeliverable"),
-    (ReceiptState.EXPIRED, "expired"),
-    (ReceiptState.REJECTD, "rejected"),
-    (ReceiptState.UNKNOWN, "unknown"),
-])  # fmt: skip
-def test_a_receipt_that_says_no_fails_the_message_with_its_code_and_gives_nothing_back(state: ReceiptState, code: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (ReceiptState.UNDELIV, "undeliverable"),
+        (ReceiptState.DELETED, "undeliverable"),
+        (ReceiptState.FAILED, "undeliverable"),
+        (ReceiptState.EXPIRED, "expired"),
+        (ReceiptState.REJECTD, "rejected"),
+        (ReceiptState.UNKNOWN, "unknown"),
+    ],
+)
+def test_a_receipt_that_says_no_fails_the_message_with_its_code_and_gives_nothing_back(
+    state: ReceiptState, code: str
+) -> None:
     row = message(3, status="sent", accepted=0b111)
     settle_receipt(row, 0b010, state, "027", NOW_MS)
     assert (row.status, row.error_code, row.failed_at_ms) == ("failed", code, NOW_MS)
@@ -127,16 +188,21 @@ def test_a_message_refunded_before_gets_only_what_is_still_due() -> None:
     assert refund_due(row) == 0
 
 
-@pytest.mark.parametrize(("recipient", "of_receipt", "agreeing"), [
-    (233201234567, 233201234567, True),
-    (233201234567, 201234567, True),  # without the country code
-    (201234567, 233201234567, True),
-    (233201234567, 234567, True),
-    (233201234567, 34567, False),  # too few digits to tell anything
-    (233201234567, 233201234568, False),
-    (233201234567, 233201234, False),
-    (233201234567, None, True),  # a receipt that names nobody is matched by its id alone
-    (None, 233201234567, True),  # a message past retention has no recipient any more
-])  # fmt: skip
-def test_a_receipt_is_the_messages_only_if_their_recipients_may_be_the_same(recipient: int | None, of_receipt: int | None, agreeing: bool) -> None:
+@pytest.mark.parametrize(
+    ("recipient", "of_receipt", "agreeing"),
+    [
+        (233201234567, 233201234567, True),
+        (233201234567, 201234567, True),  # without the country code
+        (201234567, 233201234567, True),
+        (233201234567, 234567, True),
+        (233201234567, 34567, False),  # too few digits to tell anything
+        (233201234567, 233201234568, False),
+        (233201234567, 233201234, False),
+        (233201234567, None, True),  # a receipt that names nobody is matched by its id alone
+        (None, 233201234567, True),  # a message past retention has no recipient any more
+    ],
+)
+def test_a_receipt_is_the_messages_only_if_their_recipients_may_be_the_same(
+    recipient: int | None, of_receipt: int | None, agreeing: bool
+) -> None:
     assert agrees(recipient, of_receipt) is agreeing

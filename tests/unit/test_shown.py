@@ -25,10 +25,19 @@ def test_commands_print_nothing_that_a_terminal_obeys(text: str) -> None:
     assert not set(shown) & set(OBEYED) - {"["} - set("2J31m")
 
 
-def test_a_readable_log_shows_what_a_carrier_wrote_as_text(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_readable_log_shows_what_a_carrier_wrote_as_text(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    logs.set_up(Settings(data_dir=Path("/nowhere"), database_url="sqlite://", secret_key="s" * 32, log_format="text"))
+    logs.set_up(
+        Settings(
+            data_dir=Path("/nowhere"),
+            database_url="sqlite://",
+            secret_key="s" * 32,
+            log_format="text",
+        )
+    )
     try:
         structlog.stdlib.get_logger("heliograph.test").info("receipt_stored", ref=OBEYED)
     finally:

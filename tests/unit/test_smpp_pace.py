@@ -7,8 +7,16 @@ import pytest
 from heliograph.carriers.smpp.pace import UNLIMITED, Pace
 
 
-def send_for(pace: Pace, seconds: float, began_s: float, carrier_tps: int | None = None, refuses_every: int = 0) -> list[float]:
-    """Sends all that is allowed, every 10 ms; the carrier takes `carrier_tps` in each whole second, or refuses every n-th. When each went."""
+def send_for(
+    pace: Pace,
+    seconds: float,
+    began_s: float,
+    carrier_tps: int | None = None,
+    refuses_every: int = 0,
+) -> list[float]:
+    """Sends all that is allowed, every 10 ms; the carrier takes `carrier_tps` in each
+    whole second, or refuses every n-th. When each went.
+    """
     sent: list[float] = []
     in_second: Counter[int] = Counter()
     for tick in range(round(seconds * 100)):
@@ -18,7 +26,9 @@ def send_for(pace: Pace, seconds: float, began_s: float, carrier_tps: int | None
         for _ in range(count):
             sent.append(now_s)
             in_second[int(now_s)] += 1
-            refused = (carrier_tps is not None and in_second[int(now_s)] > carrier_tps) or (refuses_every and len(sent) % refuses_every == 0)
+            refused = (carrier_tps is not None and in_second[int(now_s)] > carrier_tps) or (
+                refuses_every and len(sent) % refuses_every == 0
+            )
             pace.answered(not refused, bool(refused), now_s)
     return sent
 

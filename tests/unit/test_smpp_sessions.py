@@ -51,7 +51,9 @@ def test_a_window_gives_each_submission_one_answer_and_one_more_if_late() -> Non
     window = Window(2)
     window.waiting.update({1: (submission(1), 10.0), 2: (submission(2), 20.0)})
     assert window.free() == 0
-    assert [(answer.message_id[-1], answer.outcome) for answer in window.expire(15.0)] == [("1", Outcome.UNANSWERED)]
+    assert [(answer.message_id[-1], answer.outcome) for answer in window.expire(15.0)] == [
+        ("1", Outcome.UNANSWERED)
+    ]
     assert window.free() == 1
     late = window.answer(1, Outcome.ACCEPTED, "ref", 0)
     assert late is not None
@@ -63,7 +65,9 @@ def test_a_window_gives_each_submission_one_answer_and_one_more_if_late() -> Non
 
 def test_a_window_remembers_only_so_many_late_ones() -> None:
     window = Window(LATE_KEPT_MAX + 5)
-    window.waiting.update({number: (submission(number), 0.0) for number in range(LATE_KEPT_MAX + 5)})
+    window.waiting.update(
+        {number: (submission(number), 0.0) for number in range(LATE_KEPT_MAX + 5)}
+    )
     assert len(window.expire(1.0)) == LATE_KEPT_MAX + 5
     assert window.answer(4, Outcome.ACCEPTED, "ref", 0) is None
     assert window.answer(5, Outcome.ACCEPTED, "ref", 0) is not None
@@ -72,13 +76,34 @@ def test_a_window_remembers_only_so_many_late_ones() -> None:
 @pytest.mark.parametrize(
     ("setting", "found"),
     [
-        *(("port", 0), ("port", 65_536), ("binds", 0), ("window", 0), ("window", 10_001), ("host", ""), ("tps", -1)),
-        *(("alphabet", "ebcdic"), ("long", "both"), ("receipts", "some"), ("bind", "rx"), ("system_id", "a\0b")),
+        *(
+            ("port", 0),
+            ("port", 65_536),
+            ("binds", 0),
+            ("window", 0),
+            ("window", 10_001),
+            ("host", ""),
+            ("tps", -1),
+        ),
+        *(
+            ("alphabet", "ebcdic"),
+            ("long", "both"),
+            ("receipts", "some"),
+            ("bind", "rx"),
+            ("system_id", "a\0b"),
+        ),
         *(("source_ton_npi", (1, 256)), ("password", "Пароль")),
     ],
 )
 def test_a_wrong_setting_is_refused_by_name(setting: str, found: object) -> None:
-    given: dict[str, Any] = {"name": "test", "host": "127.0.0.1", "port": 2775, "system_id": "amina", "password": "secret", setting: found}
+    given: dict[str, Any] = {
+        "name": "test",
+        "host": "127.0.0.1",
+        "port": 2775,
+        "system_id": "amina",
+        "password": "secret",
+        setting: found,
+    }
     with pytest.raises(ValueError, match=f"^{setting}: .*allowed") as refused:
         SmppSettings(**given)
     assert "Пароль" not in str(refused.value)

@@ -6,42 +6,78 @@ import phonenumbers
 import pytest
 
 from heliograph import text
-from heliograph.text.phone import RAW_LENGTH_MAX, Phone, calling_code_of, country, country_codes, parse, parse_many
+from heliograph.text.phone import (
+    RAW_LENGTH_MAX,
+    Phone,
+    calling_code_of,
+    country,
+    country_codes,
+    parse,
+    parse_many,
+)
 
 
 @pytest.mark.parametrize(
     "raw",
-    ["233201234567", "+233201234567", "00233201234567", "+233 20 123-4567", "(+233) 20.123.4567", "+233 (0)20 123 4567", " 00 233 20 1234567 "],
+    [
+        "233201234567",
+        "+233201234567",
+        "00233201234567",
+        "+233 20 123-4567",
+        "(+233) 20.123.4567",
+        "+233 (0)20 123 4567",
+        " 00 233 20 1234567 ",
+    ],
 )
 def test_an_international_number_is_read_however_it_is_written(raw: str) -> None:
     assert parse(raw) == Phone("233201234567", "GH")
 
 
-@pytest.mark.parametrize("raw", ["0201234567", "020 123 4567", "201234567", "233201234567", "2330201234567", "+233201234567", "00233201234567"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "0201234567",
+        "020 123 4567",
+        "201234567",
+        "233201234567",
+        "2330201234567",
+        "+233201234567",
+        "00233201234567",
+    ],
+)
 def test_with_a_country_a_number_is_read_as_it_is_dialled_there(raw: str) -> None:
     assert parse(raw, "GH") == Phone("233201234567", "GH")
 
 
 def test_an_international_number_of_another_country_is_fine() -> None:
-    assert parse("+44 7400 123456", "GH") == parse("0044 7400 123456", "GH") == Phone("447400123456", "GB")
+    assert (
+        parse("+44 7400 123456", "GH")
+        == parse("0044 7400 123456", "GH")
+        == Phone("447400123456", "GB")
+    )
 
 
 @pytest.mark.parametrize(
     ("raw", "home", "digits"),
     [
-        ("06 1234 5678", "IT", "390612345678"),  # Italy has no trunk prefix: its 0 is part of the number
-        ("011 15 2345-6789", "AR", "5491123456789"),  # a mobile number is dialled with 15 at home and has a 9 from abroad
+        # Italy has no trunk prefix: its 0 is part of the number
+        ("06 1234 5678", "IT", "390612345678"),
+        # a mobile number is dialled with 15 at home and has a 9 from abroad
+        ("011 15 2345-6789", "AR", "5491123456789"),
         ("+54 11 15 2345 6789", None, "5491123456789"),
         ("0 15 11 96123-4567", "BR", "5511961234567"),  # 15 chooses the carrier of the call
         ("8 (912) 345-67-89", "RU", "79123456789"),
         ("06 20 123 4567", "HU", "36201234567"),
         ("9198765432", "IN", "919198765432"),  # national, though it begins with the calling code
-        ("55 99123-4567", "BR", "5555991234567"),  # and so is this, from area code 55; without it +55 991234567 would be possible too
+        # and so is this, from area code 55; without it +55 991234567 would be possible too
+        ("55 99123-4567", "BR", "5555991234567"),
         ("391 781 2533", "IT", "393917812533"),
-        ("4915123456789", "DE", "4915123456789"),  # international, though +49 4915123456789 is a possible number
+        # international, though +49 4915123456789 is a possible number
+        ("4915123456789", "DE", "4915123456789"),
         ("38344123456", "XK", "38344123456"),
         ("62812345678", "ID", "62812345678"),
-        ("010 0123 4567", "JP", "811001234567"),  # 010 is dialled for + there, but no calling code begins with 0
+        # 010 is dialled for + there, but no calling code begins with 0
+        ("010 0123 4567", "JP", "811001234567"),
         ("4601234", "AG", "12684601234"),  # seven digits are dialled within Antigua
         ("233 (0) 0201234567", "GH", "233201234567"),  # the library forgives a trunk prefix twice
         ("011 44 7400 123456", "US", "447400123456"),  # what is dialled there for +
@@ -118,12 +154,18 @@ def test_a_country_without_telephones_has_only_international_numbers() -> None:
         ("19995550123", None),  # an area code that nobody has
     ],
 )
-def test_a_number_of_a_shared_calling_code_has_the_country_it_belongs_to(digits: str, region: str | None) -> None:
+def test_a_number_of_a_shared_calling_code_has_the_country_it_belongs_to(
+    digits: str, region: str | None
+) -> None:
     assert parse(digits) == Phone(digits, region)
 
 
 def test_the_answers_for_many_stand_where_their_numbers_stood() -> None:
-    assert parse_many(["0201234567", "no number", "+447400123456"], "GH") == [Phone("233201234567", "GH"), None, Phone("447400123456", "GB")]
+    assert parse_many(["0201234567", "no number", "+447400123456"], "GH") == [
+        Phone("233201234567", "GH"),
+        None,
+        Phone("447400123456", "GB"),
+    ]
 
 
 def test_ten_thousand_numbers_cost_far_less_than_the_library_would_take() -> None:
@@ -141,15 +183,26 @@ def test_ten_thousand_numbers_cost_far_less_than_the_library_would_take() -> Non
 
 def test_a_country_is_two_letters_of_iso_3166_in_any_case() -> None:
     assert [country(raw) for raw in ("GH", "gh", "gH", "xk")] == ["GH", "GH", "GH", "XK"]
-    assert [country(raw) for raw in ("", "G", "GHA", "ZZ", "UK", "EU", "001", " GH", "ß", "ıT", "ＧＨ")] == [None] * 11
+    assert [
+        country(raw) for raw in ("", "G", "GHA", "ZZ", "UK", "EU", "001", " GH", "ß", "ıT", "ＧＨ")
+    ] == [None] * 11
 
 
 def test_every_country_with_telephones_and_no_other_has_a_calling_code() -> None:
     assert len(country_codes()) == 249 + 3
-    with_telephones = {code: calling_code_of(code) for code in country_codes() if calling_code_of(code) is not None}
-    assert with_telephones == {region: phonenumbers.country_code_for_region(region) for region in phonenumbers.SUPPORTED_REGIONS}
+    with_telephones = {
+        code: calling_code_of(code) for code in country_codes() if calling_code_of(code) is not None
+    }
+    assert with_telephones == {
+        region: phonenumbers.country_code_for_region(region)
+        for region in phonenumbers.SUPPORTED_REGIONS
+    }
     assert calling_code_of("001") is None
 
 
 def test_the_front_door_offers_what_others_call() -> None:
-    assert text.parse_phone("0201234567", "GH") == text.parse_phones(["0201234567"], "GH")[0] == text.Phone("233201234567", "GH")
+    assert (
+        text.parse_phone("0201234567", "GH")
+        == text.parse_phones(["0201234567"], "GH")[0]
+        == text.Phone("233201234567", "GH")
+    )

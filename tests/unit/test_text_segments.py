@@ -5,7 +5,18 @@ from time import perf_counter
 import pytest
 
 from heliograph import text
-from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, Segmented, count, gsm7_octets, gsm7_text, split, ucs2_octets, ucs2_text
+from heliograph.text.segments import (
+    GSM_7,
+    SEGMENTS_MAX,
+    UCS_2,
+    Segmented,
+    count,
+    gsm7_octets,
+    gsm7_text,
+    split,
+    ucs2_octets,
+    ucs2_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +43,8 @@ from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, Segmented, coun
         ("😀" * 36, UCS_2, [33, 3]),  # 33 pairs are 66 units: the 67th stays empty
         ("я" * 66 + "😀" + "я" * 3, UCS_2, [66, 4]),
         ("я" * 65 + "😀" + "я" * 4, UCS_2, [66, 4]),
-        ("a" * 159 + "`", UCS_2, [67, 67, 26]),  # one character outside of the alphabet, and what was one segment is three
+        # one character outside of the alphabet, and what was one segment is three
+        ("a" * 159 + "`", UCS_2, [67, 67, 26]),
     ],
 )
 def test_a_text_takes_these_segments(written: str, encoding: str, sizes: list[int]) -> None:
@@ -41,17 +53,33 @@ def test_a_text_takes_these_segments(written: str, encoding: str, sizes: list[in
 
 
 @pytest.mark.parametrize(
-    ("character", "octets"), [("@", "00"), ("ò", "08"), ("Ç", "09"), ("Δ", "10"), ("¡", "40"), ("§", "5f"), ("¿", "60"), ("à", "7f"), ("€", "1b65")]
+    ("character", "octets"),
+    [
+        ("@", "00"),
+        ("ò", "08"),
+        ("Ç", "09"),
+        ("Δ", "10"),
+        ("¡", "40"),
+        ("§", "5f"),
+        ("¿", "60"),
+        ("à", "7f"),
+        ("€", "1b65"),
+    ],
 )
 def test_the_alphabet_is_the_one_of_the_standard_and_not_ascii(character: str, octets: str) -> None:
     assert gsm7_octets(character).hex() == octets
     assert gsm7_text(bytes.fromhex(octets)) == character
 
 
-@pytest.mark.parametrize("character", ["`", "ç", "á", "Á", "ê", "\t", "\0", "\x1b", "’", "–", "\u00a0", "₵", "😀"])
+@pytest.mark.parametrize(
+    "character", ["`", "ç", "á", "Á", "ê", "\t", "\0", "\x1b", "’", "–", "\u00a0", "₵", "😀"]
+)
 def test_a_character_that_only_looks_like_the_alphabets_makes_the_text_ucs2(character: str) -> None:
     assert count("plain " + character).encoding == UCS_2
-    with pytest.raises(ValueError, match=rf"U\+{ord(character):04X} at position 6 is not in the GSM 7-bit default alphabet"):
+    with pytest.raises(
+        ValueError,
+        match=rf"U\+{ord(character):04X} at position 6 is not in the GSM 7-bit default alphabet",
+    ):
         gsm7_octets("plain " + character)
     with pytest.raises(ValueError, match="position 6"):
         split("plain " + character, GSM_7)
@@ -73,7 +101,9 @@ def test_a_lone_surrogate_is_refused(written: str) -> None:
             coded(written)
 
 
-@pytest.mark.parametrize("octets", [b"\x80", b"a\xff", b"\x1b", b"a\x1b", b"\x1ba", b"\x1b\x1b\x65"])
+@pytest.mark.parametrize(
+    "octets", [b"\x80", b"a\xff", b"\x1b", b"a\x1b", b"\x1ba", b"\x1b\x1b\x65"]
+)
 def test_octets_that_are_no_gsm_text_are_refused(octets: bytes) -> None:
     with pytest.raises(ValueError, match=r"no septet|extension table"):
         gsm7_text(octets)
@@ -85,7 +115,9 @@ def test_octets_that_are_no_ucs2_text_are_refused(octets: bytes) -> None:
         ucs2_text(octets)
 
 
-@pytest.mark.parametrize("written", ["a" * 2**20, "a" * 2**20 + "я", "^" * 2**20, "😀" * 2**18, "a€😀" * 2**17])
+@pytest.mark.parametrize(
+    "written", ["a" * 2**20, "a" * 2**20 + "я", "^" * 2**20, "😀" * 2**18, "a€😀" * 2**17]
+)
 def test_the_longest_text_a_body_can_hold_is_counted_in_no_time(written: str) -> None:
     began = perf_counter()
     assert count(written).segments > SEGMENTS_MAX

@@ -1,15 +1,24 @@
-"""Our segments beside those of another implementation: the tables of `gsmcodecs`, which others wrote, and a plain loop over characters."""
+"""Our segments beside those of another implementation: the tables of `gsmcodecs`, which
+others wrote, and a plain loop over characters.
+"""
 
 import gsmcodecs  # type: ignore[import-untyped]  # it has no types, and two of its methods are called
 
 from heliograph.text.segments import count, gsm7_octets, gsm7_text, split
 
-BASIC = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+BASIC = (
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ"
+    " !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§"
+    "¿abcdefghijklmnopqrstuvwxyzäöñüà"
+)
 EXTENSION = "\f^{}\\[~]|€"
 
 LANGUAGES = [
     "Your Heliograph code is 482913. It expires in 5 minutes.",
-    "Hello {customer_name}, order #{order_id} [paid] is on its way: https://example.com/t?a=1&b=2~x_y|z",
+    (
+        "Hello {customer_name}, order #{order_id} [paid] is on its way:"
+        " https://example.com/t?a=1&b=2~x_y|z"
+    ),
     "Akwaaba! Wo nkrasɛm no aba. Yɛda wo ase.",
     "Ẹ káàárọ̀, àkọsílẹ̀ yín ti parí.",
     "Habari, salio lako ni KSh 1,250.00 leo saa 10:45.",
@@ -25,7 +34,8 @@ LANGUAGES = [
     "Zażółć gęślą jaźń",
     "Příliš žluťoučký kůň úpěl ďábelské ódy",
     "İstanbul'da ılık bir gün: ğüşiöç",
-    "ΓΕΙΑ ΣΟΥ: ΔΩΡΕΑΝ ΠΑΡΑΔΟΣΗ",  # Latin and Greek capitals share shapes; the Greek ones are not in the alphabet
+    # Latin and Greek capitals share shapes; the Greek ones are not in the alphabet
+    "ΓΕΙΑ ΣΟΥ: ΔΩΡΕΑΝ ΠΑΡΑΔΟΣΗ",
     "ΔΦΓΛΩΠΨΣΘΞ",
     "Καλημέρα, η παραγγελία σας είναι έτοιμη.",
     "Ваш код подтверждения: 482913",
@@ -61,7 +71,11 @@ BOUNDARIES = [
     *("a" * before + "€" * 3 + "a" * 160 for before in range(148, 162)),
     *("😀" * length for length in (34, 35, 36, 66, 67, 68, 330, 335)),
     *("я" * before + "😀" * 3 + "я" * 70 for before in range(62, 72)),
-    *("a" * before + "^" + "a" * after for before in (151, 152, 153, 157, 158, 159) for after in (0, 1, 2, 145)),
+    *(
+        "a" * before + "^" + "a" * after
+        for before in (151, 152, 153, 157, 158, 159)
+        for after in (0, 1, 2, 145)
+    ),
 ]
 
 CORPUS = [
@@ -91,9 +105,19 @@ def in_their_alphabet(text: str) -> bool:
 def segmented_by_their_tables(text: str) -> tuple[str, list[str]]:
     """The encoding and the parts, filled one character after another."""
     if in_their_alphabet(text):
-        encoding, alone, part_max, sizes = "GSM-7", 160, 153, [len(ALPHABET.encode(character)[0]) for character in text]
+        encoding, alone, part_max, sizes = (
+            "GSM-7",
+            160,
+            153,
+            [len(ALPHABET.encode(character)[0]) for character in text],
+        )
     else:
-        encoding, alone, part_max, sizes = "UCS-2", 70, 67, [2 if ord(character) > 0xFFFF else 1 for character in text]
+        encoding, alone, part_max, sizes = (
+            "UCS-2",
+            70,
+            67,
+            [2 if ord(character) > 0xFFFF else 1 for character in text],
+        )
     if sum(sizes) <= alone:
         return encoding, [text]
     parts, room = [""], part_max

@@ -1,4 +1,6 @@
-"""Blocking handlers: an account has some of the threads at a time, and some of the waiting places, never all."""
+"""Blocking handlers: an account has some of the threads at a time, and some of the waiting places,
+never all.
+"""
 
 import asyncio
 import threading
@@ -26,7 +28,9 @@ async def test_one_account_leaves_threads_and_places_to_the_others() -> None:
         return "slow"
 
     try:
-        slow_ones = [asyncio.create_task(threads.run("amina", slow)) for _ in range(WAITING_OF_ACCOUNT_MAX)]
+        slow_ones = [
+            asyncio.create_task(threads.run("amina", slow)) for _ in range(WAITING_OF_ACCOUNT_MAX)
+        ]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable):
             await threads.run("amina", slow)
@@ -43,7 +47,9 @@ async def test_one_account_leaves_threads_and_places_to_the_others() -> None:
 
 
 @awaited
-async def test_a_request_that_changes_something_does_not_wait_for_unconfirmed_commits_and_one_that_reads_does() -> None:
+async def test_a_request_that_changes_does_not_wait_for_unconfirmed_commits_and_a_read_does() -> (
+    None
+):
     unconfirmed = Commits(away)
     threads, go_on = Threads(unconfirmed), threading.Event()
 

@@ -1,4 +1,6 @@
-"""When deliveries may begin: accounts in turns, a few at once; and rationed beside busy carriers, until these rest."""
+"""When deliveries may begin: accounts in turns, a few at once; and rationed beside busy carriers,
+until these rest.
+"""
 
 import asyncio
 import itertools
@@ -48,7 +50,7 @@ async def test_beside_busy_carriers_posts_are_rationed_and_every_endpoint_has_it
 
 
 @awaited
-async def test_an_account_with_many_full_endpoints_delays_another_by_one_post_and_the_loop_by_a_few() -> None:
+async def test_an_account_with_many_full_endpoints_delays_another_by_one_post_only() -> None:
     allowance = Allowance(lambda: 0)
     crowd, one = [Backlog(1_000, "bilal") for _ in range(50)], Backlog(20)
     running = asyncio.create_task(allowance.run())

@@ -1,7 +1,9 @@
-"""What every kind of Link must do: the promises of `heliograph.carriers.link.Link`, as checks that take a link and its inbox.
+"""What every kind of Link must do: the promises of `heliograph.carriers.link.Link`, as checks that
+take a link and its inbox.
 
-The link's peer accepts every message, and sends a DELIVRD receipt for each that asks for one. Each check gets a link that was not
-started yet. tests/wire/test_link_conformance.py runs all of `CHECKS` over all kinds.
+The link's peer accepts every message, and sends a DELIVRD receipt for each that asks for one. Each
+check gets a link that was not started yet. tests/wire/test_link_conformance.py runs all of `CHECKS`
+over all kinds.
 """
 
 import asyncio
@@ -32,10 +34,13 @@ async def states_are_reported_from_start_to_close(link: Link, inbox: Recorder) -
     assert link.room() == 0
     seen.append(link.state)
     assert seen == [LinkState.BOUND, LinkState.CLOSED]
-    assert list(dict.fromkeys(state for state, _ in inbox.states if state in seen)) == seen  # BOUND once for each bind that joins
+    # BOUND once for each bind that joins
+    assert list(dict.fromkeys(state for state, _ in inbox.states if state in seen)) == seen
 
 
-async def a_split_is_always_the_same_and_carries_each_segment_once(link: Link, inbox: Recorder) -> None:
+async def a_split_is_always_the_same_and_carries_each_segment_once(
+    link: Link, inbox: Recorder
+) -> None:
     for text, encoding in (("short", "GSM-7"), ("€" * 500, "GSM-7"), ("ж🎉" * 100, "UCS-2")):
         counted = len(segments.split(text, encoding))
         message = outgoing(text, encoding=encoding, segments=counted)
@@ -43,8 +48,12 @@ async def a_split_is_always_the_same_and_carries_each_segment_once(link: Link, i
         assert submissions == link.prepare(message)
         assert sum(submission.parts for submission in submissions) == 2**counted - 1
         for submission in submissions:
-            assert submission.parts & -submission.parts == 1 << (submission.part - 1)  # part is the lowest of parts
-            assert (submission.message_id, submission.attempt) == (message.message_id, message.attempt)
+            # part is the lowest of parts
+            assert submission.parts & -submission.parts == 1 << (submission.part - 1)
+            assert (submission.message_id, submission.attempt) == (
+                message.message_id,
+                message.attempt,
+            )
             assert (submission.sender, submission.recipient) == (message.sender, message.recipient)
 
 
@@ -77,7 +86,9 @@ async def each_accepted_submission_gets_its_receipt(link: Link, inbox: Recorder)
         assert len(receipt.raw) <= 1_024
 
 
-async def receipts_may_be_acknowledged_late_twice_and_after_the_end(link: Link, inbox: Recorder) -> None:
+async def receipts_may_be_acknowledged_late_twice_and_after_the_end(
+    link: Link, inbox: Recorder
+) -> None:
     inbox.acknowledges = False
     await started(link, inbox)
     await submit_all(link, inbox, prepared(link, 2))
@@ -89,7 +100,9 @@ async def receipts_may_be_acknowledged_late_twice_and_after_the_end(link: Link, 
     link.acknowledge(receipts)
 
 
-async def closing_reports_what_is_outstanding_before_it_returns(link: Link, inbox: Recorder) -> None:
+async def closing_reports_what_is_outstanding_before_it_returns(
+    link: Link, inbox: Recorder
+) -> None:
     await started(link, inbox)
     submissions = prepared(link, link.room())
     link.submit(submissions)

@@ -1,4 +1,6 @@
-"""Wire tests are coroutines; the SMSC they talk to runs once for all of them, and starts each test with an empty log."""
+"""Wire tests are coroutines; the SMSC they talk to runs once for all of them, and starts each test
+with an empty log.
+"""
 
 import asyncio
 import inspect

@@ -1,4 +1,6 @@
-"""A name server of the tests' own, which may answer otherwise each time it is asked, and what asks it in place of the system's resolver."""
+"""A name server of the tests' own, which may answer otherwise each time it is asked, and
+what asks it in place of the system's resolver.
+"""
 
 import asyncio
 import socket
@@ -16,7 +18,9 @@ Answers = Callable[[str], list[str] | None]  # the addresses of a name; None: no
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """`asked`: names, in order, once for each question about IPv4 addresses. Two questions make one look-up; the first one decides."""
+    """`asked`: names, in order, once for each question about IPv4 addresses. Two questions make one
+    look-up; the first one decides.
+    """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -37,10 +41,19 @@ class NameServer(asyncio.DatagramProtocol):
         found = self._latest[name]
         if found is None:
             return
-        records = [ip_address(text).packed for text in found if (":" in text) == (kind == ADDRESS_6)]
+        records = [
+            ip_address(text).packed for text in found if (":" in text) == (kind == ADDRESS_6)
+        ]
         self._transport.sendto(
-            data[:2] + struct.pack("!HHHHH", 0x8180 if found else 0x8183, 1, len(records), 0, 0) + data[12 : end + 4]
-            + b"".join(struct.pack("!HHHIH", 0xC00C, kind, 1, 0, len(packed)) + packed for packed in records), client)  # fmt: skip
+            data[:2]
+            + struct.pack("!HHHHH", 0x8180 if found else 0x8183, 1, len(records), 0, 0)
+            + data[12 : end + 4]
+            + b"".join(
+                struct.pack("!HHHIH", 0xC00C, kind, 1, 0, len(packed)) + packed
+                for packed in records
+            ),
+            client,
+        )
 
     def look_up(self, host: str, port: int) -> list[AddressInfo]:
         """As getaddrinfo would. Raises OSError."""
@@ -48,12 +61,27 @@ class NameServer(asyncio.DatagramProtocol):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
             asking.settimeout(ANSWER_S_MAX)
             asking.connect(("127.0.0.1", self.port))
-            for kind, family, size in ((ADDRESS, socket.AF_INET, 4), (ADDRESS_6, socket.AF_INET6, 16)):
+            for kind, family, size in (
+                (ADDRESS, socket.AF_INET, 4),
+                (ADDRESS_6, socket.AF_INET6, 16),
+            ):
                 labels = b"".join(bytes([len(label)]) + label.encode() for label in host.split("."))
-                asking.send(struct.pack("!HHHHHH", 1, 0x0100, 1, 0, 0, 0) + labels + struct.pack("!BHH", 0, kind, 1))
+                asking.send(
+                    struct.pack("!HHHHHH", 1, 0x0100, 1, 0, 0, 0)
+                    + labels
+                    + struct.pack("!BHH", 0, kind, 1)
+                )
                 for packed in _records(asking.recv(4_096), size):
                     where = (str(ip_address(packed)), port, 0, 0)
-                    found.append((family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", where[:2] if size == 4 else where))
+                    found.append(
+                        (
+                            family,
+                            socket.SOCK_STREAM,
+                            socket.IPPROTO_TCP,
+                            "",
+                            where[:2] if size == 4 else where,
+                        )
+                    )
         if not found:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return found
@@ -78,7 +106,9 @@ def _records(answer: bytes, size: int) -> Iterator[bytes]:
 
 @asynccontextmanager
 async def name_server(answers: Answers) -> AsyncIterator[NameServer]:
-    transport, server = await asyncio.get_running_loop().create_datagram_endpoint(lambda: NameServer(answers), ("127.0.0.1", 0))
+    transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: NameServer(answers), ("127.0.0.1", 0)
+    )
     try:
         yield server
     finally:

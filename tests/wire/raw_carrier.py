@@ -1,4 +1,6 @@
-"""A carrier that says exactly the octets a test wants said, true SMPP or not. Only for what a proper SMSC cannot be made to say."""
+"""A carrier that says exactly the octets a test wants said, true SMPP or not. Only for
+what a proper SMSC cannot be made to say.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +12,9 @@ from heliograph.carriers.smpp.framing import Frame, Framer
 
 
 class RawSession(asyncio.Protocol):
-    """One connection: answers binds and submits properly, keeps what it heard, and leaves the rest to the test."""
+    """One connection: answers binds and submits properly, keeps what it heard, and leaves
+    the rest to the test.
+    """
 
     def __init__(self, carrier: "RawCarrier") -> None:
         self._carrier = carrier
@@ -32,7 +36,14 @@ class RawSession(asyncio.Protocol):
         for frame in self._framer.feed(data):
             self.heard.append(frame)
             if frame.command in (pdu.BIND_TRANSCEIVER, pdu.SUBMIT_SM, pdu.UNBIND):
-                self.say(pdu.encode_pdu(frame.command | pdu.RESPONSE, pdu.ESME_ROK, frame.sequence, b"%d\0" % frame.sequence))
+                self.say(
+                    pdu.encode_pdu(
+                        frame.command | pdu.RESPONSE,
+                        pdu.ESME_ROK,
+                        frame.sequence,
+                        b"%d\0" % frame.sequence,
+                    )
+                )
         self._carrier.news.set()
 
     def say(self, octets: bytes) -> None:
@@ -51,9 +62,20 @@ class RawCarrier:
         self.news = asyncio.Event()
 
     def settings(self, binds: int = 1) -> SmppSettings:
-        return SmppSettings("raw", "127.0.0.1", self.port, "amina", "secret", binds=binds, backoff_min_s=0.05, backoff_max_s=0.1)
+        return SmppSettings(
+            "raw",
+            "127.0.0.1",
+            self.port,
+            "amina",
+            "secret",
+            binds=binds,
+            backoff_min_s=0.05,
+            backoff_max_s=0.1,
+        )
 
-    async def until_heard(self, session: RawSession, command: int, count: int = 1) -> list[tuple[int, int]]:
+    async def until_heard(
+        self, session: RawSession, command: int, count: int = 1
+    ) -> list[tuple[int, int]]:
         async with asyncio.timeout(10):
             while len(session.answers(command)) < count:
                 self.news.clear()
@@ -70,7 +92,9 @@ class RawCarrier:
 @asynccontextmanager
 async def raw_carrier() -> AsyncIterator[RawCarrier]:
     carrier = RawCarrier()
-    server = await asyncio.get_running_loop().create_server(lambda: RawSession(carrier), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: RawSession(carrier), "127.0.0.1", 0
+    )
     carrier.port = server.sockets[0].getsockname()[1]
     try:
         yield carrier

@@ -36,13 +36,20 @@ class RawClient:
     async def ask(self, command: int, body: bytes = b"") -> Frame:
         """The PDU that answers it; what comes before stays in `heard`."""
         sequence = self.request(command, body)
-        return await self.until(lambda frame: frame.sequence == sequence and frame.command in (command | pdu.RESPONSE, pdu.GENERIC_NACK))
+        return await self.until(
+            lambda frame: (
+                frame.sequence == sequence
+                and frame.command in (command | pdu.RESPONSE, pdu.GENERIC_NACK)
+            )
+        )
 
     async def next(self, command: int) -> Frame:
         return await self.until(lambda frame: frame.command == command)
 
     async def until(self, wanted: Any) -> Frame:
-        """The first PDU that is wanted, taken out of `heard`. Raises EOFError when the connection ends before it comes."""
+        """The first PDU that is wanted, taken out of `heard`. Raises EOFError when the
+        connection ends before it comes.
+        """
         async with asyncio.timeout(WAIT_S):
             while True:
                 for frame in self.heard:
@@ -79,9 +86,13 @@ class RawClient:
             return not self.heard
         return False
 
-    async def bind(self, how: str = "trx", system_id: str = "amina", password: str = "secret") -> int:
+    async def bind(
+        self, how: str = "trx", system_id: str = "amina", password: str = "secret"
+    ) -> int:
         """The command_status of the answer."""
-        return (await self.ask(BINDS[how], pdu.encode_bind(pdu.BindRequest(system_id, password)))).status
+        return (
+            await self.ask(BINDS[how], pdu.encode_bind(pdu.BindRequest(system_id, password)))
+        ).status
 
     async def submit(self, recipient: str = "233201234567", **fields: Any) -> tuple[int, str]:
         """The status and the message_id of the answer."""
@@ -100,7 +111,15 @@ class RawClient:
 
 def submission(recipient: str = "233201234567", **fields: Any) -> bytes:
     """The body of a submit_sm that asks for a receipt."""
-    given = {"source_addr": "AMINA", "short_message": b"hello", "registered_delivery": 1, "source_ton": 5, "dest_ton": 1, "dest_npi": 1, **fields}
+    given = {
+        "source_addr": "AMINA",
+        "short_message": b"hello",
+        "registered_delivery": 1,
+        "source_ton": 5,
+        "dest_ton": 1,
+        "dest_npi": 1,
+        **fields,
+    }
     return pdu.encode_sm(pdu.ShortMessage(destination_addr=recipient, **given))
 
 
@@ -124,7 +143,11 @@ class Served:
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The journal's lines so far, of these kinds."""
         assert self._log is not None
-        return [event for event in map(json.loads, self._log.read_text().splitlines()) if not kinds or event["event"] in kinds]
+        return [
+            event
+            for event in map(json.loads, self._log.read_text().splitlines())
+            if not kinds or event["event"] in kinds
+        ]
 
     def close(self) -> None:
         for client in self._clients:
@@ -135,9 +158,15 @@ class Served:
 async def serving(
     chaos: str = "", script: str = "", *, seed: int = 7, log: Path | None = None, **settings: Any
 ) -> AsyncIterator[Served]:
-    """An SMSC in this event loop, spoken to over TCP; receipts come at once unless told otherwise."""
+    """An SMSC in this event loop, spoken to over TCP; receipts come at once unless told
+    otherwise.
+    """
     journal = Journal(log)
-    smsc = Smsc(SmscSettings(**{"receipt_delay_s": 0.0, **settings}), Chaos(read_chances(chaos), read_script(script), seed), journal)
+    smsc = Smsc(
+        SmscSettings(**{"receipt_delay_s": 0.0, **settings}),
+        Chaos(read_chances(chaos), read_script(script), seed),
+        journal,
+    )
     served = Served(smsc, await smsc.start("127.0.0.1", 0), log)
     try:
         yield served

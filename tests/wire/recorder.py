@@ -1,4 +1,6 @@
-"""The turn's place in the wire tests: an Inbox that keeps what a link reports, and can be waited on."""
+"""The turn's place in the wire tests: an Inbox that keeps what a link reports, and can be
+waited on.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -15,7 +17,9 @@ _numbers = count(0x0197_0000_0000_7000_8000_0000_0000_0000)
 
 
 class Recorder:
-    """Keeps every report. Acknowledges receipts as they come if `acknowledges`, as if it had stored them at once."""
+    """Keeps every report. Acknowledges receipts as they come if `acknowledges`, as if it had stored
+    them at once.
+    """
 
     def __init__(self, acknowledges: bool = True) -> None:
         self.acknowledges = acknowledges
@@ -79,7 +83,9 @@ class Recorder:
 
 
 @asynccontextmanager
-async def opened(settings: SmppSettings, acknowledges: bool = True) -> AsyncIterator[tuple[SmppLink, Recorder]]:
+async def opened(
+    settings: SmppSettings, acknowledges: bool = True
+) -> AsyncIterator[tuple[SmppLink, Recorder]]:
     """A started link and its inbox, not yet bound."""
     inbox = Recorder(acknowledges)
     link = SmppLink(settings, inbox)
@@ -92,7 +98,9 @@ async def opened(settings: SmppSettings, acknowledges: bool = True) -> AsyncIter
 
 
 @asynccontextmanager
-async def bound(settings: SmppSettings, acknowledges: bool = True) -> AsyncIterator[tuple[SmppLink, Recorder]]:
+async def bound(
+    settings: SmppSettings, acknowledges: bool = True
+) -> AsyncIterator[tuple[SmppLink, Recorder]]:
     """A bound link and its inbox."""
     async with opened(settings, acknowledges) as (link, inbox):
         await inbox.until_state(LinkState.BOUND)
@@ -101,13 +109,23 @@ async def bound(settings: SmppSettings, acknowledges: bool = True) -> AsyncItera
 
 def outgoing(text: str = "hello", recipient: str = "233201234567", **given: Any) -> Outgoing:
     """A message of its own, as the turn would hand it over."""
-    fields: dict[str, Any] = {"sender": "AMINA", "encoding": "GSM-7", "segments": 1, "validity_s": 3_600, **given}
+    fields: dict[str, Any] = {
+        "sender": "AMINA",
+        "encoding": "GSM-7",
+        "segments": 1,
+        "validity_s": 3_600,
+        **given,
+    }
     return Outgoing(message_id=f"{next(_numbers):032x}", recipient=recipient, text=text, **fields)
 
 
 def prepared(link: Link, messages: int, recipient: str = "233201234567") -> list[Submission]:
     """Submissions of so many one-part messages."""
-    return [submission for number in range(messages) for submission in link.prepare(outgoing(f"message {number}", recipient))]
+    return [
+        submission
+        for number in range(messages)
+        for submission in link.prepare(outgoing(f"message {number}", recipient))
+    ]
 
 
 async def submit_all(link: Link, inbox: Recorder, submissions: Sequence[Submission]) -> None:
@@ -119,5 +137,6 @@ async def submit_all(link: Link, inbox: Recorder, submissions: Sequence[Submissi
             if room:
                 link.submit(submissions[at : at + room])
                 at += room
-            await asyncio.sleep(0 if room else 0.002)  # room by the rate comes with time alone, which nothing announces
+            # room by the rate comes with time alone, which nothing announces
+            await asyncio.sleep(0 if room else 0.002)
     await inbox.until_answered(wanted)

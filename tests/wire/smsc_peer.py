@@ -1,4 +1,6 @@
-"""The SMSC of tests/wire/smsc (npm `smpp`, run by node) as the tests hold it: started once, told how to behave, asked what it heard."""
+"""The SMSC of tests/wire/smsc (npm `smpp`, run by node) as the tests hold it: started
+once, told how to behave, asked what it heard.
+"""
 
 import json
 import subprocess
@@ -12,16 +14,22 @@ import httpx
 from heliograph.carriers.smpp import SmppSettings
 from tests.services import node
 
-# Loopback without TLS; `verify=False` below only spares the reading of all the system's authorities at each call.
+# Loopback without TLS; `verify=False` below only spares the reading of all the system's authorities
+# at each call.
 FOLDER = Path(__file__).parent / "smsc"
 
 STANDARD_RECEIPT = {
-    "text": "id:{id} sub:001 dlvrd:001 submit date:2601010930 done date:2601010931 stat:DELIVRD err:000 text:",
+    "text": (
+        "id:{id} sub:001 dlvrd:001 submit date:2601010930 done date:2601010931 stat:DELIVRD err:000"
+        " text:"
+    ),
 }
 
 
 class Smsc:
-    """One running server. `log` and `until` give what it has heard since the last reset, as tests/wire/smsc/server.js writes it."""
+    """One running server. `log` and `until` give what it has heard since the last reset, as
+    tests/wire/smsc/server.js writes it.
+    """
 
     def __init__(self, port: int, control: int) -> None:
         self.port = port
@@ -64,15 +72,24 @@ class Smsc:
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with httpx.AsyncClient(verify=False, timeout=15) as client:
-            log: dict[str, Any] = (await client.get(f"{self._control}/{path}")).raise_for_status().json()
+            log: dict[str, Any] = (
+                (await client.get(f"{self._control}/{path}")).raise_for_status().json()
+            )
             return log
 
 
 @contextmanager
 def running_smsc(*arguments: str) -> Iterator[Smsc]:
-    """A server on free ports; it ends with this context, and with this process however that ends."""
+    """A server on free ports; it ends with this context, and with this process however
+    that ends.
+    """
     node.ensure_modules(FOLDER)
-    process = subprocess.Popen(["node", str(FOLDER / "server.js"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        ["node", str(FOLDER / "server.js"), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -22,25 +22,44 @@ class SmscProcess:
 
     def __init__(self, process: "subprocess.Popen[str]", port: int, log: Path) -> None:
         self.process, self.port, self.log = process, port, log
-        self.said: list[dict[str, Any]] = []  # what it printed from the address on, once it has ended
+        # what it printed from the address on, once it has ended
+        self.said: list[dict[str, Any]] = []
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The journal's whole lines so far, of these kinds."""
         lines = self.log.read_text().splitlines(keepends=True)
-        return [event for event in map(json.loads, (line for line in lines if line.endswith("\n"))) if not kinds or event["event"] in kinds]
+        return [
+            event
+            for event in map(json.loads, (line for line in lines if line.endswith("\n")))
+            if not kinds or event["event"] in kinds
+        ]
 
     def until(self, count: int, *kinds: str, within_s: float = WITHIN_S) -> list[dict[str, Any]]:
-        """Waits until the journal holds so many events of these kinds: it is another process's file, so there is nothing to wait on."""
+        """Waits until the journal holds so many events of these kinds: it is another
+        process's file, so there is nothing to wait on.
+        """
         deadline = time.monotonic() + within_s
         while len(found := self.events(*kinds)) < count:
-            assert time.monotonic() < deadline, f"{len(found)} of {count} {kinds}; journal:\n{self.log.read_text()[-2_000:]}"
+            assert time.monotonic() < deadline, (
+                f"{len(found)} of {count} {kinds}; journal:\n{self.log.read_text()[-2_000:]}"
+            )
             time.sleep(POLL_S)
         return found
 
     def settings(self, **given: Any) -> SmppSettings:
         """Settings of a client of ours that reaches it."""
-        return SmppSettings(**{"name": "own", "host": "127.0.0.1", "port": self.port, "system_id": "amina", "password": "secret",
-                               "backoff_min_s": 0.05, "backoff_max_s": 0.2, **given})  # fmt: skip
+        return SmppSettings(
+            **{
+                "name": "own",
+                "host": "127.0.0.1",
+                "port": self.port,
+                "system_id": "amina",
+                "password": "secret",
+                "backoff_min_s": 0.05,
+                "backoff_max_s": 0.2,
+                **given,
+            }
+        )
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Its exit status."""
@@ -54,8 +73,18 @@ class SmscProcess:
 def running(directory: Path, *options: str, log: str = "smsc.jsonl") -> Iterator[SmscProcess]:
     """Ends with this context. `log` may be empty: then it keeps none."""
     path = directory / log
-    command = [PROGRAM, "smsc", "--port", "0", "--json", *(["--log", str(path)] if log else []), *options]
-    process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    command = [
+        PROGRAM,
+        "smsc",
+        "--port",
+        "0",
+        "--json",
+        *(["--log", str(path)] if log else []),
+        *options,
+    ]
+    process = subprocess.Popen(
+        command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -1,4 +1,5 @@
-"""Whatever a peer sends, memory stays flat and others are served: our client, and our SMSC (promises, fault 23).
+"""Whatever a peer sends, memory stays flat and others are served: our client, and our SMSC
+(promises, fault 23).
 
 `make hostile` sends a million PDUs to each.
 """
@@ -22,7 +23,8 @@ from tests.wire.smsc_process import running
 
 PDUS = int(os.environ.get("HELIOGRAPH_TEST_HOSTILE_PDUS", "50000"))
 WARM_UP = PDUS // 4  # allocators and caches have their size by then
-GROWTH_OCTETS_MAX = 2 << 20  # 56 octets a PDU in the short run, 3 in the long one; seen: 0.1 to 0.8 MB in both
+# 56 octets a PDU in the short run, 3 in the long one; seen: 0.1 to 0.8 MB in both
+GROWTH_OCTETS_MAX = 2 << 20
 AT_ONCE = 100
 SEEN_SHARE_MIN = 0.8  # what stands behind an impossible length is said, and read by nobody
 WITHIN_S = 60 + PDUS / 500
@@ -33,7 +35,9 @@ def resident(process: psutil.Process) -> int:
 
 
 class HostileCarrier(asyncio.Protocol):
-    """Answers the bind, and then says what it likes, at the pace at which it is read, until it has said something that cannot be read."""
+    """Answers the bind, and then says what it likes, at the pace at which it is read, until it has
+    said something that cannot be read.
+    """
 
     def __init__(self, pdus: Iterator[bytes], said: list[int]) -> None:
         self._pdus, self._said = pdus, said
@@ -56,7 +60,9 @@ class HostileCarrier(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for frame in self._framer.feed(data):
             if frame.command == pdu.BIND_TRANSCEIVER:
-                self._transport.write(pdu.encode_pdu(frame.command | pdu.RESPONSE, 0, frame.sequence, b"hostile\0"))
+                self._transport.write(
+                    pdu.encode_pdu(frame.command | pdu.RESPONSE, 0, frame.sequence, b"hostile\0")
+                )
                 self._talk = asyncio.create_task(self._say())
 
     async def _say(self) -> None:
@@ -71,11 +77,23 @@ class HostileCarrier(asyncio.Protocol):
                 await self._may_write.wait()
 
 
-async def test_our_client_stays_flat_under_a_hostile_carrier(caplog: pytest.LogCaptureFixture) -> None:
+async def test_our_client_stays_flat_under_a_hostile_carrier(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.CRITICAL)  # pytest keeps every line of a log
     said, pdus = [0], hostile_pdus(1)
-    server = await asyncio.get_running_loop().create_server(lambda: HostileCarrier(pdus, said), "127.0.0.1", 0)
-    settings = SmppSettings("hostile", "127.0.0.1", server.sockets[0].getsockname()[1], "amina", "secret", backoff_min_s=0.01, backoff_max_s=0.02)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: HostileCarrier(pdus, said), "127.0.0.1", 0
+    )
+    settings = SmppSettings(
+        "hostile",
+        "127.0.0.1",
+        server.sockets[0].getsockname()[1],
+        "amina",
+        "secret",
+        backoff_min_s=0.01,
+        backoff_max_s=0.02,
+    )
     process = psutil.Process()
     before = 0
     received = 0
@@ -89,7 +107,9 @@ async def test_our_client_stays_flat_under_a_hostile_carrier(caplog: pytest.LogC
                 if not before and said[0] >= WARM_UP:
                     before = resident(process)
         grown = resident(process) - before
-        read = received + link.tally.malformed + link.tally.unexpected + link.tally.mobile_originated
+        read = (
+            received + link.tally.malformed + link.tally.unexpected + link.tally.mobile_originated
+        )
     server.close()
     assert read > PDUS * SEEN_SHARE_MIN
     assert grown < GROWTH_OCTETS_MAX
@@ -112,18 +132,34 @@ async def test_our_smsc_stays_flat_under_a_hostile_client(tmp_path: Path) -> Non
         await client.until_closed()
         assert smsc.stop() == 0
         counts = smsc.said[-1]["counts"]
-        read = sum(counts[kind] for kind in ("submit_sm", "generic_nack", "bind_refused", "enquire_link", "nacked", "unexpected"))
+        read = sum(
+            counts[kind]
+            for kind in (
+                "submit_sm",
+                "generic_nack",
+                "bind_refused",
+                "enquire_link",
+                "nacked",
+                "unexpected",
+            )
+        )
     assert read > PDUS * SEEN_SHARE_MIN
     assert grown < GROWTH_OCTETS_MAX
 
 
 async def _one_connection(port: int, pdus: Iterator[bytes], most: int) -> int:
-    """Says PDUs and reads away what is answered, until the SMSC has had enough; how many were said."""
+    """Says PDUs and reads away what is answered, until the SMSC has had enough; how many
+    were said.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     reading = asyncio.create_task(_read_away(reader))
     said = 0
     try:
-        writer.write(pdu.encode_pdu(pdu.BIND_TRANSCEIVER, 0, 1, pdu.encode_bind(pdu.BindRequest("amina", "secret"))))
+        writer.write(
+            pdu.encode_pdu(
+                pdu.BIND_TRANSCEIVER, 0, 1, pdu.encode_bind(pdu.BindRequest("amina", "secret"))
+            )
+        )
         while said < most and not reading.done():
             octets = next(pdus)
             writer.write(octets)

@@ -23,16 +23,25 @@ class Peers(NamedTuple):
 
 
 def a_name() -> str:
-    """A system_id of its own: an SMSC brings the receipts that a link left behind to the next of its name."""
+    """A system_id of its own: an SMSC brings the receipts that a link left behind to the
+    next of its name.
+    """
     return os.urandom(4).hex()
 
 
-# A new kind of Link is one line here: how one is made, from running SMSCs (if it needs one) and the inbox.
+# A new kind of Link is one line here: how one is made, from running SMSCs (if it needs one) and the
+# inbox.
 KINDS: dict[str, Callable[[Peers, Inbox], Link]] = {
     "smpp": lambda peers, inbox: SmppLink(peers.theirs.settings(binds=2, window=20), inbox),
-    "smpp, payload": lambda peers, inbox: SmppLink(peers.theirs.settings(bind="tx+rx", long="payload"), inbox),
-    "smpp, our own SMSC": lambda peers, inbox: SmppLink(peers.own.settings(system_id=a_name(), binds=2, window=20), inbox),
-    "smpp, our own SMSC, sar": lambda peers, inbox: SmppLink(peers.own.settings(system_id=a_name(), bind="tx+rx", long="sar"), inbox),
+    "smpp, payload": lambda peers, inbox: SmppLink(
+        peers.theirs.settings(bind="tx+rx", long="payload"), inbox
+    ),
+    "smpp, our own SMSC": lambda peers, inbox: SmppLink(
+        peers.own.settings(system_id=a_name(), binds=2, window=20), inbox
+    ),
+    "smpp, our own SMSC, sar": lambda peers, inbox: SmppLink(
+        peers.own.settings(system_id=a_name(), bind="tx+rx", long="sar"), inbox
+    ),
     "simulator": lambda _, inbox: SimulatorLink(SimulatorSettings(), inbox),
 }
 
@@ -45,8 +54,12 @@ def own_smsc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmscProcess]:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
-async def test_every_kind_of_link(smsc: Smsc, own_smsc: SmscProcess, make: Callable[[Peers, Inbox], Link],
-                                  check: Callable[[Link, Recorder], Awaitable[None]]) -> None:
+async def test_every_kind_of_link(
+    smsc: Smsc,
+    own_smsc: SmscProcess,
+    make: Callable[[Peers, Inbox], Link],
+    check: Callable[[Link, Recorder], Awaitable[None]],
+) -> None:
     await smsc.behave(receipts=[STANDARD_RECEIPT])
     inbox = Recorder()
     link = inbox.link = make(Peers(smsc, own_smsc), inbox)

@@ -1,4 +1,6 @@
-"""What the simulator does beyond tests/wire/conformance.py: outcomes by the recipient's last digits, and nothing owed lost or said twice."""
+"""What the simulator does beyond tests/wire/conformance.py: outcomes by the recipient's
+last digits, and nothing owed lost or said twice.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -9,7 +11,13 @@ from typing import Any, TypeVarTuple
 import pytest
 
 from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
-from heliograph.carriers.simulator import RECEIPTS_LATE_MAX, RECEIPTS_UNACKNOWLEDGED_MAX, Owed, SimulatorLink, SimulatorSettings
+from heliograph.carriers.simulator import (
+    RECEIPTS_LATE_MAX,
+    RECEIPTS_UNACKNOWLEDGED_MAX,
+    Owed,
+    SimulatorLink,
+    SimulatorSettings,
+)
 from heliograph.text import count_segments
 from tests.wire.recorder import Recorder, outgoing, prepared, submit_all
 
@@ -21,7 +29,9 @@ NEVER_BY_ITSELF = SimulatorSettings(receipt_delay_s=600)
 
 
 @asynccontextmanager
-async def simulator(settings: SimulatorSettings = QUICK, acknowledges: bool = True) -> AsyncIterator[tuple[SimulatorLink, Recorder]]:
+async def simulator(
+    settings: SimulatorSettings = QUICK, acknowledges: bool = True
+) -> AsyncIterator[tuple[SimulatorLink, Recorder]]:
     """A bound simulator and its inbox."""
     inbox = Recorder(acknowledges)
     link = SimulatorLink(settings, inbox)
@@ -40,7 +50,9 @@ class MovableLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return super().time() + self.moved_s
 
-    def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None) -> asyncio.Handle:
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
         self.calls += 1
         return super().call_soon(callback, *args, context=context)
 
@@ -60,13 +72,18 @@ async def a_moment() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(("recipient", "state", "error"), [
-    ("233201234000", ReceiptState.UNDELIV, "001"),
-    ("233201234002", ReceiptState.EXPIRED, "027"),
-    ("233201234004", ReceiptState.DELIVRD, "000"),
-    ("233201234567", ReceiptState.DELIVRD, "000"),
-])  # fmt: skip
-async def test_the_last_digits_choose_the_receipt(recipient: str, state: ReceiptState, error: str) -> None:
+@pytest.mark.parametrize(
+    ("recipient", "state", "error"),
+    [
+        ("233201234000", ReceiptState.UNDELIV, "001"),
+        ("233201234002", ReceiptState.EXPIRED, "027"),
+        ("233201234004", ReceiptState.DELIVRD, "000"),
+        ("233201234567", ReceiptState.DELIVRD, "000"),
+    ],
+)
+async def test_the_last_digits_choose_the_receipt(
+    recipient: str, state: ReceiptState, error: str
+) -> None:
     async with simulator() as (link, inbox):
         [submission] = link.prepare(outgoing(recipient=recipient))
         link.submit([submission])
@@ -109,7 +126,10 @@ def test_a_recipient_in_003_gets_its_receipt_30_s_after_the_others() -> None:
 
 def test_each_receipt_waits_its_own_time() -> None:
     async def story(loop: MovableLoop) -> None:
-        async with simulator(SimulatorSettings(receipt_delay_s=100), acknowledges=False) as (link, inbox):
+        async with simulator(SimulatorSettings(receipt_delay_s=100), acknowledges=False) as (
+            link,
+            inbox,
+        ):
             received = []
             for submitted in (1, 1, 1, 1, 0, 0):
                 await submit_all(link, inbox, prepared(link, submitted))
@@ -122,11 +142,15 @@ def test_each_receipt_waits_its_own_time() -> None:
 
 
 @pytest.mark.parametrize("text", ["a" * 307 + "€", "ű" * 400, "😀" * 335])
-async def test_every_segment_has_an_id_and_a_receipt_of_its_own_and_together_they_are_the_text(text: str) -> None:
+async def test_every_segment_has_an_id_and_a_receipt_of_its_own_and_together_they_are_the_text(
+    text: str,
+) -> None:
     encoding, segments = count_segments(text)
     async with simulator() as (link, inbox):
         submissions = link.prepare(outgoing(text, encoding=encoding, segments=segments))
-        assert [(s.part, s.parts) for s in submissions] == [(k, 1 << (k - 1)) for k in range(1, segments + 1)]
+        assert [(s.part, s.parts) for s in submissions] == [
+            (k, 1 << (k - 1)) for k in range(1, segments + 1)
+        ]
         assert "".join(s.data for s in submissions) == text
         link.submit(submissions)
         await inbox.until_received(segments)
@@ -146,7 +170,9 @@ async def test_what_the_window_has_no_room_for_is_unspent_and_the_rest_is_answer
         await inbox.until_answered(9)
         assert link.room() == 5
         outcomes = {answer.message_id: answer.outcome for answer in inbox.answers}
-        assert [outcomes[s.message_id] for s in submissions] == [Outcome.ACCEPTED] * 5 + [Outcome.UNSPENT] * 4
+        assert [outcomes[s.message_id] for s in submissions] == [Outcome.ACCEPTED] * 5 + [
+            Outcome.UNSPENT
+        ] * 4
         await link.close(0)
         assert (len(inbox.answers), len(inbox.receipts)) == (9, 5)
 
@@ -165,13 +191,20 @@ async def test_receipts_wait_while_too_many_are_not_stored_and_none_comes_twice(
         assert len(inbox.receipts) == most + 10
         link.acknowledge(inbox.receipts)
         await inbox.until_received(2 * most + 10)
-        assert {receipt.ref for receipt in inbox.receipts} == {answer.ref for answer in inbox.answers}
+        assert {receipt.ref for receipt in inbox.receipts} == {
+            answer.ref for answer in inbox.answers
+        }
 
 
 def test_receipts_that_must_wait_keep_nothing_busy() -> None:
     async def story(loop: MovableLoop) -> None:
         async with simulator(acknowledges=False) as (link, inbox):
-            link.resume([Owed(f"a{k}", "AMINA", "233201234567") for k in range(RECEIPTS_UNACKNOWLEDGED_MAX + 1)])
+            link.resume(
+                [
+                    Owed(f"a{k}", "AMINA", "233201234567")
+                    for k in range(RECEIPTS_UNACKNOWLEDGED_MAX + 1)
+                ]
+            )
             await inbox.until_received(RECEIPTS_UNACKNOWLEDGED_MAX)
             await a_moment()
             loop.calls = 0
@@ -186,12 +219,18 @@ async def test_closing_hands_over_every_receipt_that_is_owed_the_late_ones_too()
         await submit_all(link, inbox, prepared(link, 3) + prepared(link, 3, LATE))
         assert inbox.receipts == []
         await link.close(0)
-        assert {receipt.ref for receipt in inbox.receipts} == {answer.ref for answer in inbox.answers}
+        assert {receipt.ref for receipt in inbox.receipts} == {
+            answer.ref for answer in inbox.answers
+        }
         assert len(inbox.receipts) == 6
 
 
-@pytest.mark.parametrize(("drain_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)])
-async def test_only_what_was_accepted_before_the_end_has_a_receipt(drain_s: float, outcome: Outcome, receipts: int) -> None:
+@pytest.mark.parametrize(
+    ("drain_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)]
+)
+async def test_only_what_was_accepted_before_the_end_has_a_receipt(
+    drain_s: float, outcome: Outcome, receipts: int
+) -> None:
     async with simulator(SimulatorSettings(answer_delay_s=0.05)) as (link, inbox):
         link.submit(prepared(link, 3))
         await link.close(drain_s)
@@ -201,9 +240,14 @@ async def test_only_what_was_accepted_before_the_end_has_a_receipt(drain_s: floa
 
 async def test_what_a_killed_process_owed_can_be_taken_up_by_the_next() -> None:
     async with simulator() as (link, inbox):
-        link.resume([Owed("19a3f", "AMINA", "233201234000"), Owed("19a40", "AMINA", "233201234567")])
+        link.resume(
+            [Owed("19a3f", "AMINA", "233201234000"), Owed("19a40", "AMINA", "233201234567")]
+        )
         await inbox.until_received(2)
-        assert [(receipt.ref, receipt.state) for receipt in inbox.receipts] == [("19a3f", ReceiptState.UNDELIV), ("19a40", ReceiptState.DELIVRD)]
+        assert [(receipt.ref, receipt.state) for receipt in inbox.receipts] == [
+            ("19a3f", ReceiptState.UNDELIV),
+            ("19a40", ReceiptState.DELIVRD),
+        ]
 
 
 async def test_a_flood_of_late_receipts_holds_up_nobody_else() -> None:
@@ -215,7 +259,7 @@ async def test_a_flood_of_late_receipts_holds_up_nobody_else() -> None:
         assert link.room() == QUICK.window
 
 
-async def test_its_ids_are_hex_as_matching_keeps_them_and_differ_from_those_of_every_other_process() -> None:
+async def test_its_ids_are_hex_as_matching_keeps_them_and_differ_from_other_processes() -> None:
     inbox = Recorder()
     links = [SimulatorLink(QUICK, inbox) for _ in range(10)]
     for link in links:  # all in the same few milliseconds
@@ -239,7 +283,13 @@ async def test_there_is_room_only_while_it_is_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("window", 0), ("answer_delay_s", -1.0), ("receipt_delay_s", float("inf")), ("late_receipt_s", float("nan"))]
+    ("setting", "value"),
+    [
+        ("window", 0),
+        ("answer_delay_s", -1.0),
+        ("receipt_delay_s", float("inf")),
+        ("late_receipt_s", float("nan")),
+    ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: float) -> None:
     given: dict[str, Any] = {setting: value}

@@ -1,4 +1,6 @@
-"""What a link makes of each answer to submit_sm, late ones and none at all included, and that every submission gets exactly one Answer."""
+"""What a link makes of each answer to submit_sm, late ones and none at all included, and that every
+submission gets exactly one Answer.
+"""
 
 import pytest
 
@@ -22,7 +24,9 @@ from tests.wire.smsc_peer import Smsc
     ],
 )
 @pytest.mark.parametrize("nack", [False, True], ids=["submit_sm_resp", "generic_nack"])
-async def test_a_status_becomes_its_outcome_and_harms_nothing_else(smsc: Smsc, status: int, outcome: Outcome, nack: bool) -> None:
+async def test_a_status_becomes_its_outcome_and_harms_nothing_else(
+    smsc: Smsc, status: int, outcome: Outcome, nack: bool
+) -> None:
     await smsc.behave(statuses={"233200000009": status})
     async with bound(smsc.settings()) as (link, inbox):
         if nack:
@@ -68,8 +72,12 @@ async def test_an_answer_that_takes_long_is_reported_twice_as_promised(smsc: Sms
         await inbox.until_answered(2)
         assert link.room() == 10  # the window is free again
         await inbox.until_answered(4)
-    assert [(answer.outcome, answer.late) for answer in inbox.answers] == [(Outcome.UNANSWERED, False)] * 2 + [(Outcome.ACCEPTED, True)] * 2
-    assert [answer.message_id for answer in inbox.answers[2:]] == [submission.message_id for submission in submissions]
+    assert [(answer.outcome, answer.late) for answer in inbox.answers] == [
+        (Outcome.UNANSWERED, False)
+    ] * 2 + [(Outcome.ACCEPTED, True)] * 2
+    assert [answer.message_id for answer in inbox.answers[2:]] == [
+        submission.message_id for submission in submissions
+    ]
     assert all(answer.ref for answer in inbox.answers[2:])
 
 
@@ -86,18 +94,27 @@ async def test_a_broken_connection_puts_what_was_written_in_doubt(smsc: Smsc) ->
         await inbox.until_state(LinkState.BOUND)
         await submit_all(link, inbox, prepared(link, 1))
     assert inbox.outcomes() == [Outcome.UNANSWERED] * 5 + [Outcome.ACCEPTED]
-    assert [answer.message_id for answer in inbox.answers[:5]] == [submission.message_id for submission in submissions]
+    assert [answer.message_id for answer in inbox.answers[:5]] == [
+        submission.message_id for submission in submissions
+    ]
 
 
 async def test_throttle_answers_slow_the_link_down_and_nothing_is_lost(smsc: Smsc) -> None:
     await smsc.behave(tps=60)
     async with bound(smsc.settings(window=20)) as (link, inbox):
         accepted: set[str] = set()
-        messages = {message.message_id: message for message in (outgoing(f"message {number}") for number in range(240))}
+        messages = {
+            message.message_id: message
+            for message in (outgoing(f"message {number}") for number in range(240))
+        }
         while len(accepted) < len(messages):
-            waiting = [message for message_id, message in messages.items() if message_id not in accepted]
+            waiting = [
+                message for message_id, message in messages.items() if message_id not in accepted
+            ]
             await submit_all(link, inbox, link.prepare(waiting[0]))
-            accepted.update(answer.message_id for answer in inbox.answers if answer.outcome is Outcome.ACCEPTED)
+            accepted.update(
+                answer.message_id for answer in inbox.answers if answer.outcome is Outcome.ACCEPTED
+            )
         assert link.is_slowed
     assert set(inbox.outcomes()) == {Outcome.ACCEPTED, Outcome.THROTTLED}
     submits = (await smsc.log())["submits"]

@@ -11,7 +11,14 @@ from heliograph.carriers.smpp import pdu, session
 from tests.wire.raw_carrier import raw_carrier
 from tests.wire.recorder import bound, outgoing, prepared, submit_all
 
-RECEIPT = pdu.encode_pdu(pdu.DELIVER_SM, 0, 77, pdu.encode_sm(pdu.ShortMessage("233201234567", "AMINA", b"id:7 stat:DELIVRD err:000", esm_class=4)))
+RECEIPT = pdu.encode_pdu(
+    pdu.DELIVER_SM,
+    0,
+    77,
+    pdu.encode_sm(
+        pdu.ShortMessage("233201234567", "AMINA", b"id:7 stat:DELIVRD err:000", esm_class=4)
+    ),
+)
 
 
 def header(length: int, command: int = pdu.ENQUIRE_LINK, sequence: int = 5) -> bytes:
@@ -26,7 +33,8 @@ async def test_an_impossible_length_ends_its_session_and_no_other(length: int) -
         broken.say(RECEIPT + header(length) + b"\xff" * 100)
         await carrier.until_lost(broken)
         assert broken.answers(pdu.GENERIC_NACK) == [(0, pdu.ESME_RINVCMDLEN)]
-        assert [receipt.state for receipt in inbox.receipts] == [ReceiptState.DELIVRD]  # what came before it counts
+        # what came before it counts
+        assert [receipt.state for receipt in inbox.receipts] == [ReceiptState.DELIVRD]
         link.submit(prepared(link, 2))
         await inbox.until_answered(2)
         assert len(carrier.lost) == 1
@@ -38,11 +46,23 @@ async def test_an_impossible_length_ends_its_session_and_no_other(length: int) -
 DELIVER_HEAD = b"\0\1\1233201234567\0\0\0AMINA\0\4\0\0\0\0\0\0\0\0"  # up to sm_default_msg_id
 MALFORMED = {
     "unknown command": (pdu.encode_pdu(0x0000ABCD, 0, 5), pdu.ESME_RINVCMDID),
-    "a request only an SMSC gets": (pdu.encode_pdu(pdu.SUBMIT_SM, 0, 5, b"\0" * 40), pdu.ESME_RINVCMDID),
+    "a request only an SMSC gets": (
+        pdu.encode_pdu(pdu.SUBMIT_SM, 0, 5, b"\0" * 40),
+        pdu.ESME_RINVCMDID,
+    ),
     "deliver_sm without a body": (pdu.encode_pdu(pdu.DELIVER_SM, 0, 5), pdu.ESME_RINVCMDLEN),
-    "missing NUL": (pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, b"\0\1\1" + b"2" * 200), pdu.ESME_RINVCMDLEN),
-    "sm_length beyond the PDU": (pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, DELIVER_HEAD + b"\xfeid:1"), pdu.ESME_RINVMSGLEN),
-    "TLV beyond the PDU": (pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, DELIVER_HEAD + b"\0\x00\x1e\xff\xff7\0"), pdu.ESME_RINVTLVSTREAM),
+    "missing NUL": (
+        pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, b"\0\1\1" + b"2" * 200),
+        pdu.ESME_RINVCMDLEN,
+    ),
+    "sm_length beyond the PDU": (
+        pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, DELIVER_HEAD + b"\xfeid:1"),
+        pdu.ESME_RINVMSGLEN,
+    ),
+    "TLV beyond the PDU": (
+        pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, DELIVER_HEAD + b"\0\x00\x1e\xff\xff7\0"),
+        pdu.ESME_RINVTLVSTREAM,
+    ),
 }
 
 
@@ -59,12 +79,22 @@ async def test_a_malformed_pdu_is_refused_and_the_next_is_read(octets: bytes, st
 
 
 async def test_what_needs_no_answer_gets_none() -> None:
-    unasked = (pdu.SUBMIT_SM_RESP, pdu.DELIVER_SM_RESP, pdu.ENQUIRE_LINK_RESP, pdu.GENERIC_NACK, 0x8000ABCD, pdu.ALERT_NOTIFICATION)
+    unasked = (
+        pdu.SUBMIT_SM_RESP,
+        pdu.DELIVER_SM_RESP,
+        pdu.ENQUIRE_LINK_RESP,
+        pdu.GENERIC_NACK,
+        0x8000ABCD,
+        pdu.ALERT_NOTIFICATION,
+    )
     async with raw_carrier() as carrier, bound(carrier.settings()) as (link, inbox):
         peer = carrier.sessions[0]
         peer.say(b"".join(pdu.encode_pdu(command, 0, 999) for command in unasked) + RECEIPT)
         await carrier.until_heard(peer, pdu.DELIVER_SM_RESP)
-        assert [frame.command for frame in peer.heard] == [pdu.BIND_TRANSCEIVER, pdu.DELIVER_SM_RESP]
+        assert [frame.command for frame in peer.heard] == [
+            pdu.BIND_TRANSCEIVER,
+            pdu.DELIVER_SM_RESP,
+        ]
         assert (inbox.answers, link.tally.unexpected) == ([], 4)
 
 
@@ -73,9 +103,15 @@ async def test_an_answer_without_its_nul_or_its_id_still_counts() -> None:
         peer = carrier.sessions[0]
         peer.deaf = True
         link.submit(prepared(link, 2))
-        peer.say(pdu.encode_pdu(pdu.SUBMIT_SM_RESP, 0, 2, b"4711") + pdu.encode_pdu(pdu.SUBMIT_SM_RESP, 0, 3))
+        peer.say(
+            pdu.encode_pdu(pdu.SUBMIT_SM_RESP, 0, 2, b"4711")
+            + pdu.encode_pdu(pdu.SUBMIT_SM_RESP, 0, 3)
+        )
         await inbox.until_answered(2)
-    assert [(answer.outcome, answer.ref) for answer in inbox.answers] == [(Outcome.ACCEPTED, "4711"), (Outcome.ACCEPTED, None)]
+    assert [(answer.outcome, answer.ref) for answer in inbox.answers] == [
+        (Outcome.ACCEPTED, "4711"),
+        (Outcome.ACCEPTED, None),
+    ]
 
 
 async def test_a_pdu_may_come_octet_by_octet() -> None:
@@ -88,8 +124,11 @@ async def test_a_pdu_may_come_octet_by_octet() -> None:
         await carrier.until_heard(peer, pdu.DELIVER_SM_RESP, 2)
 
 
-async def test_a_carrier_that_sends_and_never_reads_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "UNSENT_OCTETS_MAX", 200_000)  # the real one takes seconds to reach
+async def test_a_carrier_that_sends_and_never_reads_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # the real one takes seconds to reach
+    monkeypatch.setattr(session, "UNSENT_OCTETS_MAX", 200_000)
     async with raw_carrier() as carrier, bound(carrier.settings()) as (_, inbox):
         peer = carrier.sessions[0]
         peer.transport.pause_reading()
@@ -101,16 +140,39 @@ async def test_a_carrier_that_sends_and_never_reads_is_left(monkeypatch: pytest.
         assert "reads nothing" in await inbox.until_state(LinkState.BACKING_OFF)
 
 
-async def test_the_debug_log_holds_no_text_no_number_and_no_password(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_debug_log_holds_no_text_no_number_and_no_password(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG, "heliograph")
     async with raw_carrier() as carrier, bound(carrier.settings()) as (link, inbox):
         carrier.sessions[0].say(RECEIPT + MALFORMED["TLV beyond the PDU"][0])
-        await submit_all(link, inbox, link.prepare(outgoing("your code is 918273", recipient="233209998877", sender="BILAL")))
+        await submit_all(
+            link,
+            inbox,
+            link.prepare(outgoing("your code is 918273", recipient="233209998877", sender="BILAL")),
+        )
         await inbox.until_received(1)
         carrier.sessions[0].say(header(0))
         await inbox.until_state(LinkState.BACKING_OFF)
-    told = {(record.getMessage(), getattr(record, "command", "")) for record in caplog.records if getattr(record, "carrier", "") == "raw"}
-    assert {("pdu_received", "submit_sm_resp"), ("pdu_sent", "bind_transceiver"), ("submitted", ""), ("pdu_malformed", ""),
-            ("carrier_not_bound", "")} <= told
-    for secret in ("918273", "233209998877", "9998877", "233201234567", "BILAL", "secret", "DELIVRD"):
+    told = {
+        (record.getMessage(), getattr(record, "command", ""))
+        for record in caplog.records
+        if getattr(record, "carrier", "") == "raw"
+    }
+    assert {
+        ("pdu_received", "submit_sm_resp"),
+        ("pdu_sent", "bind_transceiver"),
+        ("submitted", ""),
+        ("pdu_malformed", ""),
+        ("carrier_not_bound", ""),
+    } <= told
+    for secret in (
+        "918273",
+        "233209998877",
+        "9998877",
+        "233201234567",
+        "BILAL",
+        "secret",
+        "DELIVRD",
+    ):
         assert secret not in caplog.text + str([vars(record) for record in caplog.records])

@@ -1,4 +1,6 @@
-"""Receipts in the dialects carriers write them in, as an SMSC that others wrote sends them: each acknowledged, none stops the next."""
+"""Receipts in the dialects carriers write them in, as an SMSC that others wrote sends them: each
+acknowledged, none stops the next.
+"""
 
 from typing import Any
 
@@ -12,28 +14,57 @@ from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 DELIVRD, UNDELIV = ReceiptState.DELIVRD, ReceiptState.UNDELIV
 FRONT = "id:{id} sub:001 dlvrd:001 submit date:2601010930 done date:2601010931 "
 
-# What is sent for a message whose submit_sm_resp said `id` (hexadecimal), and what is read: form of the ref, state, error.
+# What is sent for a message whose submit_sm_resp said `id` (hexadecimal), and what is read: form of
+# the ref, state, error.
 DIALECTS: dict[str, tuple[dict[str, Any], str | None, ReceiptState | None, str | None]] = {
     "as answered": (STANDARD_RECEIPT, "{id}", DELIVRD, "000"),
-    "decimal id": ({"text": "id:{dec} sub:001 dlvrd:001 stat:DELIVRD err:000 text:"}, "{dec}", DELIVRD, "000"),
-    "padded id": ({"text": "id:{padded} sub:001 dlvrd:001 stat:DELIVRD err:000 text:"}, "{padded}", DELIVRD, "000"),
+    "decimal id": (
+        {"text": "id:{dec} sub:001 dlvrd:001 stat:DELIVRD err:000 text:"},
+        "{dec}",
+        DELIVRD,
+        "000",
+    ),
+    "padded id": (
+        {"text": "id:{padded} sub:001 dlvrd:001 stat:DELIVRD err:000 text:"},
+        "{padded}",
+        DELIVRD,
+        "000",
+    ),
     "upper-case id": ({"text": "id:{HEX} stat:DELIVRD err:000"}, "{HEX}", DELIVRD, "000"),
     "12-digit dates": (
-        {"text": "id:{id} sub:001 dlvrd:001 submit date:260101093000 done date:260101093059 stat:EXPIRED err:027 text:"},
+        {
+            "text": (
+                "id:{id} sub:001 dlvrd:001 submit date:260101093000 done date:260101093059"
+                " stat:EXPIRED err:027 text:"
+            )
+        },
         "{id}",
         ReceiptState.EXPIRED,
         "027",
     ),
     "letters in err": ({"text": FRONT + "stat:UNDELIV err:E5A text:"}, "{id}", UNDELIV, "E5A"),
-    "text quotes a receipt": ({"text": FRONT + "stat:UNDELIV err:001 Text:id:7 stat:DELIVRD"}, "{id}", UNDELIV, "001"),
+    "text quotes a receipt": (
+        {"text": FRONT + "stat:UNDELIV err:001 Text:id:7 stat:DELIVRD"},
+        "{id}",
+        UNDELIV,
+        "001",
+    ),
     "TLVs and no id": (
-        {"text": "dlvrd:001 stat:DELIVRD", "receipted_message_id": "{id}", "pdu": {"esm_class": 4, "message_state": 5}},
+        {
+            "text": "dlvrd:001 stat:DELIVRD",
+            "receipted_message_id": "{id}",
+            "pdu": {"esm_class": 4, "message_state": 5},
+        },
         "{id}",
         UNDELIV,
         None,
     ),
     "TLVs and no text": (
-        {"receipted_message_id": "{id}", "network_error_code": "030019", "pdu": {"message_state": 8}},
+        {
+            "receipted_message_id": "{id}",
+            "network_error_code": "030019",
+            "pdu": {"message_state": 8},
+        },
         "{id}",
         ReceiptState.REJECTD,
         "25",
@@ -42,7 +73,12 @@ DIALECTS: dict[str, tuple[dict[str, Any], str | None, ReceiptState | None, str |
     "in message_payload": ({**STANDARD_RECEIPT, "payload": True}, "{id}", DELIVRD, "000"),
     "in UCS-2": ({**STANDARD_RECEIPT, "pdu": {"data_coding": 8}}, "{id}", DELIVRD, "000"),
     "on its way": ({"text": "id:{id} stat:ENROUTE err:000"}, "{id}", ReceiptState.ENROUTE, "000"),
-    "intermediate": ({**STANDARD_RECEIPT, "pdu": {"esm_class": 0x20}}, "{id}", ReceiptState.ENROUTE, "000"),
+    "intermediate": (
+        {**STANDARD_RECEIPT, "pdu": {"esm_class": 0x20}},
+        "{id}",
+        ReceiptState.ENROUTE,
+        "000",
+    ),
     "unreadable": ({"text": "Your message was delivered, thank you."}, None, None, None),
     "empty": ({"text": ""}, None, None, None),
 }
@@ -50,7 +86,11 @@ DIALECTS: dict[str, tuple[dict[str, Any], str | None, ReceiptState | None, str |
 
 @pytest.mark.parametrize(("template", "ref", "state", "error"), DIALECTS.values(), ids=DIALECTS)
 async def test_a_receipt_is_read_and_acknowledged_and_stops_none(
-    smsc: Smsc, template: dict[str, Any], ref: str | None, state: ReceiptState | None, error: str | None
+    smsc: Smsc,
+    template: dict[str, Any],
+    ref: str | None,
+    state: ReceiptState | None,
+    error: str | None,
 ) -> None:
     await smsc.behave(receipts=[template, STANDARD_RECEIPT])
     async with bound(smsc.settings()) as (link, inbox):
@@ -60,8 +100,17 @@ async def test_a_receipt_is_read_and_acknowledged_and_stops_none(
     answered = inbox.answers[0].ref
     assert answered is not None
     number = int(answered, 16)
-    forms = {"id": answered, "dec": str(number), "padded": answered.rjust(16, "0"), "HEX": answered.upper()}
-    assert (receipt.ref, receipt.state, receipt.error) == (ref and ref.format(**forms), state, error)
+    forms = {
+        "id": answered,
+        "dec": str(number),
+        "padded": answered.rjust(16, "0"),
+        "HEX": answered.upper(),
+    }
+    assert (receipt.ref, receipt.state, receipt.error) == (
+        ref and ref.format(**forms),
+        state,
+        error,
+    )
     assert (receipt.recipient, receipt.sender) == ("233201234567", "AMINA")
     assert (behind.ref, behind.state) == (answered, DELIVRD)
     assert log["acknowledged"] == [{"status": 0, "command": "deliver_sm_resp"}] * 2
@@ -119,7 +168,8 @@ async def test_a_receipt_whose_session_is_gone_is_dropped(smsc: Smsc) -> None:
 
 
 async def test_reading_stops_while_too_many_receipts_are_not_stored(smsc: Smsc) -> None:
-    times = 2 * RECEIPTS_UNACKNOWLEDGED_MAX + 3_000  # more than one read from the socket can bring beyond the limit
+    # more than one read from the socket can bring beyond the limit
+    times = 2 * RECEIPTS_UNACKNOWLEDGED_MAX + 3_000
     await smsc.behave(receipts=[{**STANDARD_RECEIPT, "times": times}])
     settings = smsc.settings(enquire_link_s=0.2, enquire_link_timeout_s=0.2, answer_timeout_s=0.1)
     async with bound(settings, acknowledges=False) as (link, inbox):
@@ -127,7 +177,8 @@ async def test_reading_stops_while_too_many_receipts_are_not_stored(smsc: Smsc) 
         await inbox.until_received(RECEIPTS_UNACKNOWLEDGED_MAX)
         held = len(inbox.receipts)
         assert held < times
-        link.submit(prepared(link, 1))  # its answer stands behind what is not read, which must not count as silence
+        # its answer stands behind what is not read, which must not count as silence
+        link.submit(prepared(link, 1))
         await smsc.until("submits", 2)
         await inbox.settle(0.5)
         assert len(inbox.receipts) == held
@@ -142,6 +193,13 @@ async def test_reading_stops_while_too_many_receipts_are_not_stored(smsc: Smsc) 
 
 async def test_a_message_from_a_handset_is_acknowledged_and_not_reported(smsc: Smsc) -> None:
     async with bound(smsc.settings(), acknowledges=False) as (link, inbox):
-        await smsc.tell("deliver", {"source_addr": "233201234567", "destination_addr": "1234", "short_message": "id:1 stat:DELIVRD stop"})
+        await smsc.tell(
+            "deliver",
+            {
+                "source_addr": "233201234567",
+                "destination_addr": "1234",
+                "short_message": "id:1 stat:DELIVRD stop",
+            },
+        )
         await smsc.until("acknowledged", 1)
         assert (inbox.receipts, link.tally.mobile_originated) == ([], 1)

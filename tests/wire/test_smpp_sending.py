@@ -1,4 +1,6 @@
-"""What an SMSC that others wrote reads of our submit_sm: texts, addresses, references, and that limits are kept."""
+"""What an SMSC that others wrote reads of our submit_sm: texts, addresses, references, and
+that limits are kept.
+"""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -17,7 +19,9 @@ LATIN1_LONG = "Ihre Bestellung über 20 £ ist an Größe gewachsen. " * 8
 
 
 def reassembled(submits: list[dict[str, Any]]) -> list[str]:
-    """The texts as a handset would show them, put together by user data header or sar_* TLVs, whichever is there."""
+    """The texts as a handset would show them, put together by user data header or sar_* TLVs,
+    whichever is there.
+    """
     texts: dict[object, dict[int, str]] = defaultdict(dict)
     for number, submit in enumerate(submits):
         reference, part = number, 1
@@ -43,7 +47,9 @@ def reassembled(submits: list[dict[str, Any]]) -> list[str]:
         ("a short one costs 1€", "GSM-7", "ascii", 8),
     ],
 )
-async def test_a_text_arrives_as_it_was_written(smsc: Smsc, long: str, text: str, encoding: str, alphabet: str, data_coding: int) -> None:
+async def test_a_text_arrives_as_it_was_written(
+    smsc: Smsc, long: str, text: str, encoding: str, alphabet: str, data_coding: int
+) -> None:
     counted = len(segments.split(text, encoding))
     async with bound(smsc.settings(long=long, alphabet=alphabet, window=20)) as (link, inbox):
         submissions = link.prepare(outgoing(text, encoding=encoding, segments=counted))
@@ -51,16 +57,21 @@ async def test_a_text_arrives_as_it_was_written(smsc: Smsc, long: str, text: str
     submits = (await smsc.log())["submits"]
     assert reassembled(submits) == [text]
     assert {submit["data_coding"] for submit in submits} == {data_coding}
-    assert sum(submission.parts for submission in submissions) == 2**counted - 1  # each segment is carried once
+    # each segment is carried once
+    assert sum(submission.parts for submission in submissions) == 2**counted - 1
     assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
 
 
-@pytest.mark.parametrize(("long", "forms"), [("udh", {"udh"}), ("payload", {"in_payload"}), ("sar", {"sar_msg_ref_num"})])
+@pytest.mark.parametrize(
+    ("long", "forms"), [("udh", {"udh"}), ("payload", {"in_payload"}), ("sar", {"sar_msg_ref_num"})]
+)
 async def test_a_long_message_takes_one_form_only(smsc: Smsc, long: str, forms: set[str]) -> None:
     async with bound(smsc.settings(long=long)) as (link, inbox):
         await submit_all(link, inbox, link.prepare(outgoing(GSM_LONG)))
     for submit in (await smsc.log())["submits"]:
-        assert {form for form in ("udh", "in_payload", "sar_msg_ref_num") if submit.get(form)} == forms
+        assert {
+            form for form in ("udh", "in_payload", "sar_msg_ref_num") if submit.get(form)
+        } == forms
         assert bool(submit["esm_class"] & 0x40) == (long == "udh")
 
 
@@ -74,7 +85,9 @@ async def test_a_second_try_carries_the_same_references(smsc: Smsc) -> None:
     assert [submit["udh"] for submit in first] == [submit["udh"] for submit in second]
     references = [submit["user_message_reference"] for submit in first]
     assert references == [submit["user_message_reference"] for submit in second]
-    assert references == [user_message_reference(message.message_id, part) for part in range(1, len(first) + 1)]
+    assert references == [
+        user_message_reference(message.message_id, part) for part in range(1, len(first) + 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +99,15 @@ async def test_a_second_try_carries_the_same_references(smsc: Smsc) -> None:
         ("AMINA", {"source_ton_npi": (0, 9)}, [0, 9]),
     ],
 )
-async def test_addresses_validity_and_flags_are_read_back(smsc: Smsc, sender: str, given: dict[str, Any], ton_npi: list[int]) -> None:
+async def test_addresses_validity_and_flags_are_read_back(
+    smsc: Smsc, sender: str, given: dict[str, Any], ton_npi: list[int]
+) -> None:
     async with bound(smsc.settings(dest_ton_npi=(2, 8), **given)) as (link, inbox):
-        await submit_all(link, inbox, link.prepare(outgoing(sender=sender, validity_s=86_400 + 3_723, priority=1)))
+        await submit_all(
+            link,
+            inbox,
+            link.prepare(outgoing(sender=sender, validity_s=86_400 + 3_723, priority=1)),
+        )
     submit = (await smsc.log())["submits"][0]
     assert (submit["sender"], submit["recipient"]) == (sender, "233201234567")
     assert (submit["source_ton_npi"], submit["dest_ton_npi"]) == (ton_npi, [2, 8])
@@ -96,13 +115,19 @@ async def test_addresses_validity_and_flags_are_read_back(smsc: Smsc, sender: st
     assert (submit["priority_flag"], submit["replace_if_present"]) == (1, 0)
 
 
-@pytest.mark.parametrize(("receipts", "wanted"), [("all", [1, 1, 1]), ("last", [0, 0, 1]), ("none", [0, 0, 0])])
-async def test_receipts_are_asked_for_as_the_setting_says(smsc: Smsc, receipts: str, wanted: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("receipts", "wanted"), [("all", [1, 1, 1]), ("last", [0, 0, 1]), ("none", [0, 0, 0])]
+)
+async def test_receipts_are_asked_for_as_the_setting_says(
+    smsc: Smsc, receipts: str, wanted: list[int]
+) -> None:
     async with bound(smsc.settings(receipts=receipts)) as (link, inbox):
         submissions = link.prepare(outgoing("x" * 400))
         await submit_all(link, inbox, submissions)
     assert [submit["registered_delivery"] for submit in (await smsc.log())["submits"]] == wanted
-    assert [submission.wants_receipt for submission in submissions] == [bool(asked) for asked in wanted]
+    assert [submission.wants_receipt for submission in submissions] == [
+        bool(asked) for asked in wanted
+    ]
 
 
 async def test_the_window_is_never_exceeded(smsc: Smsc) -> None:
@@ -149,7 +174,9 @@ async def test_what_there_is_no_room_for_is_unspent(smsc: Smsc) -> None:
         assert inbox.answers == []  # never from within submit
         await inbox.until_answered(2)
         assert inbox.outcomes() == [Outcome.UNSPENT] * 2
-        assert {answer.message_id for answer in inbox.answers} == {submission.message_id for submission in submissions[3:]}
+        assert {answer.message_id for answer in inbox.answers} == {
+            submission.message_id for submission in submissions[3:]
+        }
         await smsc.until("submits", 3)
     assert inbox.outcomes() == [Outcome.UNSPENT] * 2 + [Outcome.UNANSWERED] * 3
 

@@ -16,14 +16,22 @@ async def test_a_link_binds_as_it_is_told(smsc: Smsc) -> None:
     async with bound(smsc.settings(system_type="OTP", binds=2)) as (_, inbox):
         await inbox.until(lambda: inbox.states[-1][1] == "2 of 2 binds")
     log = await smsc.log()
-    expected = {"command": "bind_transceiver", "system_id": "amina", "system_type": "OTP", "interface_version": 0x34, "status": 0}
+    expected = {
+        "command": "bind_transceiver",
+        "system_id": "amina",
+        "system_type": "OTP",
+        "interface_version": 0x34,
+        "status": 0,
+    }
     assert log["binds"] == [expected] * 2
     assert log["unbinds"] == 2
 
 
 async def test_who_has_no_lease_does_not_bind_and_does_not_bind_again(smsc: Smsc) -> None:
     permitted, inbox = [False], Recorder()
-    link = SmppLink(smsc.settings(backoff_min_s=0.01, backoff_max_s=0.01), inbox, lambda: permitted[0])
+    link = SmppLink(
+        smsc.settings(backoff_min_s=0.01, backoff_max_s=0.01), inbox, lambda: permitted[0]
+    )
     inbox.link = link
     await link.start()
     await inbox.until(lambda: "lease" in inbox.states[-1][1])
@@ -44,13 +52,19 @@ async def test_sending_and_receiving_binds_work_as_one(smsc: Smsc) -> None:
         await submit_all(link, inbox, prepared(link, 20))
         await inbox.until_received(20)
         log = await smsc.until("acknowledged", 20)
-    assert sorted(bind["command"] for bind in log["binds"]) == ["bind_receiver"] * 2 + ["bind_transmitter"] * 2
+    assert (
+        sorted(bind["command"] for bind in log["binds"])
+        == ["bind_receiver"] * 2 + ["bind_transmitter"] * 2
+    )
     assert set(inbox.outcomes()) == {Outcome.ACCEPTED}
 
 
 async def test_a_transmitter_alone_is_not_bound(smsc: Smsc) -> None:
     await smsc.behave(bind_statuses=[0, 0x0F])
-    async with opened(smsc.settings(bind="tx+rx", backoff_min_s=30, backoff_max_s=30)) as (link, inbox):
+    async with opened(smsc.settings(bind="tx+rx", backoff_min_s=30, backoff_max_s=30)) as (
+        link,
+        inbox,
+    ):
         await inbox.until_state(LinkState.REFUSED)
         await smsc.until("binds", 2)
         assert link.room() == 0
@@ -64,10 +78,12 @@ async def test_a_wrong_password_is_visible_and_tried_again_slowly(smsc: Smsc) ->
         assert (link.state, link.room()) == (LinkState.REFUSED, 0)
         first_s = asyncio.get_running_loop().time()
         await smsc.until("binds", 2)
-        assert asyncio.get_running_loop().time() - first_s >= 0.2  # not 0.01: half of the longest pause at least
+        # not 0.01: half of the longest pause at least
+        assert asyncio.get_running_loop().time() - first_s >= 0.2
         await smsc.behave(password="secret")
         await inbox.until_state(LinkState.BOUND)
-    assert [state for state, _ in inbox.states].count(LinkState.REFUSED) == 1  # and none but BOUND ended it
+    # and none but BOUND ended it
+    assert [state for state, _ in inbox.states].count(LinkState.REFUSED) == 1
 
 
 async def test_already_bound_is_visible_until_a_bind_succeeds(smsc: Smsc) -> None:
@@ -103,7 +119,10 @@ async def test_a_carrier_that_is_not_there_is_tried_at_growing_intervals(smsc: S
 
 async def test_a_carrier_that_drops_each_session_at_once_is_tried_at_growing_intervals() -> None:
     began_s = asyncio.get_running_loop().time()
-    async with raw_carrier() as carrier, opened(replace(carrier.settings(), backoff_min_s=0.05, backoff_max_s=10)) as (_, inbox):
+    async with (
+        raw_carrier() as carrier,
+        opened(replace(carrier.settings(), backoff_min_s=0.05, backoff_max_s=10)) as (_, inbox),
+    ):
         for sessions in range(1, 6):
             await inbox.until_times(LinkState.BOUND, sessions)
             carrier.sessions[-1].transport.abort()
@@ -126,7 +145,10 @@ async def test_the_carrier_may_enquire(smsc: Smsc) -> None:
 
 
 async def test_a_silent_link_is_tested_and_a_dead_one_is_left(smsc: Smsc) -> None:
-    async with bound(smsc.settings(enquire_link_s=0.1, enquire_link_timeout_s=0.2)) as (link, inbox):
+    async with bound(smsc.settings(enquire_link_s=0.1, enquire_link_timeout_s=0.2)) as (
+        link,
+        inbox,
+    ):
         await smsc.until("enquiries", 3)
         assert link.tally.half_open == 0
         await smsc.behave(deaf=True)
@@ -145,7 +167,8 @@ async def test_closing_waits_for_answers_and_unbinds(smsc: Smsc) -> None:
         link.submit(prepared(link, 10))
         closing = asyncio.create_task(link.close(drain_s=5))
         await asyncio.sleep(0)
-        assert (link.room(), link.state) == (0, LinkState.BOUND)  # no more goes out, though there is a window still
+        # no more goes out, though there is a window still
+        assert (link.room(), link.state) == (0, LinkState.BOUND)
         await closing
         assert inbox.outcomes() == [Outcome.ACCEPTED] * 10
         assert (link.room(), link.state) == (0, LinkState.CLOSED)
@@ -164,8 +187,12 @@ async def test_closing_waits_no_longer_than_told(smsc: Smsc) -> None:
     assert (await smsc.log())["unbinds"] == 1
 
 
-@pytest.mark.parametrize("behaviour", [{"deaf": True}, {"bind_statuses": [0x0E] * 9}], ids=["deaf", "refusing"])
-async def test_closing_ends_whatever_the_carrier_does(smsc: Smsc, behaviour: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "behaviour", [{"deaf": True}, {"bind_statuses": [0x0E] * 9}], ids=["deaf", "refusing"]
+)
+async def test_closing_ends_whatever_the_carrier_does(
+    smsc: Smsc, behaviour: dict[str, object]
+) -> None:
     await smsc.behave(**behaviour)
     inbox = Recorder()
     link = SmppLink(smsc.settings(unbind_timeout_s=0.1), inbox)

@@ -1,4 +1,6 @@
-"""SMPP over TLS: the carrier's certificate is verified, against an authority of the operator's own if need be."""
+"""SMPP over TLS: the carrier's certificate is verified, against an authority of the
+operator's own if need be.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +33,9 @@ def tls_smsc(authority: Path) -> Iterator[Smsc]:
 
 async def test_messages_and_receipts_go_over_tls(tls_smsc: Smsc, authority: Path) -> None:
     await tls_smsc.behave(receipts=[STANDARD_RECEIPT])
-    async with bound(tls_smsc.settings(tls=True, tls_ca_file=str(authority / "ca.pem"), window=50)) as (link, inbox):
+    async with bound(
+        tls_smsc.settings(tls=True, tls_ca_file=str(authority / "ca.pem"), window=50)
+    ) as (link, inbox):
         await submit_all(link, inbox, prepared(link, 200))
         await inbox.until_received(200)
         await tls_smsc.until("acknowledged", 200)
@@ -43,9 +47,15 @@ async def test_messages_and_receipts_go_over_tls(tls_smsc: Smsc, authority: Path
     [(None, "127.0.0.1"), ("ca.pem", "localhost"), ("missing.pem", "127.0.0.1")],
     ids=["unknown authority", "another name", "no such file"],
 )
-async def test_no_password_goes_to_a_carrier_that_cannot_prove_its_name(tls_smsc: Smsc, authority: Path, ca_file: str | None, host: str) -> None:
+async def test_no_password_goes_to_a_carrier_that_cannot_prove_its_name(
+    tls_smsc: Smsc, authority: Path, ca_file: str | None, host: str
+) -> None:
     tls_smsc.reset()
-    settings = tls_smsc.settings(tls=True, tls_ca_file=str(authority / ca_file) if ca_file else None, host=host)
+    settings = tls_smsc.settings(
+        tls=True, tls_ca_file=str(authority / ca_file) if ca_file else None, host=host
+    )
     async with opened(settings) as (_, inbox):
-        await inbox.until(lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) >= 2)
+        await inbox.until(
+            lambda: [state for state, _ in inbox.states].count(LinkState.BACKING_OFF) >= 2
+        )
     assert (await tls_smsc.log())["binds"] == []

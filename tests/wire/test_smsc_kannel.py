@@ -1,4 +1,6 @@
-"""Kannel, a gateway that others wrote and many run, as a client of our SMSC: what it sends arrives, and it calls its users back."""
+"""Kannel, a gateway that others wrote and many run, as a client of our SMSC: what it sends arrives,
+and it calls its users back.
+"""
 
 import threading
 from collections import Counter
@@ -17,7 +19,8 @@ from bench.reading import Conditions
 from tests.services.kannel import ADVICE, find_kannel
 from tests.wire.smsc_process import SmscProcess, running
 
-DELIVERED, NOT_DELIVERED, ACCEPTED, REFUSED, EXPIRED = 1, 2, 8, 16, 34  # what Kannel's dlr-url is told, as %d
+# what Kannel's dlr-url is told, as %d
+DELIVERED, NOT_DELIVERED, ACCEPTED, REFUSED, EXPIRED = 1, 2, 8, 16, 34
 TEXT = "Grüße, your order is on its way"
 WITHIN_S = 30.0
 
@@ -49,7 +52,9 @@ class Callbacks:
     def until(self, count: int, state: int) -> list[tuple[str, int]]:
         """Waits for so many calls with this state."""
         with self.news:
-            assert self.news.wait_for(lambda: sum(call[1] == state for call in self.calls) >= count, WITHIN_S), self.calls
+            assert self.news.wait_for(
+                lambda: sum(call[1] == state for call in self.calls) >= count, WITHIN_S
+            ), self.calls
             return list(self.calls)
 
 
@@ -73,31 +78,58 @@ def folder(tmp_path: Path) -> Path:
 
 def send(gateway: kannel.Gateway, callbacks: Callbacks, recipient: str) -> None:
     url = f"http://127.0.0.1:{callbacks.server.server_port}/?to={recipient}&state=%d"
-    query = {"username": "bench", "password": "bench", "from": "AMINA", "to": recipient, "text": TEXT, "charset": "UTF-8",
-             "dlr-mask": str(DELIVERED | NOT_DELIVERED | ACCEPTED | REFUSED)}  # fmt: skip
+    query = {
+        "username": "bench",
+        "password": "bench",
+        "from": "AMINA",
+        "to": recipient,
+        "text": TEXT,
+        "charset": "UTF-8",
+        "dlr-mask": str(DELIVERED | NOT_DELIVERED | ACCEPTED | REFUSED),
+    }
     whole = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-    answer = httpx.get(f"http://127.0.0.1:{gateway.http_port}/cgi-bin/sendsms?{whole}&dlr-url={quote(url, safe='')}", timeout=WITHIN_S)
+    answer = httpx.get(
+        f"http://127.0.0.1:{gateway.http_port}/cgi-bin/sendsms?{whole}"
+        f"&dlr-url={quote(url, safe='')}",
+        timeout=WITHIN_S,
+    )
     assert answer.status_code == 202, answer.text
 
 
 def in_kannel(folder: Path, smsc: SmscProcess) -> AbstractContextManager[kannel.Gateway]:
-    return kannel.running(Conditions(folder, seconds=0, warm_up_s=0, limit_s=0, fill_s=0), smsc.port)
+    return kannel.running(
+        Conditions(folder, seconds=0, warm_up_s=0, limit_s=0, fill_s=0), smsc.port
+    )
 
 
-def test_what_it_sends_arrives_and_its_users_are_called_back(folder: Path, callbacks: Callbacks) -> None:
+def test_what_it_sends_arrives_and_its_users_are_called_back(
+    folder: Path, callbacks: Callbacks
+) -> None:
     with running(folder) as smsc, in_kannel(folder, smsc) as gateway:
         smsc.until(1, "bind")
-        recipients = ["233201234567", "233201234568", "233201234000", "233201234001", "233201234002"]
+        recipients = [
+            "233201234567",
+            "233201234568",
+            "233201234000",
+            "233201234001",
+            "233201234002",
+        ]
         for recipient in recipients:
             send(gateway, callbacks, recipient)
         callbacks.until(2, DELIVERED)
         callbacks.until(1, NOT_DELIVERED)
         callbacks.until(1, EXPIRED)
         calls = callbacks.until(1, REFUSED)
-        assert Counter(calls) == Counter([
-            *((recipient, ACCEPTED) for recipient in recipients if recipient != "233201234001"), ("233201234001", REFUSED),
-            ("233201234567", DELIVERED), ("233201234568", DELIVERED), ("233201234000", NOT_DELIVERED), ("233201234002", EXPIRED),
-        ])  # fmt: skip
+        assert Counter(calls) == Counter(
+            [
+                *((recipient, ACCEPTED) for recipient in recipients if recipient != "233201234001"),
+                ("233201234001", REFUSED),
+                ("233201234567", DELIVERED),
+                ("233201234568", DELIVERED),
+                ("233201234000", NOT_DELIVERED),
+                ("233201234002", EXPIRED),
+            ]
+        )
         told = smsc.events("submit_sm")
         assert {line["recipient"] for line in told} == set(recipients)
         assert {line["text_sha256"] for line in told} == {sha256(TEXT.encode()).hexdigest()}
@@ -106,11 +138,16 @@ def test_what_it_sends_arrives_and_its_users_are_called_back(folder: Path, callb
 
 def test_it_gets_through_a_broken_connection(folder: Path, callbacks: Callbacks) -> None:
     (folder / "script").write_text("after 2 submits: drop\n")
-    with running(folder, "--script", str(folder / "script")) as smsc, in_kannel(folder, smsc) as gateway:
+    with (
+        running(folder, "--script", str(folder / "script")) as smsc,
+        in_kannel(folder, smsc) as gateway,
+    ):
         smsc.until(1, "bind")
         for number in range(4):
             send(gateway, callbacks, f"23320123456{number}")
         calls = callbacks.until(4, DELIVERED)
-        assert {recipient for recipient, state in calls if state == DELIVERED} == {f"23320123456{number}" for number in range(4)}
+        assert {recipient for recipient, state in calls if state == DELIVERED} == {
+            f"23320123456{number}" for number in range(4)
+        }
         assert len(smsc.events("bind")) == 2
         assert [line["chaos"] for line in smsc.events("submit_sm")].count(["drop"]) == 1

@@ -1,4 +1,6 @@
-"""Receipts that cannot be sent yet: they wait, in their order, as many as there may be, and outlive their session."""
+"""Receipts that cannot be sent yet: they wait, in their order, as many as there may be, and outlive
+their session.
+"""
 
 import pytest
 
@@ -14,7 +16,9 @@ async def submitted(client: RawClient, count: int) -> list[str]:
 
 async def received(client: RawClient, count: int) -> list[str]:
     """The ids in so many receipts, in the order in which they came; none is acknowledged."""
-    return [read(pdu.decode_sm((await client.next(pdu.DELIVER_SM)).body))["id"] for _ in range(count)]
+    return [
+        read(pdu.decode_sm((await client.next(pdu.DELIVER_SM)).body))["id"] for _ in range(count)
+    ]
 
 
 async def settled(smsc: Served, client: RawClient) -> None:
@@ -28,7 +32,9 @@ async def test_receipts_wait_for_a_receiver_and_keep_their_order() -> None:
         assert await received(await smsc.bound("rx"), 5) == ids
 
 
-async def test_receipts_outlive_their_session_and_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_receipts_outlive_their_session_and_keep_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(session, "RECEIPTS_UNACKNOWLEDGED_MAX", 3)
     async with serving() as smsc:
         first = await smsc.bound()
@@ -37,11 +43,16 @@ async def test_receipts_outlive_their_session_and_keep_their_order(monkeypatch: 
         first.close()
         second = await smsc.bound()
         assert await received(second, 3) == ids[:3]
-        second.say(pdu.encode_pdu(pdu.DELIVER_SM_RESP, 0, 1, b"\0") + pdu.encode_pdu(pdu.DELIVER_SM_RESP, 0, 2, b"\0"))
+        second.say(
+            pdu.encode_pdu(pdu.DELIVER_SM_RESP, 0, 1, b"\0")
+            + pdu.encode_pdu(pdu.DELIVER_SM_RESP, 0, 2, b"\0")
+        )
         assert await received(second, 2) == ids[3:]
 
 
-async def test_past_so_many_receipts_owed_submissions_are_answered_queue_full(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_past_so_many_receipts_owed_submissions_are_answered_queue_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(outbox, "RECEIPTS_OWED_MAX", 3)
     async with serving() as smsc:
         sender = await smsc.bound("tx")

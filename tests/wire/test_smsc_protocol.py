@@ -1,4 +1,6 @@
-"""Our SMSC speaks SMPP 3.4 as a centre does: binds, windows, receipts, and answers to what it cannot take."""
+"""Our SMSC speaks SMPP 3.4 as a centre does: binds, windows, receipts, and answers to what
+it cannot take.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,18 @@ from tests.wire.raw_client import RawClient, read, sequences, serving, submissio
 QUERY_SM = 0x03
 
 
-@pytest.mark.parametrize(("recipient", "status", "stat", "err"), [
-    ("233201234000", 0, "UNDELIV", "001"),
-    ("233201234001", 0x0B, None, None),
-    ("233201234002", 0, "EXPIRED", "027"),
-    ("233201234567", 0, "DELIVRD", "000"),
-])  # fmt: skip
-async def test_the_last_digits_choose_the_outcome(recipient: str, status: int, stat: str | None, err: str | None) -> None:
+@pytest.mark.parametrize(
+    ("recipient", "status", "stat", "err"),
+    [
+        ("233201234000", 0, "UNDELIV", "001"),
+        ("233201234001", 0x0B, None, None),
+        ("233201234002", 0, "EXPIRED", "027"),
+        ("233201234567", 0, "DELIVRD", "000"),
+    ],
+)
+async def test_the_last_digits_choose_the_outcome(
+    recipient: str, status: int, stat: str | None, err: str | None
+) -> None:
     async with serving() as smsc:
         client = await smsc.bound()
         answered, message_id = await client.submit(recipient)
@@ -29,7 +36,12 @@ async def test_the_last_digits_choose_the_outcome(recipient: str, status: int, s
             return
         receipt = await client.receipt()
         assert read(receipt) | {"id": message_id, "stat": stat, "err": err} == read(receipt)
-        assert (receipt.source_addr, receipt.destination_addr, receipt.source_ton, receipt.dest_ton) == (recipient, "AMINA", 1, 5)
+        assert (
+            receipt.source_addr,
+            receipt.destination_addr,
+            receipt.source_ton,
+            receipt.dest_ton,
+        ) == (recipient, "AMINA", 1, 5)
 
 
 async def test_a_recipient_in_003_gets_its_receipt_later_than_the_others() -> None:
@@ -59,15 +71,24 @@ async def test_who_has_not_bound_to_send_cannot_submit() -> None:
 
 async def test_receipts_go_to_a_receiver_of_the_same_system_id() -> None:
     async with serving() as smsc:
-        stranger, sender, receiver = await smsc.bound("trx", "chidi"), await smsc.bound("tx"), await smsc.bound("rx")
+        stranger, sender, receiver = (
+            await smsc.bound("trx", "chidi"),
+            await smsc.bound("tx"),
+            await smsc.bound("rx"),
+        )
         _, message_id = await sender.submit()
         assert read(await receiver.receipt())["id"] == message_id
         assert await stranger.quiet()
         assert await sender.quiet(0)
 
 
-@pytest.mark.parametrize(("asked", "recipient", "comes"), [(0, "233201234000", False), (2, "233201234567", False), (2, "233201234000", True)])
-async def test_a_receipt_comes_only_if_it_is_asked_for(asked: int, recipient: str, comes: bool) -> None:
+@pytest.mark.parametrize(
+    ("asked", "recipient", "comes"),
+    [(0, "233201234000", False), (2, "233201234567", False), (2, "233201234000", True)],
+)
+async def test_a_receipt_comes_only_if_it_is_asked_for(
+    asked: int, recipient: str, comes: bool
+) -> None:
     async with serving() as smsc:
         client = await smsc.bound()
         await client.submit(recipient, registered_delivery=asked)
@@ -88,7 +109,9 @@ async def test_a_receipt_that_the_client_has_no_room_for_comes_again() -> None:
     async with serving() as smsc:
         client = await smsc.bound()
         _, message_id = await client.submit()
-        assert [read(await client.receipt(status=status))["id"] for status in (0x14, 0)] == [message_id] * 2
+        assert [read(await client.receipt(status=status))["id"] for status in (0x14, 0)] == [
+            message_id
+        ] * 2
         assert (await client.ask(pdu.ENQUIRE_LINK)).status == 0
         assert smsc.smsc.receipts_owed == 0
 
@@ -107,20 +130,40 @@ async def test_no_more_receipts_are_on_the_wire_than_its_window_holds() -> None:
 
 
 async def test_a_long_text_is_taken_in_all_three_forms(tmp_path: Path) -> None:
-    sar = {pdu.SAR_MSG_REF_NUM: b"\x12\x34", pdu.SAR_TOTAL_SEGMENTS: b"\x03", pdu.SAR_SEGMENT_SEQNUM: b"\x02"}
+    sar = {
+        pdu.SAR_MSG_REF_NUM: b"\x12\x34",
+        pdu.SAR_TOTAL_SEGMENTS: b"\x03",
+        pdu.SAR_SEGMENT_SEQNUM: b"\x02",
+    }
     async with serving(log=tmp_path / "log") as smsc:
         client = await smsc.bound()
         await client.submit(short_message=b"\x05\x00\x03\x4d\x03\x02hello", esm_class=pdu.ESM_UDH)
-        await client.submit(short_message=b"\x06\x08\x04\x12\x34\x03\x02hello", esm_class=pdu.ESM_UDH)
+        await client.submit(
+            short_message=b"\x06\x08\x04\x12\x34\x03\x02hello", esm_class=pdu.ESM_UDH
+        )
         await client.submit(tlvs=sar)
-        await client.submit(short_message=b"", tlvs={pdu.MESSAGE_PAYLOAD: b"hello", pdu.USER_MESSAGE_REFERENCE: b"\xbe\xef"})
+        await client.submit(
+            short_message=b"",
+            tlvs={pdu.MESSAGE_PAYLOAD: b"hello", pdu.USER_MESSAGE_REFERENCE: b"\xbe\xef"},
+        )
         told = smsc.events("submit_sm")
-        assert [(line["long"], line["long_reference"], line["part"], line["parts"]) for line in told] == [
-            ("udh", 77, 2, 3), ("udh", 0x1234, 2, 3), ("sar", 0x1234, 2, 3), ("payload", None, 1, 1)]  # fmt: skip
+        assert [
+            (line["long"], line["long_reference"], line["part"], line["parts"]) for line in told
+        ] == [
+            ("udh", 77, 2, 3),
+            ("udh", 0x1234, 2, 3),
+            ("sar", 0x1234, 2, 3),
+            ("payload", None, 1, 1),
+        ]
         assert len({line["text_sha256"] for line in told}) == 1
         assert [line["user_message_reference"] for line in told] == [None, None, None, 0xBEEF]
         receipts = [await client.receipt() for _ in told]
-        assert [receipt.tlvs.get(pdu.USER_MESSAGE_REFERENCE) for receipt in receipts] == [None, None, None, b"\xbe\xef"]
+        assert [receipt.tlvs.get(pdu.USER_MESSAGE_REFERENCE) for receipt in receipts] == [
+            None,
+            None,
+            None,
+            b"\xbe\xef",
+        ]
 
 
 async def test_what_it_does_not_know_is_nacked_and_nothing_else_changes() -> None:
@@ -129,21 +172,27 @@ async def test_what_it_does_not_know_is_nacked_and_nothing_else_changes() -> Non
         for command in (QUERY_SM, 0x0F00):
             answer = await client.ask(command)
             assert (answer.command, answer.status) == (pdu.GENERIC_NACK, 0x03)
-        client.say(pdu.encode_pdu(0x80000F00, 0, 99))  # a response that nobody asked for is nobody's business
+        # a response that nobody asked for is nobody's business
+        client.say(pdu.encode_pdu(0x80000F00, 0, 99))
         client.say(pdu.encode_pdu(pdu.DELIVER_SM_RESP, 0, 99, b"\0"))
         assert (await client.submit())[0] == 0
 
 
-@pytest.mark.parametrize(("body", "status"), [
-    (b"", 0x02),
-    (submission()[:20], 0x02),
-    (submission()[:-2], 0x01),
-    (submission() + b"\x00\x1e\x00\xffabc", 0xC0),
-    (submission(""), 0x0B),
-    (submission("2" * 21), 0x0B),
-    (submission(source_addr="A" * 21), 0x0A),
-])  # fmt: skip
-async def test_a_submission_that_is_malformed_is_refused_and_the_next_one_taken(body: bytes, status: int) -> None:
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 0x02),
+        (submission()[:20], 0x02),
+        (submission()[:-2], 0x01),
+        (submission() + b"\x00\x1e\x00\xffabc", 0xC0),
+        (submission(""), 0x0B),
+        (submission("2" * 21), 0x0B),
+        (submission(source_addr="A" * 21), 0x0A),
+    ],
+)
+async def test_a_submission_that_is_malformed_is_refused_and_the_next_one_taken(
+    body: bytes, status: int
+) -> None:
     async with serving() as smsc:
         client = await smsc.bound()
         answer = await client.ask(pdu.SUBMIT_SM, body)
@@ -152,45 +201,62 @@ async def test_a_submission_that_is_malformed_is_refused_and_the_next_one_taken(
 
 
 def _sar(reference: bytes, total: bytes, part: bytes) -> dict[int, bytes]:
-    return {pdu.SAR_MSG_REF_NUM: reference, pdu.SAR_TOTAL_SEGMENTS: total, pdu.SAR_SEGMENT_SEQNUM: part}
+    return {
+        pdu.SAR_MSG_REF_NUM: reference,
+        pdu.SAR_TOTAL_SEGMENTS: total,
+        pdu.SAR_SEGMENT_SEQNUM: part,
+    }
 
 
-@pytest.mark.parametrize(("fields", "status"), [
-    ({"validity_period": "000028000000000R"}, 0),
-    ({"validity_period": "991231235959948+"}, 0),
-    ({"validity_period": "280229000000000-"}, 0),
-    ({"validity_period": "3600"}, 0x62),
-    ({"validity_period": "000001000000000r"}, 0x62),
-    ({"validity_period": "000000240000000R"}, 0x62),
-    ({"validity_period": "000001000000100R"}, 0x62),
-    ({"validity_period": "270229000000000+"}, 0x62),
-    ({"validity_period": "280101000060000+"}, 0x62),
-    ({"validity_period": "280101000000049+"}, 0x62),
-    ({"schedule_delivery_time": "000001000000000R"}, 0),
-    ({"schedule_delivery_time": "2028-01-01 00:00"}, 0x61),
-    ({"schedule_delivery_time": "280001000000000+"}, 0x61),
-    ({"recipient": "2" * 20}, 0),
-    ({"recipient": "+233201234567"}, 0x0B),
-    ({"recipient": "23320123456\xb2"}, 0x0B),
-    ({"priority_flag": 3}, 0),
-    ({"priority_flag": 4}, 0x06),
-    ({"tlvs": {pdu.MESSAGE_PAYLOAD: b"hello"}}, 0x01),
-    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x03hello"}, 0),
-    ({"esm_class": 0x40, "short_message": b"\x06\x05\x04\x0b\x84\x23\xf0hello"}, 0),  # ports, no part
-    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x00hello"}, 0x45),
-    ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x04hello"}, 0x45),
-    ({"esm_class": 0x40, "short_message": b"\x06\x08\x04\x12\x34\x00\x01hello"}, 0x45),
-    ({"esm_class": 0x40, "short_message": b"\x06\x00\x03\x4d\x03\x01"}, 0x45),
-    ({"esm_class": 0x40, "short_message": b"", "tlvs": {pdu.MESSAGE_PAYLOAD: b"\x05\x00\x03\x4d\x03\x04hello"}}, 0x45),
-    ({"esm_class": 0x40, "short_message": b""}, 0x45),
-    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x03")}, 0),
-    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x04")}, 0x45),
-    ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x00")}, 0x45),
-    ({"tlvs": _sar(b"", b"\x03", b"\x01")}, 0x45),
-    ({"tlvs": {pdu.SAR_TOTAL_SEGMENTS: b"\x03", pdu.SAR_SEGMENT_SEQNUM: b"\x01"}}, 0x45),
-    ({"tlvs": {pdu.SAR_MSG_REF_NUM: b"\x12\x34"}}, 0x45),
-])  # fmt: skip
-async def test_a_submission_that_says_what_cannot_be_is_refused(fields: dict[str, Any], status: int) -> None:
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"validity_period": "000028000000000R"}, 0),
+        ({"validity_period": "991231235959948+"}, 0),
+        ({"validity_period": "280229000000000-"}, 0),
+        ({"validity_period": "3600"}, 0x62),
+        ({"validity_period": "000001000000000r"}, 0x62),
+        ({"validity_period": "000000240000000R"}, 0x62),
+        ({"validity_period": "000001000000100R"}, 0x62),
+        ({"validity_period": "270229000000000+"}, 0x62),
+        ({"validity_period": "280101000060000+"}, 0x62),
+        ({"validity_period": "280101000000049+"}, 0x62),
+        ({"schedule_delivery_time": "000001000000000R"}, 0),
+        ({"schedule_delivery_time": "2028-01-01 00:00"}, 0x61),
+        ({"schedule_delivery_time": "280001000000000+"}, 0x61),
+        ({"recipient": "2" * 20}, 0),
+        ({"recipient": "+233201234567"}, 0x0B),
+        ({"recipient": "23320123456\xb2"}, 0x0B),
+        ({"priority_flag": 3}, 0),
+        ({"priority_flag": 4}, 0x06),
+        ({"tlvs": {pdu.MESSAGE_PAYLOAD: b"hello"}}, 0x01),
+        ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x03hello"}, 0),
+        # ports, no part
+        ({"esm_class": 0x40, "short_message": b"\x06\x05\x04\x0b\x84\x23\xf0hello"}, 0),
+        ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x00hello"}, 0x45),
+        ({"esm_class": 0x40, "short_message": b"\x05\x00\x03\x4d\x03\x04hello"}, 0x45),
+        ({"esm_class": 0x40, "short_message": b"\x06\x08\x04\x12\x34\x00\x01hello"}, 0x45),
+        ({"esm_class": 0x40, "short_message": b"\x06\x00\x03\x4d\x03\x01"}, 0x45),
+        (
+            {
+                "esm_class": 0x40,
+                "short_message": b"",
+                "tlvs": {pdu.MESSAGE_PAYLOAD: b"\x05\x00\x03\x4d\x03\x04hello"},
+            },
+            0x45,
+        ),
+        ({"esm_class": 0x40, "short_message": b""}, 0x45),
+        ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x03")}, 0),
+        ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x04")}, 0x45),
+        ({"tlvs": _sar(b"\x12\x34", b"\x03", b"\x00")}, 0x45),
+        ({"tlvs": _sar(b"", b"\x03", b"\x01")}, 0x45),
+        ({"tlvs": {pdu.SAR_TOTAL_SEGMENTS: b"\x03", pdu.SAR_SEGMENT_SEQNUM: b"\x01"}}, 0x45),
+        ({"tlvs": {pdu.SAR_MSG_REF_NUM: b"\x12\x34"}}, 0x45),
+    ],
+)
+async def test_a_submission_that_says_what_cannot_be_is_refused(
+    fields: dict[str, Any], status: int
+) -> None:
     async with serving() as smsc:
         client = await smsc.bound()
         answered, message_id = await client.submit(**fields)
@@ -224,7 +290,7 @@ async def test_who_never_binds_is_shown_out() -> None:
         assert (await bound.ask(pdu.ENQUIRE_LINK)).status == 0
 
 
-async def test_a_silent_client_is_asked_whether_it_is_there_and_dropped_when_it_does_not_answer() -> None:
+async def test_a_silent_client_is_asked_whether_it_is_there_and_dropped_without_an_answer() -> None:
     async with serving(enquire_link_s=0.05, enquire_link_timeout_s=0.1) as smsc:
         client = await smsc.bound()
         for _ in range(3):

@@ -25,15 +25,20 @@ def smsc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmscProcess]:
 
 
 class Client:
-    """A bound smpplib client; it believes every optional parameter it does not know to be an error."""
+    """A bound smpplib client; it believes every optional parameter it does not know to be
+    an error.
+    """
 
     def __init__(self, smsc: SmscProcess, how: str) -> None:
         self.answers: list[Any] = []
         self.receipts: list[Any] = []
-        self.smpp: Any = smpplib.client.Client("127.0.0.1", smsc.port, allow_unknown_opt_params=False)
+        self.smpp: Any = smpplib.client.Client(
+            "127.0.0.1", smsc.port, allow_unknown_opt_params=False
+        )
         self.smpp.set_message_sent_handler(lambda pdu: self.answers.append(pdu))
         self.smpp.set_message_received_handler(lambda pdu: self.receipts.append(pdu))
-        self.smpp.set_error_pdu_handler(lambda pdu: None)  # answers with an error come to the handler above too
+        # answers with an error come to the handler above too
+        self.smpp.set_error_pdu_handler(lambda pdu: None)
         self.smpp.connect()
         getattr(self.smpp, f"bind_{how}")(system_id="amina", password="secret")
 
@@ -41,12 +46,24 @@ class Client:
         """How many parts it made."""
         parts, coding, esm_class = smpplib.gsm.make_parts(text, use_udhi=use_udhi)
         for part in parts:
-            self.smpp.send_message(source_addr_ton=5, source_addr="AMINA", dest_addr_ton=1, dest_addr_npi=1, destination_addr=recipient,
-                                   short_message=part, data_coding=coding, esm_class=esm_class, registered_delivery=True)  # fmt: skip
+            self.smpp.send_message(
+                source_addr_ton=5,
+                source_addr="AMINA",
+                dest_addr_ton=1,
+                dest_addr_npi=1,
+                destination_addr=recipient,
+                short_message=part,
+                data_coding=coding,
+                esm_class=esm_class,
+                registered_delivery=True,
+            )
         return len(parts)
 
     def read_until(self, answers: int, receipts: int) -> None:
-        repeat_until(lambda: len(self.answers) >= answers and len(self.receipts) >= receipts, self.smpp.read_once)
+        repeat_until(
+            lambda: len(self.answers) >= answers and len(self.receipts) >= receipts,
+            self.smpp.read_once,
+        )
 
     def end(self) -> None:
         self.smpp.unbind()
@@ -62,9 +79,14 @@ def test_it_sends_texts_and_gets_their_receipts(smsc: SmscProcess, text: str) ->
     client.end()
     ids = [answer.message_id.decode() for answer in client.answers]
     assert [receipt.receipted_message_id.decode() for receipt in client.receipts] == ids
-    assert all(f"id:{ref} sub:001 dlvrd:001 ".encode() in receipt.short_message for ref, receipt in zip(ids, client.receipts, strict=True))
+    assert all(
+        f"id:{ref} sub:001 dlvrd:001 ".encode() in receipt.short_message
+        for ref, receipt in zip(ids, client.receipts, strict=True)
+    )
     told = smsc.events("submit_sm")[before:]
-    assert [(line["message_id"], line["part"], line["parts"]) for line in told] == [(ref, part, parts) for part, ref in enumerate(ids, 1)]
+    assert [(line["message_id"], line["part"], line["parts"]) for line in told] == [
+        (ref, part, parts) for part, ref in enumerate(ids, 1)
+    ]
     if parts == 1:
         assert told[0]["text_sha256"] == sha256(text.encode()).hexdigest()
 
@@ -86,13 +108,17 @@ def test_it_hears_what_the_last_digits_choose(smsc: SmscProcess) -> None:
     client.read_until(3, 2)
     client.end()
     assert [answer.status for answer in client.answers] == [0, 0x0B, 0]
-    assert [receipt.message_state for receipt in client.receipts] == [smpplib.consts.SMPP_MESSAGE_STATE_UNDELIVERABLE,
-                                                                      smpplib.consts.SMPP_MESSAGE_STATE_EXPIRED]  # fmt: skip
+    assert [receipt.message_state for receipt in client.receipts] == [
+        smpplib.consts.SMPP_MESSAGE_STATE_UNDELIVERABLE,
+        smpplib.consts.SMPP_MESSAGE_STATE_EXPIRED,
+    ]
 
 
 def test_it_is_refused_with_a_wrong_password_and_told_of_chaos(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("secret\n")
-    with running(tmp_path, "--system-id", "amina", "--password-file", "password", "--chaos", "throttle=1") as smsc:
+    with running(
+        tmp_path, "--system-id", "amina", "--password-file", "password", "--chaos", "throttle=1"
+    ) as smsc:
         client = Client(smsc, "transceiver")
         client.send(SHORT)
         client.read_until(1, 0)

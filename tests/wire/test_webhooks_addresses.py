@@ -1,4 +1,6 @@
-"""Where a POST ends up: the address of the connection is judged, whatever was said before; names that do not answer; TLS."""
+"""Where a POST ends up: the address of the connection is judged, whatever was said before;
+names that do not answer; TLS.
+"""
 
 import asyncio
 import socket
@@ -16,28 +18,55 @@ import pytest
 from heliograph.webhooks import resolve
 from heliograph.webhooks.attempt import Answered, Failed
 from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.resolve import ACCOUNT_AT_ONCE, GOOD_AT_ONCE, NEW_AT_ONCE, SLOW_S, AddressInfo, Resolver, of_account
+from heliograph.webhooks.resolve import (
+    ACCOUNT_AT_ONCE,
+    GOOD_AT_ONCE,
+    NEW_AT_ONCE,
+    SLOW_S,
+    AddressInfo,
+    Resolver,
+    of_account,
+)
 from tests.certificates import Authority
 from tests.property.test_webhooks_guard_properties import spelled
 from tests.wire.name_server import name_server
 from tests.wire.webhook_posting import BODY, SIGNED, posting
 from tests.wire.webhook_receiver import OK, receiving, says
 
-OUTSIDE = "198.51.100.7"  # of documentation: it is routed nowhere, and the operator of these tests has opened it
+# of documentation: it is routed nowhere, and the operator of these tests has opened it
+OUTSIDE = "198.51.100.7"
 CUSTOMERS = Openings(networks=(ip_network("198.51.100.0/24"),))
 
 
 def reasons(outcomes: list[Answered | Failed]) -> list[str]:
-    return [outcome.reason if isinstance(outcome, Failed) else str(outcome.status) for outcome in outcomes]
+    return [
+        outcome.reason if isinstance(outcome, Failed) else str(outcome.status)
+        for outcome in outcomes
+    ]
 
 
-@pytest.mark.parametrize("inside", [
-    ["127.0.0.1"], ["::1"], ["0.0.0.0"], ["::ffff:127.0.0.1"], ["127.0.0.1", "::1"], ["10.0.0.1"], ["169.254.169.254"],
-], ids=",".join)  # fmt: skip
-async def test_a_name_that_leads_outside_and_then_inside_is_refused_when_it_does(inside: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "inside",
+    [
+        ["127.0.0.1"],
+        ["::1"],
+        ["0.0.0.0"],
+        ["::ffff:127.0.0.1"],
+        ["127.0.0.1", "::1"],
+        ["10.0.0.1"],
+        ["169.254.169.254"],
+    ],
+    ids=",".join,
+)
+async def test_a_name_that_leads_outside_and_then_inside_is_refused_when_it_does(
+    inside: list[str], tmp_path: Path
+) -> None:
     authority = Authority(tmp_path)
     turns = chain([[OUTSIDE]], repeat(inside))
-    async with receiving(says(OK), authority.server("hooks.example.com")) as receiver, name_server(lambda _: next(turns)) as names:
+    async with (
+        receiving(says(OK), authority.server("hooks.example.com")) as receiver,
+        name_server(lambda _: next(turns)) as names,
+    ):
         url = receiver.url("hooks.example.com", "https")
         allow = Openings(CUSTOMERS.networks, ca_file=str(authority.file))
         async with posting(allow, look_up=names.look_up, dns_ttl_s=0, timeout_s=0.5) as poster:
@@ -46,12 +75,20 @@ async def test_a_name_that_leads_outside_and_then_inside_is_refused_when_it_does
         assert len(names.asked) >= 2
         assert reasons(outcomes)[0] in ("timeout", "connect")  # it was let out, to nobody
         assert reasons(outcomes)[1:] == ["refused_address"] * 2
-        assert not any(address in outcome.detail for outcome in outcomes if isinstance(outcome, Failed) for address in (OUTSIDE, *inside))
+        assert not any(
+            address in outcome.detail
+            for outcome in outcomes
+            if isinstance(outcome, Failed)
+            for address in (OUTSIDE, *inside)
+        )
 
 
 async def test_the_same_name_is_reached_once_loopback_is_open(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    async with receiving(says(OK), authority.server("hooks.example.com")) as receiver, name_server(lambda _: ["127.0.0.1"]) as names:
+    async with (
+        receiving(says(OK), authority.server("hooks.example.com")) as receiver,
+        name_server(lambda _: ["127.0.0.1"]) as names,
+    ):
         allow = Openings(loopback=True, ca_file=str(authority.file))
         async with posting(allow, look_up=names.look_up) as poster:
             outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
@@ -60,8 +97,11 @@ async def test_the_same_name_is_reached_once_loopback_is_open(tmp_path: Path) ->
 
 
 async def test_of_a_name_with_addresses_inside_and_outside_only_those_outside_are_tried() -> None:
-    async with (receiving(says(OK)) as receiver, name_server(lambda _: ["127.0.0.1", OUTSIDE, "::1"]) as names,
-                posting(CUSTOMERS, look_up=names.look_up, timeout_s=0.5) as poster):  # fmt: skip
+    async with (
+        receiving(says(OK)) as receiver,
+        name_server(lambda _: ["127.0.0.1", OUTSIDE, "::1"]) as names,
+        posting(CUSTOMERS, look_up=names.look_up, timeout_s=0.5) as poster,
+    ):
         outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
     assert reasons([outcome])[0] in ("timeout", "connect")
     assert receiver.connections == 0
@@ -79,7 +119,12 @@ async def test_no_spelling_of_loopback_in_a_url_reaches_it() -> None:
 
 async def test_the_systems_own_names_of_loopback_are_judged_when_connecting() -> None:
     """`/etc/hosts` may give this machine any name."""
-    async with receiving(says(OK)) as receiver, posting(Openings(), look_up=lambda _, port: socket.getaddrinfo("localhost", port)) as poster:
+    async with (
+        receiving(says(OK)) as receiver,
+        posting(
+            Openings(), look_up=lambda _, port: socket.getaddrinfo("localhost", port)
+        ) as poster,
+    ):
         outcome = await poster.post(receiver.url("this-machine", "https"), SIGNED, BODY)
     assert reasons([outcome]) == ["refused_address"]
     assert receiver.connections == 0
@@ -90,10 +135,16 @@ async def test_of_a_names_many_addresses_four_are_tried() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-        async with name_server(lambda _: [f"127.9.9.{number}" for number in range(1, 100)]) as names, posting(look_up=names.look_up) as poster:
+        async with (
+            name_server(lambda _: [f"127.9.9.{number}" for number in range(1, 100)]) as names,
+            posting(look_up=names.look_up) as poster,
+        ):
             outcome = await poster.post(f"https://hooks.example.com:{port}/", SIGNED, BODY)
             connector = poster._connector
-            tried.update(found["host"] for found in connector._cached_hosts.next_addrs(("hooks.example.com", port)))
+            tried.update(
+                found["host"]
+                for found in connector._cached_hosts.next_addrs(("hooks.example.com", port))
+            )
     assert reasons([outcome]) == ["connect"]
     assert tried == {f"127.9.9.{number}" for number in range(1, 5)}
 
@@ -104,9 +155,11 @@ async def test_a_name_that_nobody_has_is_a_failure_of_names() -> None:
     assert reasons([outcome]) == ["dns"]
 
 
-async def test_an_accounts_names_whose_name_server_is_dead_hold_up_nobody_also_when_it_answers_now_and_then(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "SLOW_S", slow_s := 3 * SLOW_S)  # a busy machine stands still for most of a second
+async def test_names_whose_name_server_is_dead_hold_up_nobody_also_if_it_answers_at_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a busy machine stands still for most of a second
+    monkeypatch.setattr(resolve, "SLOW_S", slow_s := 3 * SLOW_S)
     authority = Authority(tmp_path)
     round_of: Counter[str] = Counter()
 
@@ -119,18 +172,30 @@ async def test_an_accounts_names_whose_name_server_is_dead_hold_up_nobody_also_w
         return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
 
     dead = [f"https://dead{number}.example.com:8443/" for number in range(2 * ACCOUNT_AT_ONCE)]
-    many = [f"https://dead-too{number}.example.com:8443/" for number in range(NEW_AT_ONCE + GOOD_AT_ONCE)]
+    many = [
+        f"https://dead-too{number}.example.com:8443/"
+        for number in range(NEW_AT_ONCE + GOOD_AT_ONCE)
+    ]
     allow = Openings(loopback=True, ca_file=str(authority.file))
     closing = says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-    async with (receiving(closing, authority.server("hooks.example.com", "*.example.com")) as receiver,
-                posting(allow, connections=1_000, look_up=look_up, dns_ttl_s=0, timeout_s=60.0) as poster):  # fmt: skip
+    async with (
+        receiving(closing, authority.server("hooks.example.com", "*.example.com")) as receiver,
+        posting(allow, connections=1_000, look_up=look_up, dns_ttl_s=0, timeout_s=60.0) as poster,
+    ):
         known = receiver.url("hooks.example.com", "https")
         await poster.post(known, SIGNED, BODY, "amina")
         for number in range(3):
-            waiting = [asyncio.create_task(poster.post(url, SIGNED, BODY, "amina")) for url in (dead if number < 2 else dead + many)]
+            waiting = [
+                asyncio.create_task(poster.post(url, SIGNED, BODY, "amina"))
+                for url in (dead if number < 2 else dead + many)
+            ]
             await asyncio.sleep(0.2)
-            outcomes = [await poster.post(known, SIGNED, BODY, "amina"),
-                        await poster.post(receiver.url(f"new{number}.example.com", "https"), SIGNED, BODY, "bilal")]
+            outcomes = [
+                await poster.post(known, SIGNED, BODY, "amina"),
+                await poster.post(
+                    receiver.url(f"new{number}.example.com", "https"), SIGNED, BODY, "bilal"
+                ),
+            ]
             assert reasons(outcomes) == ["200", "200"]
             assert max(outcome.seconds for outcome in outcomes) < slow_s / 2
             if number < 2:
@@ -139,26 +204,44 @@ async def test_an_accounts_names_whose_name_server_is_dead_hold_up_nobody_also_w
         task.cancel()
 
 
-@pytest.mark.parametrize(("hosts", "valid_days", "trusted", "outcome"), [
-    (("hooks.example.com",), 1, True, "200"),
-    (("hooks.example.com",), 1, False, "unable to get local issuer certificate"),
-    (("hooks.example.com",), -1, True, "certificate has expired"),
-    (("other.example.com", "127.0.0.1"), 1, True, "Hostname mismatch, certificate is not valid for 'hooks.example.com'."),
-], ids=["good", "an authority of nobody's", "expired", "another name"])  # fmt: skip
-async def test_the_receiver_proves_its_name(hosts: tuple[str, ...], valid_days: int, trusted: bool, outcome: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("hosts", "valid_days", "trusted", "outcome"),
+    [
+        (("hooks.example.com",), 1, True, "200"),
+        (("hooks.example.com",), 1, False, "unable to get local issuer certificate"),
+        (("hooks.example.com",), -1, True, "certificate has expired"),
+        (
+            ("other.example.com", "127.0.0.1"),
+            1,
+            True,
+            "Hostname mismatch, certificate is not valid for 'hooks.example.com'.",
+        ),
+    ],
+    ids=["good", "an authority of nobody's", "expired", "another name"],
+)
+async def test_the_receiver_proves_its_name(
+    hosts: tuple[str, ...], valid_days: int, trusted: bool, outcome: str, tmp_path: Path
+) -> None:
     authority = Authority(tmp_path)
     allow = Openings(loopback=True, ca_file=str(authority.file) if trusted else None)
-    async with (receiving(says(OK), authority.server(*hosts, valid_days=valid_days)) as receiver, name_server(lambda _: ["127.0.0.1"]) as names,
-                posting(allow, look_up=names.look_up) as poster):  # fmt: skip
+    async with (
+        receiving(says(OK), authority.server(*hosts, valid_days=valid_days)) as receiver,
+        name_server(lambda _: ["127.0.0.1"]) as names,
+        posting(allow, look_up=names.look_up) as poster,
+    ):
         got = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
     assert (str(got.status) if isinstance(got, Answered) else got.detail) == outcome
     assert isinstance(got, Answered) or got.reason == "tls"
-    assert receiver.bodies == ([BODY] if outcome == "200" else [])  # the events are not told to whoever cannot prove it
+    # the events are not told to whoever cannot prove it
+    assert receiver.bodies == ([BODY] if outcome == "200" else [])
 
 
 async def test_a_certificate_that_a_receiver_signed_itself_is_none(tmp_path: Path) -> None:
     own = Authority(tmp_path, "127.0.0.1").server("127.0.0.1")
-    async with receiving(says(OK), own) as receiver, posting(Openings(loopback=True, ca_file=str(Authority(tmp_path).file))) as poster:
+    async with (
+        receiving(says(OK), own) as receiver,
+        posting(Openings(loopback=True, ca_file=str(Authority(tmp_path).file))) as poster,
+    ):
         outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
     assert reasons([outcome]) == ["tls"]
     assert receiver.bodies == []
@@ -173,12 +256,14 @@ async def test_a_server_that_does_not_speak_tls_hears_nothing_of_the_event() -> 
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, posting() as poster:
-        outcome = await poster.post(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SIGNED, BODY)
+        outcome = await poster.post(
+            f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SIGNED, BODY
+        )
     assert reasons([outcome]) == ["tls"], outcome
     assert BODY not in heard
 
 
-async def test_good_names_that_die_together_hold_up_another_good_one_for_little_more_than_a_second() -> None:
+async def test_good_names_that_die_together_hold_up_another_for_little_more_than_a_second() -> None:
     dead = False
 
     def look_up(host: str, port: int) -> Sequence[AddressInfo]:
@@ -196,15 +281,20 @@ async def test_good_names_that_die_together_hold_up_another_good_one_for_little_
         await resolver.resolve(name, 443)
         return time.monotonic() - began_s
 
-    await asyncio.gather(*(asyncio.create_task(resolved(name)) for name in [*names, "ours.example.com"]))
+    await asyncio.gather(
+        *(asyncio.create_task(resolved(name)) for name in [*names, "ours.example.com"])
+    )
     dead = True
     theirs = [asyncio.create_task(resolved(name)) for name in names]
     await asyncio.sleep(0.1)
-    assert await asyncio.create_task(resolved("ours.example.com")) < 3 * SLOW_S  # two rounds of theirs are before it
+    # two rounds of theirs are before it
+    assert await asyncio.create_task(resolved("ours.example.com")) < 3 * SLOW_S
     assert min(await asyncio.gather(*theirs)) > 5 * SLOW_S
 
 
-async def test_a_name_that_has_not_answered_in_time_is_slow_though_the_timer_went_off_a_moment_early(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_has_not_answered_in_time_is_slow_though_the_timer_was_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ended = threading.Event()
 
     def look_up(host: str, port: int) -> Sequence[AddressInfo]:
@@ -212,7 +302,8 @@ async def test_a_name_that_has_not_answered_in_time_is_slow_though_the_timer_wen
         return socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
 
     monkeypatch.setattr(resolve, "SLOW_S", slow_s := 0.2)
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() * 0.99)  # by which the timer is early
+    # by which the timer is early
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() * 0.99)
     monkeypatch.setattr(resolve, "time", clock)
     resolver = Resolver(look_up)
     waiting = asyncio.create_task(resolver.resolve("dead.example.com", 443))

@@ -1,4 +1,6 @@
-"""Connections to receivers of webhooks: when one is kept, and what of it is never taken for an answer."""
+"""Connections to receivers of webhooks: when one is kept, and what of it is never taken
+for an answer.
+"""
 
 import asyncio
 import ssl
@@ -20,7 +22,9 @@ RECORD_OCTETS = 22  # that TLS 1.3 adds to the plain text: a head of 5, a type o
 
 
 async def test_an_answer_that_nobody_asked_for_is_never_taken_for_the_next_ones() -> None:
-    """It stands behind the one that was asked for, comes a moment later, or stands in the socket when the next request is made."""
+    """It stands behind the one that was asked for, comes a moment later, or stands in the
+    socket when the next request is made.
+    """
     smuggled = head(200, "Content-Length: 0")
     turns = iter([says(OK + smuggled), says(OK, smuggled, pause_s=0.05), says(OK)])
     answered = asyncio.Event()
@@ -54,8 +58,11 @@ async def test_a_server_that_speaks_first_gives_no_answer() -> None:
 
     server = await asyncio.start_server(speak, "127.0.0.1", 0)
     async with server, posting() as poster:
-        connection = await poster._connector.connect(poster._target(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", "").where, [],
-                                                     poster._connecting)
+        connection = await poster._connector.connect(
+            poster._target(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", "").where,
+            [],
+            poster._connecting,
+        )
         await asyncio.sleep(0.05)  # what it says is here before the request is written
         with pytest.raises(BadAnswer):
             await connection.protocol.answer_to(b"POST")  # type: ignore[union-attr]
@@ -70,14 +77,18 @@ async def test_accounts_share_no_connection() -> None:
 
 
 async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
-    """A hundred thousand session tickets came for the answer, and held the event loop for seconds."""
+    """A hundred thousand session tickets came for the answer, and held the event loop for
+    seconds.
+    """
     authority = Authority(tmp_path)
     tls = authority.server("127.0.0.1")
     tls.num_tickets = 30_000
     with LoopThread("receiver") as thread:
         server = receiving(says(OK), tls)
         receiver = thread.run(server.__aenter__())
-        async with posting(Openings(loopback=True, ca_file=str(authority.file)), timeout_s=15.0) as poster:
+        async with posting(
+            Openings(loopback=True, ca_file=str(authority.file)), timeout_s=15.0
+        ) as poster:
             used_s = time.thread_time()
             outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
             used_s = time.thread_time() - used_s
@@ -93,25 +104,43 @@ async def test_a_kept_connection_over_tls_is_counted_anew_for_each_post(tmp_path
     authority = Authority(tmp_path)
     posts = (BESIDE_MAX + RECORD_MAX) // RECORD_OCTETS + 100
     trusting = Openings(loopback=True, ca_file=str(authority.file))
-    async with receiving(says(OK), authority.server("127.0.0.1")) as receiver, posting(trusting) as poster:
+    async with (
+        receiving(says(OK), authority.server("127.0.0.1")) as receiver,
+        posting(trusting) as poster,
+    ):
         for _ in range(posts):
-            assert isinstance(await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered)
+            assert isinstance(
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered
+            )
         assert receiver.connections == 1
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_a_long_chain_and_a_long_answer_are_no_offence(tmp_path: Path, version: ssl.TLSVersion) -> None:
-    """A record that is not yet whole was counted as if it were none of the answer, and the certificates with it."""
+async def test_a_long_chain_and_a_long_answer_are_no_offence(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    """A record that is not yet whole was counted as if it were none of the answer, and the
+    certificates with it.
+    """
     authority = Authority(tmp_path)
-    tls = authority.server(*(f"{number:03}.{'a' * 50}.example" for number in range(600)), "127.0.0.1")
+    tls = authority.server(
+        *(f"{number:03}.{'a' * 50}.example" for number in range(600)), "127.0.0.1"
+    )
     tls.minimum_version = tls.maximum_version = version
     long = head(200, f"Content-Length: {READ_MAX}") + b"x" * READ_MAX
-    async with receiving(says(long), tls) as receiver, posting(Openings(loopback=True, ca_file=str(authority.file))) as poster:
+    async with (
+        receiving(says(long), tls) as receiver,
+        posting(Openings(loopback=True, ca_file=str(authority.file))) as poster,
+    ):
         for _ in range(3):
-            assert isinstance(await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered)
+            assert isinstance(
+                await poster.post(receiver.url(scheme="https"), SIGNED, BODY), Answered
+            )
 
 
-async def test_a_kept_connection_that_ends_under_a_post_is_a_failure_and_not_a_second_post() -> None:
+async def test_a_kept_connection_that_ends_under_a_post_is_a_failure_and_not_a_second_post() -> (
+    None
+):
     turns = iter([says(OK), says(close=True), says(OK)])
 
     async def behave(writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,6 @@
-"""One POST to receivers that do what they like: it ends in time, reads little, follows nothing, and is never sent twice."""
+"""One POST to receivers that do what they like: it ends in time, reads little, follows
+nothing, and is never sent twice.
+"""
 
 import asyncio
 import gzip
@@ -14,7 +16,8 @@ from tests.wire.webhook_receiver import OK, Behaviour, after, receiving, says, w
 CHUNK = b"x" * 65_536
 CHUNKS_OF_A_GIB = 2**30 // len(CHUNK)
 GROWTH_MAX_KIB = 16 * 1_024
-BUFFERS_MAX = 16 * 2**20  # octets: of the kernel's, between two sockets of this machine, and what is received at most
+# octets: of the kernel's, between two sockets of this machine, and what is received at most
+BUFFERS_MAX = 16 * 2**20
 ENDS_WITHIN_S = 0.5  # beyond its time, on a machine that does other things too
 
 
@@ -26,23 +29,42 @@ async def outcome_of(behave: Behaviour, timeout_s: float = 5.0) -> Answered | Fa
     return outcome
 
 
-async def test_a_post_arrives_as_it_was_signed_and_nothing_is_added_that_invites_more_than_it_reads() -> None:
+async def test_a_post_arrives_as_it_was_signed_and_nothing_is_added_that_invites_more() -> None:
     async with receiving(says(OK)) as receiver, posting() as poster:
         outcome = await poster.post(receiver.url(), SIGNED, BODY)
     assert isinstance(outcome, Answered)
-    assert (outcome.status, outcome.ok, outcome.text, outcome.retry_after) == (200, True, "ok", None)
+    assert (outcome.status, outcome.ok, outcome.text, outcome.retry_after) == (
+        200,
+        True,
+        "ok",
+        None,
+    )
     assert 0 < outcome.seconds < 5
     assert receiver.bodies == [BODY]
     request, *lines = receiver.heads[0].rstrip("\r\n").split("\r\n")
     assert request == "POST /hook?a=b HTTP/1.1"
     heard = dict(line.split(": ", 1) for line in lines)
-    assert heard == {**SIGNED, "Host": f"127.0.0.1:{receiver.port}", "Accept": "*/*", "Content-Length": str(len(BODY))}
+    assert heard == {
+        **SIGNED,
+        "Host": f"127.0.0.1:{receiver.port}",
+        "Accept": "*/*",
+        "Content-Length": str(len(BODY)),
+    }
 
 
-async def test_connections_are_kept_cookies_are_not_and_the_environments_proxy_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_are_kept_cookies_are_not_and_the_environments_proxy_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cookie = head(200, "Set-Cookie: session=1; Path=/", "Content-Length: 0")
     async with receiving(says(cookie)) as receiver, receiving(says(OK)) as proxy:
-        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        for name in (
+            "http_proxy",
+            "HTTP_PROXY",
+            "https_proxy",
+            "HTTPS_PROXY",
+            "all_proxy",
+            "ALL_PROXY",
+        ):
             monkeypatch.setenv(name, f"http://amina:s3cret@127.0.0.1:{proxy.port}")
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
@@ -50,31 +72,49 @@ async def test_connections_are_kept_cookies_are_not_and_the_environments_proxy_i
             outcomes = [await poster.post(receiver.url(), SIGNED, BODY) for _ in range(3)]
     assert all(isinstance(outcome, Answered) and outcome.ok for outcome in outcomes)
     assert (receiver.connections, proxy.connections) == (1, 0)
-    assert not any("cookie" in heard.lower() or "authorization" in heard.lower() for heard in receiver.heads)
+    assert not any(
+        "cookie" in heard.lower() or "authorization" in heard.lower() for heard in receiver.heads
+    )
 
 
-@pytest.mark.parametrize(("behave", "status"), [
-    (says(head(500, "Content-Length: 4"), b"oops"), 500),
-    (says(head(204)), 204),
-    (says(head(410, "Content-Length: 0")), 410),
-    (says(b"HTTP/1.0 200 OK\r\n\r\nuntil the end", close=True), 200),
-    (says(head(100), head(103, "Link: <x>"), head(200, "Content-Length: 2"), b"ok"), 200),
-    (without_end(head(200, f"Content-Length: {2**30}"), CHUNK, CHUNKS_OF_A_GIB), 200),  # what is too long is not read to its end; the status counts
-], ids=["500", "204", "410", "until the end", "after 100 and 103", "1 GiB"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("behave", "status"),
+    [
+        (says(head(500, "Content-Length: 4"), b"oops"), 500),
+        (says(head(204)), 204),
+        (says(head(410, "Content-Length: 0")), 410),
+        (says(b"HTTP/1.0 200 OK\r\n\r\nuntil the end", close=True), 200),
+        (says(head(100), head(103, "Link: <x>"), head(200, "Content-Length: 2"), b"ok"), 200),
+        # what is too long is not read to its end; the status counts
+        (without_end(head(200, f"Content-Length: {2**30}"), CHUNK, CHUNKS_OF_A_GIB), 200),
+    ],
+    ids=["500", "204", "410", "until the end", "after 100 and 103", "1 GiB"],
+)
 async def test_an_answer_is_its_status(behave: Behaviour, status: int) -> None:
     outcome = await outcome_of(behave)
     assert isinstance(outcome, Answered), outcome
     assert (outcome.status, outcome.ok) == (status, 200 <= status < 300)
 
 
-@pytest.mark.parametrize("behave", [
-    after(60, OK),
-    without_end(b"HTTP/1.1 200 OK\r\nX-A: ", b"", 1_000, pause_s=1.0),
-    without_end(b"", b"H", 1_000, pause_s=1.0),
-    without_end(head(200, "Content-Length: 1000"), b"x", 1_000, pause_s=0.1),
-    without_end(head(200, "Transfer-Encoding: chunked"), b"1\r\nx\r\n", 1_000, pause_s=0.1),
-    without_end(b"", head(100), 1_000, pause_s=0.1),
-], ids=["before", "in a header", "a drip of the first line", "a drip of the answer", "a drip of chunks", "100 Continue for ever"])  # fmt: skip
+@pytest.mark.parametrize(
+    "behave",
+    [
+        after(60, OK),
+        without_end(b"HTTP/1.1 200 OK\r\nX-A: ", b"", 1_000, pause_s=1.0),
+        without_end(b"", b"H", 1_000, pause_s=1.0),
+        without_end(head(200, "Content-Length: 1000"), b"x", 1_000, pause_s=0.1),
+        without_end(head(200, "Transfer-Encoding: chunked"), b"1\r\nx\r\n", 1_000, pause_s=0.1),
+        without_end(b"", head(100), 1_000, pause_s=0.1),
+    ],
+    ids=[
+        "before",
+        "in a header",
+        "a drip of the first line",
+        "a drip of the answer",
+        "a drip of chunks",
+        "100 Continue for ever",
+    ],
+)
 async def test_who_hangs_or_drips_has_its_time_and_no_more(behave: Behaviour) -> None:
     outcome = await outcome_of(behave, timeout_s=0.6)
     assert isinstance(outcome, Failed), outcome
@@ -90,7 +130,10 @@ async def test_the_end_of_its_time_is_not_rounded_to_a_second() -> None:
             return await poster.post(receiver.url(), SIGNED, BODY)
 
         outcomes = await asyncio.gather(*(post_after(part / 4) for part in range(4)))
-    assert all(isinstance(outcome, Failed) and 5.19 < outcome.seconds < 5.2 + ENDS_WITHIN_S for outcome in outcomes), outcomes
+    assert all(
+        isinstance(outcome, Failed) and 5.19 < outcome.seconds < 5.2 + ENDS_WITHIN_S
+        for outcome in outcomes
+    ), outcomes
 
 
 async def test_an_answer_in_the_last_moment_counts_and_one_after_it_does_not() -> None:
@@ -100,18 +143,31 @@ async def test_an_answer_in_the_last_moment_counts_and_one_after_it_does_not() -
     assert late.reason == "timeout"
 
 
-@pytest.mark.parametrize(("behave", "reason"), [
-    (says(close=True), "closed"),
-    (says(b"HTTP/1.1 200 OK\r\nContent-Le", close=True), "closed"),
-    (says(head(200, "Content-Length: 100"), b"only this", close=True), "closed"),
-    (says(head(200, "Transfer-Encoding: chunked"), b"9\r\nonly", close=True), "closed"),
-    (says(b"220 mail.example.com ESMTP\r\n"), "bad_answer"),
-    (says(head(200, "Content-Length: 3", "Content-Length: 4"), b"abcd"), "bad_answer"),
-    (without_end(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n" * 1_000, 10_000), "bad_answer"),
-    (without_end(b"HTTP/1.1 200 OK\r\nX-A: ", CHUNK, CHUNKS_OF_A_GIB), "bad_answer"),
-    (without_end(b"HTTP/1.1 200 ", CHUNK, CHUNKS_OF_A_GIB), "bad_answer"),
-], ids=["nothing", "half a head", "half an answer", "half a chunk", "another protocol", "two lengths", "endless headers", "an endless header",
-        "an endless first line"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("behave", "reason"),
+    [
+        (says(close=True), "closed"),
+        (says(b"HTTP/1.1 200 OK\r\nContent-Le", close=True), "closed"),
+        (says(head(200, "Content-Length: 100"), b"only this", close=True), "closed"),
+        (says(head(200, "Transfer-Encoding: chunked"), b"9\r\nonly", close=True), "closed"),
+        (says(b"220 mail.example.com ESMTP\r\n"), "bad_answer"),
+        (says(head(200, "Content-Length: 3", "Content-Length: 4"), b"abcd"), "bad_answer"),
+        (without_end(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n" * 1_000, 10_000), "bad_answer"),
+        (without_end(b"HTTP/1.1 200 OK\r\nX-A: ", CHUNK, CHUNKS_OF_A_GIB), "bad_answer"),
+        (without_end(b"HTTP/1.1 200 ", CHUNK, CHUNKS_OF_A_GIB), "bad_answer"),
+    ],
+    ids=[
+        "nothing",
+        "half a head",
+        "half an answer",
+        "half a chunk",
+        "another protocol",
+        "two lengths",
+        "endless headers",
+        "an endless header",
+        "an endless first line",
+    ],
+)
 async def test_what_is_no_whole_answer_is_a_failure(behave: Behaviour, reason: str) -> None:
     outcome = await outcome_of(behave)
     assert isinstance(outcome, Failed), outcome
@@ -122,7 +178,15 @@ async def test_what_is_no_whole_answer_is_a_failure(behave: Behaviour, reason: s
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_is_not_followed(status: int) -> None:
     async with receiving(says(OK)) as inside, posting() as poster:
-        redirect = says(head(status, f"Location: {inside.url()}", f"URI: {inside.url()}", f"Refresh: 0; url={inside.url()}", "Content-Length: 0"))
+        redirect = says(
+            head(
+                status,
+                f"Location: {inside.url()}",
+                f"URI: {inside.url()}",
+                f"Refresh: 0; url={inside.url()}",
+                "Content-Length: 0",
+            )
+        )
         async with receiving(redirect) as receiver:
             outcome = await poster.post(receiver.url(), SIGNED, BODY)
     assert isinstance(outcome, Answered)
@@ -132,7 +196,11 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
 
 async def test_what_is_kept_of_an_answer_can_be_stored_and_shown() -> None:
     answer = b"\0a\xff\xed\xa0\x80" + "é".encode() * 1_000
-    outcome = await outcome_of(says(head(503, "Retry-After: 12\xff0" + "1" * 200, f"Content-Length: {len(answer)}"), answer))
+    outcome = await outcome_of(
+        says(
+            head(503, "Retry-After: 12\xff0" + "1" * 200, f"Content-Length: {len(answer)}"), answer
+        )
+    )
     assert isinstance(outcome, Answered)
     assert outcome.text.startswith("\ufffda\ufffd")
     assert len(outcome.text.encode("utf-16-le")) <= 2 * 1_024
@@ -146,25 +214,42 @@ async def test_what_is_kept_of_an_answer_can_be_stored_and_shown() -> None:
 async def test_a_compressed_answer_stays_as_it_came() -> None:
     bomb = gzip.compress(bytes(50 * 2**20))
     assert len(bomb) < 65_536
-    outcome = await outcome_of(says(head(200, "Content-Encoding: gzip", f"Content-Length: {len(bomb)}"), bomb))
+    outcome = await outcome_of(
+        says(head(200, "Content-Encoding: gzip", f"Content-Length: {len(bomb)}"), bomb)
+    )
     assert isinstance(outcome, Answered)
     assert outcome.text.startswith("\x1f\ufffd")
 
 
-@pytest.mark.parametrize(("begin", "again"), [
-    (head(200, f"Content-Length: {2**30}"), CHUNK),
-    (head(200, "Transfer-Encoding: chunked"), b"10000\r\n" + CHUNK + b"\r\n"),
-    (head(200, "Transfer-Encoding: chunked"), b"1\r\nx\r\n" * 10_000),
-    (head(200, "Connection: close"), CHUNK),
-], ids=["a length", "chunks", "small chunks", "until the end"])  # fmt: skip
-async def test_of_a_gib_only_the_beginning_is_read_and_memory_stays_flat(begin: bytes, again: bytes) -> None:
-    async with receiving(without_end(begin, again, CHUNKS_OF_A_GIB)) as receiver, posting(connections=50) as poster:
+@pytest.mark.parametrize(
+    ("begin", "again"),
+    [
+        (head(200, f"Content-Length: {2**30}"), CHUNK),
+        (head(200, "Transfer-Encoding: chunked"), b"10000\r\n" + CHUNK + b"\r\n"),
+        (head(200, "Transfer-Encoding: chunked"), b"1\r\nx\r\n" * 10_000),
+        (head(200, "Connection: close"), CHUNK),
+    ],
+    ids=["a length", "chunks", "small chunks", "until the end"],
+)
+async def test_of_a_gib_only_the_beginning_is_read_and_memory_stays_flat(
+    begin: bytes, again: bytes
+) -> None:
+    async with (
+        receiving(without_end(begin, again, CHUNKS_OF_A_GIB)) as receiver,
+        posting(connections=50) as poster,
+    ):
         await poster.post(receiver.url(), SIGNED, BODY)
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        outcomes = await asyncio.gather(*(poster.post(receiver.url(), SIGNED, BODY) for _ in range(20)))
+        outcomes = await asyncio.gather(
+            *(poster.post(receiver.url(), SIGNED, BODY) for _ in range(20))
+        )
         grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib
-    assert all(isinstance(outcome, Answered) and outcome.ok and outcome.text.startswith("xxx") for outcome in outcomes), outcomes
-    assert len(receiver.heads) == receiver.connections == 21  # what was not read to its end is not used again
+    assert all(
+        isinstance(outcome, Answered) and outcome.ok and outcome.text.startswith("xxx")
+        for outcome in outcomes
+    ), outcomes
+    # what was not read to its end is not used again
+    assert len(receiver.heads) == receiver.connections == 21
     assert grown_kib < GROWTH_MAX_KIB
 
 
@@ -172,19 +257,35 @@ CHUNKED = head(200, "Transfer-Encoding: chunked")
 EMPTY = head(200, "Content-Length: 0")
 
 
-@pytest.mark.parametrize(("begin", "again", "reason"), [
-    (CHUNKED + b"1;", CHUNK, None),
-    (CHUNKED, b"1;" + b"x" * 8_000 + b"\r\nx\r\n", None),
-    (CHUNKED, b"1\r\nx\r\n" * 10_000, None),
-    (CHUNKED + b"0\r\n", b"a: b\r\n" * 10_000, None),
-    (b"", EMPTY * 1_000, None),
-    (b"", b"HTTP/1.1 200 OK\r\n\r\n" * 1_000, None),
-    (b"", head(100) * 1_000, "bad_answer"),
-    (b"", head(100, *["X-A: " + "b" * 3_000] * 5), "bad_answer"),
-], ids=["an endless chunk size", "long chunk sizes", "chunks of one octet", "endless trailers", "endless answers", "endless heads",
-        "100 Continue for ever", "100 Continue at length"])  # fmt: skip
-async def test_what_stands_around_an_answer_costs_little(begin: bytes, again: bytes, reason: str | None) -> None:
-    """In octets, in memory, and in the time of this process: what aiohttp made of such answers took a tenth of a second each."""
+@pytest.mark.parametrize(
+    ("begin", "again", "reason"),
+    [
+        (CHUNKED + b"1;", CHUNK, None),
+        (CHUNKED, b"1;" + b"x" * 8_000 + b"\r\nx\r\n", None),
+        (CHUNKED, b"1\r\nx\r\n" * 10_000, None),
+        (CHUNKED + b"0\r\n", b"a: b\r\n" * 10_000, None),
+        (b"", EMPTY * 1_000, None),
+        (b"", b"HTTP/1.1 200 OK\r\n\r\n" * 1_000, None),
+        (b"", head(100) * 1_000, "bad_answer"),
+        (b"", head(100, *["X-A: " + "b" * 3_000] * 5), "bad_answer"),
+    ],
+    ids=[
+        "an endless chunk size",
+        "long chunk sizes",
+        "chunks of one octet",
+        "endless trailers",
+        "endless answers",
+        "endless heads",
+        "100 Continue for ever",
+        "100 Continue at length",
+    ],
+)
+async def test_what_stands_around_an_answer_costs_little(
+    begin: bytes, again: bytes, reason: str | None
+) -> None:
+    """In octets, in memory, and in the time of this process: what aiohttp made of such
+    answers took a tenth of a second each.
+    """
     sent = 0
 
     async def behave(writer: asyncio.StreamWriter) -> None:
@@ -206,6 +307,8 @@ async def test_nobody_listens() -> None:
     async with posting() as poster:
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
-            outcome = await poster.post(f"http://127.0.0.1:{closed.getsockname()[1]}/", SIGNED, BODY)
+            outcome = await poster.post(
+                f"http://127.0.0.1:{closed.getsockname()[1]}/", SIGNED, BODY
+            )
     assert isinstance(outcome, Failed)
     assert (outcome.reason, outcome.detail) == ("connect", "Connection refused")

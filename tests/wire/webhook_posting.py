@@ -1,4 +1,6 @@
-"""What the tests of POSTs to receivers of webhooks share: a poster, one signed event, the head of an answer."""
+"""What the tests of POSTs to receivers of webhooks share: a poster, one signed event, the
+head of an answer.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

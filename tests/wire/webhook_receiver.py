@@ -1,4 +1,6 @@
-"""A receiver of webhooks of the tests' own, on raw sockets: it hears requests, and answers as no HTTP library would."""
+"""A receiver of webhooks of the tests' own, on raw sockets: it hears requests, and answers
+as no HTTP library would.
+"""
 
 import asyncio
 import ssl
@@ -26,8 +28,12 @@ class Receiver:
 
 
 @asynccontextmanager
-async def receiving(behave: Behaviour, tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
-    """A server on 127.0.0.1 that does `behave` after each request; it keeps connections until `behave` closes them, or the client does."""
+async def receiving(
+    behave: Behaviour, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Receiver]:
+    """A server on 127.0.0.1 that does `behave` after each request; it keeps connections
+    until `behave` closes them, or the client does.
+    """
     heard, tasks = Receiver(), set[asyncio.Task[None]]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -39,7 +45,11 @@ async def receiving(behave: Behaviour, tls: ssl.SSLContext | None = None) -> Asy
             while not writer.is_closing():
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 heard.heads.append(head)
-                length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length:"))
+                length = next(
+                    int(line.split(":")[1])
+                    for line in head.split("\r\n")
+                    if line.lower().startswith("content-length:")
+                )
                 heard.bodies.append(await reader.readexactly(length))
                 await behave(writer)
                 await writer.drain()
@@ -57,7 +67,9 @@ async def receiving(behave: Behaviour, tls: ssl.SSLContext | None = None) -> Asy
 
 
 @contextmanager
-def receiver_in_a_thread(behave: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+def receiver_in_a_thread(
+    behave: Behaviour, tls: ssl.SSLContext | None = None
+) -> Iterator[Receiver]:
     """It goes on while the test kills and waits."""
     with LoopThread("receiver") as thread:
         server = receiving(behave, tls)

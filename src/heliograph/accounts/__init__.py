@@ -94,4 +94,4 @@ __all__ = [
     "text_id",
     "text_of_id",
     "used_today",
-]  # fmt: skip
+]

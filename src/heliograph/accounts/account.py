@@ -14,13 +14,16 @@ from heliograph.base.forms import shown
 
 PREFIX: Final = "acc"
 CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
-CLOSED: Final = "closed"  # in what operators are shown, and in the account's history; its row says suspended
+# in what operators are shown, and in the account's history; its row says suspended
+CLOSED: Final = "closed"
 _NAMESAKES_SHOWN_MAX: Final = 5
 
 
 class Account(NamedTuple):
-    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads. `sandbox`: a customer that lives in
-    sandbox only (contract section 4); every other account has keys of both modes."""
+    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads.
+    `sandbox`: a customer that lives in sandbox only (contract section 4); every other account has
+    keys of both modes.
+    """
 
     id: str
     parent_id: str | None
@@ -33,7 +36,8 @@ class Account(NamedTuple):
     time_zone: str
     created_at_ms: int
     sandbox: bool
-    otp_unverified: int | None  # one-time passwords that may stay unverified in any hour; None: as otp/unverified.py has it
+    # one-time passwords that may stay unverified in any hour; None: as otp/unverified.py has it
+    otp_unverified: int | None
     closed_at_ms: int | None  # then its status is suspended, for good; None: it is open
 
     @property
@@ -76,16 +80,24 @@ def by_id(tx: Connection, account_id: str) -> Account:
 def locked(tx: Connection, account_id: str) -> Account:
     """The account, kept from every other change until the transaction ends. Raises NotFound.
 
-    FOR NO KEY UPDATE: rows that refer to the account (keys, ledger entries) can still be added meanwhile."""
-    row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id).with_for_update(key_share=True)).one_or_none()
+    FOR NO KEY UPDATE: rows that refer to the account (keys, ledger entries) can still be added
+    meanwhile.
+    """
+    row = tx.execute(
+        sa.select(accounts).where(accounts.c.id == account_id).with_for_update(key_share=True)
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")
     return of_row(row)
 
 
 def kept_open(tx: Connection, account_id: str) -> Account:
-    """The account, kept from being closed until the transaction ends; others may do so at once. Raises NotFound, AccountClosed."""
-    row = tx.execute(sa.select(accounts).where(accounts.c.id == account_id).with_for_update(read=True)).one_or_none()
+    """The account, kept from being closed until the transaction ends; others may do so at
+    once. Raises NotFound, AccountClosed.
+    """
+    row = tx.execute(
+        sa.select(accounts).where(accounts.c.id == account_id).with_for_update(read=True)
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")
     return require_open(of_row(row))
@@ -94,33 +106,55 @@ def kept_open(tx: Connection, account_id: str) -> Account:
 def require_open(account: Account) -> Account:
     """The account itself. Raises AccountClosed."""
     if account.closed_at_ms is not None:
-        raise AccountClosed(f"The account {text_id(account)} has been closed since {rfc3339(account.closed_at_ms)}. "
-                            "A closed account is not opened again.")
+        raise AccountClosed(
+            f"The account {text_id(account)} has been closed since {rfc3339(account.closed_at_ms)}."
+            " A closed account is not opened again."
+        )
     return account
 
 
 def find(tx: Connection, id_or_name: str) -> Account:
-    """The account with this id in text form, else the only one with this name. Raises NotFound; InvalidRequest when several have the name."""
+    """The account with this id in text form, else the only one with this name. Raises NotFound;
+    InvalidRequest when several have the name.
+    """
     raw = ids.raw_of_text(PREFIX, id_or_name) or ids.raw_of_text(CUSTOMER_PREFIX, id_or_name)
-    by_text_id = tx.execute(sa.select(accounts).where(accounts.c.id == raw)).one_or_none() if raw is not None else None
+    by_text_id = (
+        tx.execute(sa.select(accounts).where(accounts.c.id == raw)).one_or_none()
+        if raw is not None
+        else None
+    )
     if by_text_id is not None and text_id(of_row(by_text_id)) == id_or_name:
         return of_row(by_text_id)
     found = named(tx, id_or_name)
     if not found:
         raise NotFound(f"There is no account with the id or name {shown(id_or_name)}.")
     if len(found) > 1:
-        raise InvalidRequest(f"Several accounts are named {shown(id_or_name)}; say which by its id: {', '.join(map(text_id, found))}.")
+        raise InvalidRequest(
+            f"Several accounts are named {shown(id_or_name)}; say which by its id:"
+            f" {', '.join(map(text_id, found))}."
+        )
     return found[0]
 
 
 def named(tx: Connection, name: str) -> list[Account]:
     """The accounts with this name, oldest first: the first few, for names need not be unique."""
-    return [of_row(row) for row in
-            tx.execute(sa.select(accounts).where(accounts.c.name == name).order_by(accounts.c.id).limit(_NAMESAKES_SHOWN_MAX))]
+    return [
+        of_row(row)
+        for row in tx.execute(
+            sa.select(accounts)
+            .where(accounts.c.name == name)
+            .order_by(accounts.c.id)
+            .limit(_NAMESAKES_SHOWN_MAX)
+        )
+    ]
 
 
-def page(tx: Connection, *, limit: int, parent_id: str | None = None, before_id: str | None = None) -> list[Account]:
-    """At most `limit` accounts, newest first, those made before the one with the raw id `before_id`; with `parent_id` only a partner's customers."""
+def page(
+    tx: Connection, *, limit: int, parent_id: str | None = None, before_id: str | None = None
+) -> list[Account]:
+    """At most `limit` accounts, newest first, those made before the one with the raw id
+    `before_id`; with `parent_id` only a partner's customers.
+    """
     query = sa.select(accounts).order_by(accounts.c.id.desc()).limit(limit)
     if parent_id is not None:
         query = query.where(accounts.c.parent_id == parent_id)

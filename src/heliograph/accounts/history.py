@@ -23,15 +23,32 @@ class StatusChange(NamedTuple):
 
 
 def record_status(tx: Connection, account_id: str, change: StatusChange) -> None:
-    """Keeps it for good. Raises InvalidRequest for a reason or a name that is not one printable line."""
+    """Keeps it for good. Raises InvalidRequest for a reason or a name that is not one
+    printable line.
+    """
     reason = None if change.reason is None else one_line("reason", change.reason, most=REASON_MAX)
-    tx.execute(account_history.insert().values(id=ids.raw_of_number(ids.new_number(change.at_ms)), account_id=account_id, status=change.status,
-                                               reason=reason, by=one_line("by", change.by, most=BY_MAX), at_ms=change.at_ms))
+    tx.execute(
+        account_history.insert().values(
+            id=ids.raw_of_number(ids.new_number(change.at_ms)),
+            account_id=account_id,
+            status=change.status,
+            reason=reason,
+            by=one_line("by", change.by, most=BY_MAX),
+            at_ms=change.at_ms,
+        )
+    )
 
 
 def last_status(tx: Connection, account_id: str) -> StatusChange | None:
-    """The newest one; None: its status has been as it is since it was created, or since before this was kept."""
+    """The newest one; None: its status has been as it is since it was created, or since before this
+    was kept.
+    """
     columns = [account_history.c[name] for name in StatusChange._fields]
-    query = sa.select(*columns).where(account_history.c.account_id == account_id).order_by(account_history.c.id.desc()).limit(1)
+    query = (
+        sa.select(*columns)
+        .where(account_history.c.account_id == account_id)
+        .order_by(account_history.c.id.desc())
+        .limit(1)
+    )
     row = tx.execute(query).one_or_none()
     return None if row is None else StatusChange(*row)

@@ -1,4 +1,6 @@
-"""The count of Idempotency-Keys that a wallet's row holds: sends lock and write that row anyway, so counting costs them no row of its own."""
+"""The count of Idempotency-Keys that a wallet's row holds: sends lock and write that row anyway, so
+counting costs them no row of its own.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,10 +26,16 @@ class KeyCount:
     sandbox: int
     changed: bool = False
 
-    def refusal(self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool) -> StorageQuotaReached | None:
+    def refusal(
+        self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool
+    ) -> StorageQuotaReached | None:
         """Why a key of so many octets is not stored today, if so. `quota` None: no bound."""
         used = self.used(now_ms, sandbox=sandbox)
-        return None if quota is None or used + octets <= quota else refusal_of(Stored.KEYS, used, octets, quota, now_ms)
+        return (
+            None
+            if quota is None or used + octets <= quota
+            else refusal_of(Stored.KEYS, used, octets, quota, now_ms)
+        )
 
     def used(self, now_ms: int, *, sandbox: bool) -> int:
         """Octets of today."""
@@ -47,9 +55,18 @@ class KeyCount:
 def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
     """The quota of each of these accounts (raw ids); None: no bound."""
     table = storage_quotas.c
-    own = {row.account_id: row.octets for row in tx.execute(sa.select(table.account_id, table.octets).where(
-        table.account_id.in_(account_ids), table.kind == Stored.KEYS.value))}
-    return {account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day) for account_id in account_ids}
+    own = {
+        row.account_id: row.octets
+        for row in tx.execute(
+            sa.select(table.account_id, table.octets).where(
+                table.account_id.in_(account_ids), table.kind == Stored.KEYS.value
+            )
+        )
+    }
+    return {
+        account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day)
+        for account_id in account_ids
+    }
 
 
 def key_octets(path: str, key: str | None) -> int:

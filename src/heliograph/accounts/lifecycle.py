@@ -7,7 +7,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.account import CUSTOMER_PREFIX, PREFIX, Account, by_id, locked, require_open
+from heliograph.accounts.account import (
+    CUSTOMER_PREFIX,
+    PREFIX,
+    Account,
+    by_id,
+    locked,
+    require_open,
+)
 from heliograph.accounts.tables import accounts
 from heliograph.base import config, ids
 from heliograph.base.forms import shown
@@ -15,8 +22,10 @@ from heliograph.base.lines import one_line, refused
 from heliograph.text.countries import country
 
 NAME_MAX: Final = 128
-DAILY_CREDITS: Final = 10_000  # of a new account: a stolen key spends no more in a day, and a shop's day of texts fits into it
-DAILY_CREDITS_MAX: Final = 10**12  # far above any day's traffic, far below what a 64-bit column holds
+# of a new account: a stolen key spends no more in a day, and a shop's day of texts fits into it
+DAILY_CREDITS: Final = 10_000
+# far above any day's traffic, far below what a 64-bit column holds
+DAILY_CREDITS_MAX: Final = 10**12
 OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
@@ -27,29 +36,52 @@ class AccountSettings(TypedDict, total=False):
     countries: Iterable[str] | None  # it may send to; None: all with a route
     daily_credits: int | None  # cap a UTC day; None: none
     time_zone: str  # IANA, such as Africa/Accra
-    otp_unverified: int | None  # one-time passwords that may stay unverified in any hour; None: as of every account
+    # one-time passwords that may stay unverified in any hour; None: as of every account
+    otp_unverified: int | None
 
 
-def create(tx: Connection, name: str, country_code: str, *, parent_id: str | None = None, sandbox: bool = False,
-           daily_credits: int | None = DAILY_CREDITS, now_ms: int) -> Account:
-    """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw id of the partner whose customer it is.
-    `daily_credits`: its cap a UTC day, None for none.
+def create(
+    tx: Connection,
+    name: str,
+    country_code: str,
+    *,
+    parent_id: str | None = None,
+    sandbox: bool = False,
+    daily_credits: int | None = DAILY_CREDITS,
+    now_ms: int,
+) -> Account:
+    """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw
+    id of the partner whose customer it is. `daily_credits`: its cap a UTC day, None for none.
 
-    It bumps no epoch: nothing is remembered of an account that was not there, and provisioning customers makes no process read everything anew.
+    It bumps no epoch: nothing is remembered of an account that was not there, and provisioning
+    customers makes no process read everything anew.
 
-    Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id, for a country that is none, and for a cap
-    that is out of bounds."""
+    Raises InvalidRequest for a name that is not 1..128 characters on one line or looks like an id,
+    for a country that is none, and for a cap that is out of bounds.
+    """
     account = Account(
-        ids.raw_of_number(ids.new_number(now_ms)), parent_id, account_name("name", name),
-        country_code=known_country("country_code", country_code), status="active", max_tier="standard", countries=None,
-        daily_credits=_daily_credits(daily_credits), time_zone="UTC", created_at_ms=now_ms, sandbox=sandbox, otp_unverified=None,
-        closed_at_ms=None)
+        ids.raw_of_number(ids.new_number(now_ms)),
+        parent_id,
+        account_name("name", name),
+        country_code=known_country("country_code", country_code),
+        status="active",
+        max_tier="standard",
+        countries=None,
+        daily_credits=_daily_credits(daily_credits),
+        time_zone="UTC",
+        created_at_ms=now_ms,
+        sandbox=sandbox,
+        otp_unverified=None,
+        closed_at_ms=None,
+    )
     tx.execute(accounts.insert().values(account._asdict()))
     return account
 
 
 def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings]) -> Account:
-    """Sets what is given. Raises NotFound, AccountClosed, or InvalidRequest for a country, cap, count or time zone that is none."""
+    """Sets what is given. Raises NotFound, AccountClosed, or InvalidRequest for a country,
+    cap, count or time zone that is none.
+    """
     require_open(locked(tx, account_id))
     values: dict[str, object] = {}
     if "max_tier" in settings:
@@ -66,13 +98,16 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
 
 
 def rename(tx: Connection, account_id: str, name: str) -> Account:
-    """Its id, keys and records stay as they are. A closed account gives its name back so. Raises NotFound, or InvalidRequest for a name that no
-    account can have."""
+    """Its id, keys and records stay as they are. A closed account gives its name back so. Raises
+    NotFound, or InvalidRequest for a name that no account can have.
+    """
     return _update(tx, account_id, {"name": account_name("name", name)})
 
 
 def suspend(tx: Connection, account_id: str) -> Account:
-    """From now on it may read, and change nothing; its customers neither. Suspending it again changes nothing. Raises NotFound, AccountClosed."""
+    """From now on it may read, and change nothing; its customers neither. Suspending it
+    again changes nothing. Raises NotFound, AccountClosed.
+    """
     require_open(locked(tx, account_id))
     return _update(tx, account_id, {"status": "suspended"})
 
@@ -84,9 +119,12 @@ def resume(tx: Connection, account_id: str) -> Account:
 
 
 def close(tx: Connection, account_id: str, *, now_ms: int) -> Account:
-    """It does nothing any more, for good. That nothing is owed the caller knows (`entry/closing.py`). Raises NotFound, AccountClosed."""
+    """It does nothing any more, for good. That nothing is owed the caller knows
+    (`entry/closing.py`). Raises NotFound, AccountClosed.
+    """
     require_open(locked(tx, account_id))
-    # suspended, and not a status of its own: the CHECK of a table is not widened beside processes that use it
+    # suspended, and not a status of its own: the CHECK of a table is not widened beside processes
+    # that use it
     return _update(tx, account_id, {"status": "suspended", "closed_at_ms": now_ms})
 
 
@@ -98,18 +136,28 @@ def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Accou
 
 
 def account_name(field: str, text: str) -> str:
-    """`text` without spaces at its ends, if an account can be named so. Raises InvalidRequest about `field`."""
+    """`text` without spaces at its ends, if an account can be named so. Raises InvalidRequest about
+    `field`.
+    """
     name = one_line(field, text, most=NAME_MAX)
-    if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):  # commands take either, and must not mistake one for the other
-        raise refused(field, f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}")
+    # commands take either, and must not mistake one for the other
+    if name.startswith((f"{PREFIX}_", f"{CUSTOMER_PREFIX}_")):
+        raise refused(
+            field,
+            f"must not begin like an id, with {PREFIX}_ or {CUSTOMER_PREFIX}_; it is {shown(name)}",
+        )
     return name
 
 
 def known_country(field: str, code: str) -> str:
-    """The country code in upper case. Raises InvalidRequest, naming the field, for what is no country."""
+    """The country code in upper case. Raises InvalidRequest, naming the field, for what is
+    no country.
+    """
     found = country(code)
     if found is None:
-        raise refused(field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}")
+        raise refused(
+            field, f"must be a country of ISO 3166-1 in two letters, such as GH, not {shown(code)}"
+        )
     return found
 
 
@@ -118,7 +166,9 @@ def _countries(codes: Iterable[str] | None) -> str | None:
         return None
     found = sorted({known_country("countries", code) for code in codes})
     if not found:
-        raise refused("countries", "must name one country at least; to stop all sending, suspend the account")
+        raise refused(
+            "countries", "must name one country at least; to stop all sending, suspend the account"
+        )
     return ",".join(found)
 
 
@@ -138,5 +188,9 @@ def known_time_zone(name: str) -> str:
     """The name itself. Raises InvalidRequest for what is no time zone."""
     try:
         return name if name == "UTC" else ZoneInfo(name).key
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # a name with odd characters, or one that is a folder
-        raise refused("time_zone", f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}") from error
+    # a name with odd characters, or one that is a folder
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise refused(
+            "time_zone",
+            f"must be a time zone of the IANA database, such as Africa/Accra, not {shown(name)}",
+        ) from error

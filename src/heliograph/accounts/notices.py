@@ -21,14 +21,25 @@ class Notice(Row, frozen=True):
     created_at_ms: BigInt
 
 
-_NOTICE: Final = same(Notice, Nothing, f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})")  # noqa: S608  names of ours
+_NOTICE: Final = same(
+    Notice, Nothing, f"INSERT INTO notices ({columns_of(Notice)}) VALUES ({values_of(Notice)})"
+)
 
 
 async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) -> None:
-    await _NOTICE.rows(tx, Notice(ids.raw_of_number(ids.new_number(now_ms)), account_id, kind, text, now_ms))
+    await _NOTICE.rows(
+        tx, Notice(ids.raw_of_number(ids.new_number(now_ms)), account_id, kind, text, now_ms)
+    )
 
 
 def notices_of(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:
     """An account's, the newest first."""
-    return [Notice(*row) for row in tx.execute(
-        sa.select(notices).where(notices.c.account_id == account_id).order_by(notices.c.id.desc()).limit(limit))]
+    return [
+        Notice(*row)
+        for row in tx.execute(
+            sa.select(notices)
+            .where(notices.c.account_id == account_id)
+            .order_by(notices.c.id.desc())
+            .limit(limit)
+        )
+    ]

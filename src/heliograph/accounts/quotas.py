@@ -1,8 +1,11 @@
-"""Quotas: how much an account may have stored in a day (UTC), of each kind and in each mode, in octets.
+"""Quotas: how much an account may have stored in a day (UTC), of each kind and in each mode, in
+octets.
 
-What is counted is what a row takes: its texts, and for the rest of it and its places in indexes so many octets as its kind says. It is counted in
-the transaction that stores it, under a lock of its counter, so two at once do not pass together what one alone may not. What is deleted again is
-not given back on that day: the disk has had it. A partner and its Connect customers are one here: a key makes as many customers as it likes.
+What is counted is what a row takes: its texts, and for the rest of it and its places in indexes so
+many octets as its kind says. It is counted in the transaction that stores it, under a lock of its
+counter, so two at once do not pass together what one alone may not. What is deleted again is not
+given back on that day: the disk has had it. A partner and its Connect customers are one here: a key
+makes as many customers as it likes.
 """
 
 from collections.abc import Mapping
@@ -23,7 +26,8 @@ from heliograph.base.pruning import Kept
 
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
-KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)  # yesterday's counters are nobody's any more
+# yesterday's counters are nobody's any more
+KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 
 class Stored(StrEnum):
@@ -32,10 +36,14 @@ class Stored(StrEnum):
     LOGS = "logs"  # entries of POST /sitebuilder/logs
     EVENTS = "events"  # of POST /sitebuilder/events
     CONTACTS = "contacts"  # new ones, and what others grow by
-    RECIPIENTS = "recipients"  # of campaigns: numbers of files, and contacts when an audience is frozen
+    # of campaigns: numbers of files, and contacts when an audience is frozen
+    RECIPIENTS = "recipients"
     ANSWERS = "answers"  # Idempotency-Keys with the answers that are kept for them
-    KEYS = "keys"  # Idempotency-Keys of sends and of one-time passwords, counted in their wallet's row
-    SENDS = "sends"  # sandbox sends with their messages, and of all sends what is kept of recipients that were rejected or repeated
+    # Idempotency-Keys of sends and of one-time passwords, counted in their wallet's row
+    KEYS = "keys"
+    # sandbox sends with their messages, and of all sends what is kept of recipients that were
+    # rejected or repeated
+    SENDS = "sends"
 
 
 class Measure(NamedTuple):
@@ -45,16 +53,20 @@ class Measure(NamedTuple):
     row_octets: int
 
 
-# A free key alone could store 15.7 GB of logs a day; all of these together are 0.05 to 2 GB, and an operator can raise each. Rows: measured on
-# PostgreSQL with their indexes, rounded up.
+# A free key alone could store 15.7 GB of logs a day; all of these together are 0.05 to 2 GB, and an
+# operator can raise each. Rows: measured on PostgreSQL with their indexes, rounded up.
 MEASURES: Final[Mapping[Stored, Measure]] = {
     Stored.LOGS: Measure(50 * MB, 300),  # 100,000 entries with a text of a segment
     Stored.EVENTS: Measure(50 * MB, 200),  # 100,000 small ones, or 760 of the largest
     Stored.CONTACTS: Measure(500 * MB, 300),  # a million with a name, an address and some fields
-    Stored.RECIPIENTS: Measure(2_000 * MB, 100),  # the ten million numbers of the longest file, or five million texts of their own
+    # the ten million numbers of the longest file, or five million texts of their own
+    Stored.RECIPIENTS: Measure(2_000 * MB, 100),
     Stored.ANSWERS: Measure(200 * MB, 200),  # 250,000 POSTs
-    Stored.KEYS: Measure(500 * MB, 200),  # two million sends: more than an enterprise key can make in a day
-    Stored.SENDS: Measure(200 * MB, 1_000),  # 200,000 messages in sandbox; a row: a message with its places in queue, carriers' ids and receipts
+    # two million sends: more than an enterprise key can make in a day
+    Stored.KEYS: Measure(500 * MB, 200),
+    # 200,000 messages in sandbox; a row: a message with its places in queue, carriers' ids and
+    # receipts
+    Stored.SENDS: Measure(200 * MB, 1_000),
 }
 
 
@@ -72,86 +84,164 @@ class Usage(NamedTuple):
     is_default: bool
 
 
-def charge(tx: Connection, account_id: str, kind: Stored, octets: int, *, sandbox: bool, now_ms: int) -> None:
-    """Counts what this transaction stores of an account (raw id), or of its partner's if it is a customer, and keeps others who store of that kind
-    waiting until it ends.
+def charge(
+    tx: Connection, account_id: str, kind: Stored, octets: int, *, sandbox: bool, now_ms: int
+) -> None:
+    """Counts what this transaction stores of an account (raw id), or of its partner's if it is a
+    customer, and keeps others who store of that kind waiting until it ends.
 
-    Raises StorageQuotaReached when that is more than the day allows; then the caller stores nothing."""
+    Raises StorageQuotaReached when that is more than the day allows; then the caller stores
+    nothing.
+    """
     if octets <= 0:
         return
     whose = counted_with(tx, account_id)
-    insert = (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(storage_used).values(
-        account_id=whose, sandbox=sandbox, kind=kind.value, day_ms=now_ms - now_ms % DAY_MS, octets=octets)
+    insert = (
+        (postgresql if tx.dialect.name == "postgresql" else sqlite)
+        .insert(storage_used)
+        .values(
+            account_id=whose,
+            sandbox=sandbox,
+            kind=kind.value,
+            day_ms=now_ms - now_ms % DAY_MS,
+            octets=octets,
+        )
+    )
     table, said = storage_used.c, insert.excluded
-    is_that_day = table.day_ms >= said.day_ms  # a clock that is behind counts in the day that there is
-    counted = insert.on_conflict_do_update(index_elements=[table.account_id, table.sandbox, table.kind], set_={
-        "octets": sa.case((is_that_day, table.octets), else_=0) + said.octets, "day_ms": sa.case((is_that_day, table.day_ms), else_=said.day_ms)})
+    # a clock that is behind counts in the day that there is
+    is_that_day = table.day_ms >= said.day_ms
+    counted = insert.on_conflict_do_update(
+        index_elements=[table.account_id, table.sandbox, table.kind],
+        set_={
+            "octets": sa.case((is_that_day, table.octets), else_=0) + said.octets,
+            "day_ms": sa.case((is_that_day, table.day_ms), else_=said.day_ms),
+        },
+    )
     used: int = tx.execute(counted.returning(table.octets)).scalar_one()
-    refusal = refusal_of(kind, used - octets, octets, quota_of(tx, whose, kind), now_ms, of_partner=whose != account_id)
+    refusal = refusal_of(
+        kind,
+        used - octets,
+        octets,
+        quota_of(tx, whose, kind),
+        now_ms,
+        of_partner=whose != account_id,
+    )
     if refusal is not None:
         raise refusal
 
 
 def counted_with(tx: Connection, account_id: str) -> str:
-    """The account that this one's storage is counted with (raw ids): its partner for a Connect customer, else itself."""
-    found: str | None = tx.execute(sa.select(accounts.c.parent_id).where(accounts.c.id == account_id)).scalar_one_or_none()
+    """The account that this one's storage is counted with (raw ids): its partner for a Connect
+    customer, else itself.
+    """
+    found: str | None = tx.execute(
+        sa.select(accounts.c.parent_id).where(accounts.c.id == account_id)
+    ).scalar_one_or_none()
     return found or account_id
 
 
-def refusal_of(kind: Stored, used: int, octets: int, quota: int | None, now_ms: int, *, of_partner: bool = False) -> StorageQuotaReached | None:
-    """Why so many octets more are not stored today, if so. `quota` None: no bound. `of_partner`: it is that of a customer's partner, whose figures
-    are not told."""
+def refusal_of(
+    kind: Stored,
+    used: int,
+    octets: int,
+    quota: int | None,
+    now_ms: int,
+    *,
+    of_partner: bool = False,
+) -> StorageQuotaReached | None:
+    """Why so many octets more are not stored today, if so. `quota` None: no bound. `of_partner`: it
+    is that of a customer's partner, whose figures are not told.
+    """
     if quota is None or used + octets <= quota:
         return None
-    message = (f"This account's partner and its customers have had as many octets of {kind} stored today (UTC) as they may." if of_partner else
-               f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used}; this would be {octets} more.")
+    message = (
+        f"This account's partner and its customers have had as many octets of {kind} stored today"
+        " (UTC) as they may."
+        if of_partner
+        else (
+            f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used};"
+            f" this would be {octets} more."
+        )
+    )
     return StorageQuotaReached(message, retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
 
 
 def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
     """Octets a day; None: no bound."""
-    row = tx.execute(sa.select(storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id, storage_quotas.c.kind == kind.value)).first()
+    row = tx.execute(
+        sa.select(storage_quotas.c.octets).where(
+            storage_quotas.c.account_id == account_id, storage_quotas.c.kind == kind.value
+        )
+    ).first()
     return MEASURES[kind].octets_a_day if row is None else row.octets
 
 
 def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
     """All of an account (raw id), in the order of `Stored`."""
-    own = {row.kind: row.octets for row in tx.execute(
-        sa.select(storage_quotas.c.kind, storage_quotas.c.octets).where(storage_quotas.c.account_id == account_id))}
-    return [Usage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own) for kind in Stored]
+    own = {
+        row.kind: row.octets
+        for row in tx.execute(
+            sa.select(storage_quotas.c.kind, storage_quotas.c.octets).where(
+                storage_quotas.c.account_id == account_id
+            )
+        )
+    }
+    return [
+        Usage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own)
+        for kind in Stored
+    ]
 
 
 def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Stored, bool], int]:
-    """Octets by kind and mode (sandbox: True); what is not there is 0. Without KEYS, which stand in the account's wallet."""
+    """Octets by kind and mode (sandbox: True); what is not there is 0. Without KEYS, which stand in
+    the account's wallet.
+    """
     table = storage_used.c
-    rows = tx.execute(sa.select(table.kind, table.sandbox, table.octets).where(table.account_id == account_id,
-                                                                               table.day_ms >= now_ms - now_ms % DAY_MS))
+    rows = tx.execute(
+        sa.select(table.kind, table.sandbox, table.octets).where(
+            table.account_id == account_id, table.day_ms >= now_ms - now_ms % DAY_MS
+        )
+    )
     return {(Stored(row.kind), bool(row.sandbox)): row.octets for row in rows}
 
 
 def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | None]) -> None:
     """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s.
 
-    Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key uses: all else is counted with its partner's."""
+    Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key
+    uses: all else is counted with its partner's.
+    """
     account = by_id(tx, account_id)
     if account.parent_id is not None and quotas.keys() - {Stored.KEYS}:
         partner = text_of_id(account.parent_id, is_customer=False)
-        raise InvalidRequest(f"What a customer stores is counted with its partner's: set the quota of {partner}.")
+        raise InvalidRequest(
+            f"What a customer stores is counted with its partner's: set the quota of {partner}."
+        )
     for kind, octets in quotas.items():
         if octets is not None and not 0 <= octets <= OCTETS_MAX:
             raise refused(kind.value, f"must be from 0 to {OCTETS_MAX} octets a day, not {octets}")
     reset_quotas(tx, account_id, list(quotas))
-    rows: list[dict[str, Any]] = [{"account_id": account_id, "kind": kind.value, "octets": octets} for kind, octets in quotas.items()]
+    rows: list[dict[str, Any]] = [
+        {"account_id": account_id, "kind": kind.value, "octets": octets}
+        for kind, octets in quotas.items()
+    ]
     if rows:
         tx.execute(storage_quotas.insert(), rows)
 
 
 def reset_quotas(tx: Connection, account_id: str, kinds: list[Stored]) -> None:
     """Takes back what was set of these kinds: they are as every account's again."""
-    tx.execute(storage_quotas.delete().where(storage_quotas.c.account_id == account_id, storage_quotas.c.kind.in_([kind.value for kind in kinds])))
+    tx.execute(
+        storage_quotas.delete().where(
+            storage_quotas.c.account_id == account_id,
+            storage_quotas.c.kind.in_([kind.value for kind in kinds]),
+        )
+    )
     config.bump(tx)
 
 
 def octets_of(*texts: str | None) -> int:
     """What texts take as they are stored, in UTF-8."""
-    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts if text is not None)
+    return sum(
+        len(text) if text.isascii() else len(text.encode()) for text in texts if text is not None
+    )

@@ -17,21 +17,48 @@ accounts = sa.Table(
     sa.Column("country_code", sa.String(2), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("max_tier", sa.String(32), nullable=False),
-    sa.Column("countries", sa.Text, nullable=True, comment="ISO codes, comma-separated, it may send to; null: all with a route"),
-    sa.Column("daily_credits", sa.BigInteger, nullable=True, comment="cap of credits a UTC day; null: none"),
+    sa.Column(
+        "countries",
+        sa.Text,
+        nullable=True,
+        comment="ISO codes, comma-separated, it may send to; null: all with a route",
+    ),
+    sa.Column(
+        "daily_credits",
+        sa.BigInteger,
+        nullable=True,
+        comment="cap of credits a UTC day; null: none",
+    ),
     sa.Column("time_zone", sa.String(64), nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
-    sa.Column("sandbox", sa.Boolean, nullable=False, comment="a customer that was provisioned with a sandbox key"),
-    sa.Column("otp_unverified", sa.BigInteger, nullable=True,
-              comment="one-time passwords that may stay unverified in any hour; null: as many as in the code"),
-    sa.Column("closed_at_ms", sa.BigInteger, nullable=True, comment="then its status is suspended, for good; null: it is open"),
+    sa.Column(
+        "sandbox",
+        sa.Boolean,
+        nullable=False,
+        comment="a customer that was provisioned with a sandbox key",
+    ),
+    sa.Column(
+        "otp_unverified",
+        sa.BigInteger,
+        nullable=True,
+        comment=(
+            "one-time passwords that may stay unverified in any hour; null: as many as in the code"
+        ),
+    ),
+    sa.Column(
+        "closed_at_ms",
+        sa.BigInteger,
+        nullable=True,
+        comment="then its status is suspended, for good; null: it is open",
+    ),
     sa.CheckConstraint("status IN ('active', 'suspended')", name="accounts_status"),
     sa.CheckConstraint("daily_credits >= 0", name="accounts_daily_credits"),
     sa.Index("accounts_by_parent", "parent_id"),
     sa.Index("accounts_by_name", "name"),
 )
 
-# What is kept of a Connect customer beside its account and its wallet. It stands here, below keys, because a key may name one.
+# What is kept of a Connect customer beside its account and its wallet. It stands here, below keys,
+# because a key may name one.
 customers = sa.Table(
     "customers",
     metadata,
@@ -43,7 +70,8 @@ customers = sa.Table(
     sa.Column("phone", sa.String(15), nullable=False),
     sa.Column("email", sa.String(EMAIL_MAX), nullable=True),
     sa.Index("customers_by_partner", "partner_id", "sandbox", "account_id"),
-    sa.Index("customers_once", "partner_id", "sandbox", "external_ref", unique=True),  # any number without one: NULLs differ
+    # any number without one: NULLs differ
+    sa.Index("customers_once", "partner_id", "sandbox", "external_ref", unique=True),
 )
 
 account_history = sa.Table(
@@ -58,7 +86,8 @@ account_history = sa.Table(
     sa.Index("account_history_by_account", "account_id", "id"),
 )
 
-# What the operator lets an account have stored in a UTC day, of a kind and in each mode, where it is not what every account may (quotas.py).
+# What the operator lets an account have stored in a UTC day, of a kind and in each mode, where it
+# is not what every account may (quotas.py).
 storage_quotas = sa.Table(
     "storage_quotas",
     metadata,
@@ -68,14 +97,17 @@ storage_quotas = sa.Table(
     sa.CheckConstraint("octets >= 0", name="storage_quotas_octets"),
 )
 
-# What was stored of a kind on the last day on which anything was: counted in the transaction that stores it.
+# What was stored of a kind on the last day on which anything was: counted in the transaction that
+# stores it.
 storage_used = sa.Table(
     "storage_used",
     metadata,
     sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), primary_key=True),
     sa.Column("sandbox", sa.Boolean, primary_key=True),
     sa.Column("kind", sa.String(10), primary_key=True),
-    sa.Column("day_ms", sa.BigInteger, nullable=False, comment="when the UTC day began that octets counts"),
+    sa.Column(
+        "day_ms", sa.BigInteger, nullable=False, comment="when the UTC day began that octets counts"
+    ),
     sa.Column("octets", sa.BigInteger, nullable=False),
     sa.Index("storage_used_by_age", "day_ms"),  # for pruning
 )

@@ -1,5 +1,6 @@
-"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`, `localhost:9100`; origins of web pages; and whose a
-client's address is."""
+"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`,
+`localhost:9100`; origins of web pages; and whose a client's address is.
+"""
 
 import ipaddress
 import re
@@ -9,10 +10,14 @@ PORT_MAX: Final = 65_535
 NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
 _FORM: Final = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]]+)):([0-9]{1,5})", re.ASCII)
 
-WEB_ORIGINS: Final = ("origins as browsers send them, such as https://app.example.org or http://localhost:5173 (http or https, a host in lower "
-                      "case, a port unless it is the usual one; no path, no *)")
+WEB_ORIGINS: Final = (
+    "origins as browsers send them, such as https://app.example.org or http://localhost:5173 (http"
+    " or https, a host in lower case, a port unless it is the usual one; no path, no *)"
+)
 _LABEL: Final = "[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
-_ORIGIN: Final = re.compile(rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?", re.ASCII)
+_ORIGIN: Final = re.compile(
+    rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?", re.ASCII
+)
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -32,7 +37,9 @@ def listen_address(text: str) -> ListenAddress:
 
 
 def web_origin(text: str) -> str:
-    """An origin in the one form in which browsers send it (RFC 6454, 6.2), so that octets can be compared. Raises ValueError when it has another."""
+    """An origin in the one form in which browsers send it (RFC 6454, 6.2), so that octets can be
+    compared. Raises ValueError when it has another.
+    """
     found = _ORIGIN.fullmatch(text)
     if found is None:
         raise ValueError(text)
@@ -45,7 +52,9 @@ def web_origin(text: str) -> str:
 
 
 def network_of(host: str) -> str:
-    """What counts as one client: of IPv6 the /64, of IPv4 the address, also where it is written in IPv6 (`::ffff:192.0.2.1`)."""
+    """What counts as one client: of IPv6 the /64, of IPv4 the address, also where it is written in
+    IPv6 (`::ffff:192.0.2.1`).
+    """
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,4 +1,6 @@
-"""An advisory lock of PostgreSQL: held by a connection of its own for as long as that lives, and watched."""
+"""An advisory lock of PostgreSQL: held by a connection of its own for as long as that lives, and
+watched.
+"""
 
 import asyncio
 from typing import Final
@@ -8,18 +10,26 @@ from heliograph.base.hosts import Hosts
 from heliograph.base.outage import reachable
 from heliograph.base.postgres_pool import PostgresConnection, postgres_connection
 
-BEAT_S: Final = 1.0  # how often the connection is tried: one that is cut off without a word is noticed so,
-ANSWER_WITHIN_S: Final = 3.0  # and within this, long before PostgreSQL lets somebody else have the lock (sessions.KEEPALIVE)
+# how often the connection is tried: one that is cut off without a word is noticed so,
+BEAT_S: Final = 1.0
+# and within this, long before PostgreSQL lets somebody else have the lock (sessions.KEEPALIVE)
+ANSWER_WITHIN_S: Final = 3.0
 
 
 class AdvisoryLock:
-    """One lock of the database on these hosts, by its number. Nobody else holds it while `held`, or only others who share it too; `lost` tells
-    when that has ended. What is held on a host that another one has taken the place of is held no more: the successor knows nothing of it."""
+    """One lock of the database on these hosts, by its number. Nobody else holds it while `held`, or
+    only others who share it too; `lost` tells when that has ended. What is held on a host that
+    another one has taken the place of is held no more: the successor knows nothing of it.
+    """
 
     def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
         self._hosts = hosts
         self._number = number
-        self._take = "SELECT pg_try_advisory_lock_shared($1)" if shared else "SELECT pg_try_advisory_lock($1)"
+        self._take = (
+            "SELECT pg_try_advisory_lock_shared($1)"
+            if shared
+            else "SELECT pg_try_advisory_lock($1)"
+        )
         self._connection: PostgresConnection | None = None
         self._asking = asyncio.Lock()  # a connection answers one question at a time
 
@@ -32,7 +42,9 @@ class AdvisoryLock:
         connection = await postgres_connection(self._hosts)
         try:
             with reachable():
-                taken = bool(await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S))
+                taken = bool(
+                    await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S)
+                )
         except BaseException:
             connection.terminate()
             raise
@@ -43,8 +55,10 @@ class AdvisoryLock:
         return taken
 
     async def alone(self) -> bool:
-        """Whether nobody shares it. If so, nobody else can until `together`; a process that is stopped meanwhile loses the lock within seconds,
-        by the time limit of idle transactions. Raises Unavailable."""
+        """Whether nobody shares it. If so, nobody else can until `together`; a process that is
+        stopped meanwhile loses the lock within seconds, by the time limit of idle transactions.
+        Raises Unavailable.
+        """
         await self._ask("BEGIN")
         if await self._ask("SELECT pg_try_advisory_xact_lock($1)", self._number):
             return True

@@ -1,4 +1,6 @@
-"""Threads that belong to one purpose. The event loop's default executor belongs to everybody, so whoever can fill it stops all who need it."""
+"""Threads that belong to one purpose. The event loop's default executor belongs to everybody, so
+whoever can fill it stops all who need it.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -9,13 +11,17 @@ T = TypeVar("T")
 
 
 class Apart:
-    """Runs blocking work of one purpose in threads of its own; what waits for them waits for nobody else. Threads are made when they are needed."""
+    """Runs blocking work of one purpose in threads of its own; what waits for them waits for nobody
+    else. Threads are made when they are needed.
+    """
 
     def __init__(self, purpose: str, threads: int = 1) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=purpose)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Returns what `work` returns, and raises what it raises. Who is canceled meanwhile leaves the work to its end."""
+        """Returns what `work` returns, and raises what it raises. Who is canceled
+        meanwhile leaves the work to its end.
+        """
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def close(self) -> None:

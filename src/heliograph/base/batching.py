@@ -1,11 +1,15 @@
-"""Smart batching, without timers: while one batch is being carried out, what arrives waits in a list; the next batch takes all of it.
+"""Smart batching, without timers: while one batch is being carried out, what arrives waits in a
+list; the next batch takes all of it.
 
-Alone, an item waits for nobody; under load, hundreds share one transaction. And a batch never fails for one of its items:
+Alone, an item waits for nobody; under load, hundreds share one transaction. And a batch never fails
+for one of its items:
 
 - a deadlock, a serialization failure or a lock not got in time: the whole batch again, 5 times;
-- a lost connection: again, told that it may have happened already (the reply to COMMIT may be what was lost), unless that took so long that
-  it must be refused now; so must be what has waited behind it for as long;
-- any other error of the database: the batch is halved until the item that fails alone gets the error.
+- a lost connection: again, told that it may have happened already (the reply to COMMIT may be what
+  was lost), unless that took so long that it must be refused now; so must be what has waited behind
+  it for as long;
+- any other error of the database: the batch is halved until the item that fails alone gets the
+  error.
 """
 
 import asyncio
@@ -21,8 +25,11 @@ from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.base.faults import told
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
 
-LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)  # then 503, within the 2 s that a client may have to wait for one:
-RETRIED_WITHIN_S: Final = 1.1  # of its coming is a batch tried again. It takes a try up to 0.8 s to find no host (hosts.SHOWN_WITHIN_S)
+# then 503, within the 2 s that a client may have to wait for one:
+LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)
+# of its coming is a batch tried again. It takes a try up to 0.8 s to find no host
+# (hosts.SHOWN_WITHIN_S)
+RETRIED_WITHIN_S: Final = 1.1
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -38,13 +45,24 @@ class _Entry(NamedTuple, Generic[Item, Outcome]):
 
 
 class Batcher(Generic[Item, Outcome]):
-    """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is one transaction.
+    """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is
+    one transaction.
 
-    `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before submit() raises Unavailable. With `at_once` 2
-    the next batch is made ready while the database works on the one before. When `commits` are found unconfirmed, nobody waits any longer."""
+    `weigh` says how much of `most` an item takes; `waiting_max` is how much may wait before
+    submit() raises Unavailable. With `at_once` 2 the next batch is made ready while the database
+    works on the one before. When `commits` are found unconfirmed, nobody waits any longer.
+    """
 
-    def __init__(self, run: Run[Item, Outcome], *, most: int, waiting_max: int, weigh: Callable[[Item], int], commits: Commits,
-                 at_once: int = 1) -> None:
+    def __init__(
+        self,
+        run: Run[Item, Outcome],
+        *,
+        most: int,
+        waiting_max: int,
+        weigh: Callable[[Item], int],
+        commits: Commits,
+        at_once: int = 1,
+    ) -> None:
         self._run = run
         self._commits = commits
         self._hears = False
@@ -54,11 +72,15 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight = 0
         self._waiting_max = waiting_max
         self._at_once = at_once
-        self._running: dict[asyncio.Task[None], list[_Entry[Item, Outcome]]] = {}  # each with its batch
-        self._is_starting = False  # a batch that has not taken its items yet: what comes now goes with it
+        # each with its batch
+        self._running: dict[asyncio.Task[None], list[_Entry[Item, Outcome]]] = {}
+        # a batch that has not taken its items yet: what comes now goes with it
+        self._is_starting = False
 
     async def submit(self, item: Item) -> Outcome:
-        """The item's outcome, after the transaction that holds it is committed. Raises what the item alone was refused with, or Unconfirmed."""
+        """The item's outcome, after the transaction that holds it is committed. Raises
+        what the item alone was refused with, or Unconfirmed.
+        """
         self._commits.check()
         if not self._hears:
             self._commits.hear(self._give_up)
@@ -83,15 +105,21 @@ class Batcher(Generic[Item, Outcome]):
         try:
             while self._waiting:
                 batch = self._running[task] = self._take()
-                outcomes = await self._carry_out([entry.item for entry in batch], batch[0].came_s + RETRIED_WITHIN_S)
+                outcomes = await self._carry_out(
+                    [entry.item for entry in batch], batch[0].came_s + RETRIED_WITHIN_S
+                )
                 for entry, outcome in zip(batch, outcomes, strict=True):
                     if not entry.answer.done():  # its client may have gone
                         entry.answer.set_result(outcome)
         finally:
-            del self._running[task]  # in the step that found nothing waiting: what comes in the next one must start a new task
+            # in the step that found nothing waiting: what comes in the next one must start a new
+            # task
+            del self._running[task]
 
     def _give_up(self) -> None:
-        """Whoever waits is told so: also those whose batch waits for a lock, and those whose turn is still to come; of these nothing is done."""
+        """Whoever waits is told so: also those whose batch waits for a lock, and those
+        whose turn is still to come; of these nothing is done.
+        """
         for batch in (self._waiting, *self._running.values()):
             for entry in batch:
                 if not entry.answer.done():
@@ -100,7 +128,9 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight = 0
 
     def _refuse_late(self, message: str) -> None:
-        """Whoever has waited too long for another try behind a batch that was lost is told so; nothing of it was begun."""
+        """Whoever has waited too long for another try behind a batch that was lost is told
+        so; nothing of it was begun.
+        """
         while self._waiting and clock.monotonic_s() > self._waiting[0].came_s + RETRIED_WITHIN_S:
             late = self._waiting.popleft()
             self._waiting_weight -= self._weigh(late.item)
@@ -110,14 +140,22 @@ class Batcher(Generic[Item, Outcome]):
     def _take(self) -> list[_Entry[Item, Outcome]]:
         batch = [self._waiting.popleft()]
         weight = self._weigh(batch[0].item)
-        while self._waiting and weight + (next_weight := self._weigh(self._waiting[0].item)) <= self._most:
+        while (
+            self._waiting
+            and weight + (next_weight := self._weigh(self._waiting[0].item)) <= self._most
+        ):
             batch.append(self._waiting.popleft())
             weight += next_weight
         self._waiting_weight -= weight
         return batch
 
-    async def _carry_out(self, items: Sequence[Item], until_s: float, again: bool = False,
-                         tries: int = CONFLICT_TRIES) -> Sequence[Outcome | ServiceError]:
+    async def _carry_out(
+        self,
+        items: Sequence[Item],
+        until_s: float,
+        again: bool = False,
+        tries: int = CONFLICT_TRIES,
+    ) -> Sequence[Outcome | ServiceError]:
         lost = conflicts = 0
         while True:
             try:
@@ -126,7 +164,8 @@ class Batcher(Generic[Item, Outcome]):
                 is_late = clock.monotonic_s() > until_s
                 if lost == len(LOST_RETRY_DELAYS_S) or is_late or isinstance(error, Unconfirmed):
                     self._refuse_late(error.message)
-                    return [Unavailable(error.message) for _ in items]  # one for each: a raised exception keeps its waiter's frames
+                    # one for each: a raised exception keeps its waiter's frames
+                    return [Unavailable(error.message) for _ in items]
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
             except Exception as error:  # noqa: BLE001  whatever it is: one item must not take its neighbours down
@@ -136,11 +175,19 @@ class Batcher(Generic[Item, Outcome]):
                     continue
                 return await self._halve(items, error, until_s, again)
 
-    async def _halve(self, items: Sequence[Item], error: Exception, until_s: float, again: bool) -> Sequence[Outcome | ServiceError]:
+    async def _halve(
+        self, items: Sequence[Item], error: Exception, until_s: float, again: bool
+    ) -> Sequence[Outcome | ServiceError]:
         if len(items) > 1:
-            middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES  # one stuck lock must not hold the lane for each half anew
-            return [*await self._carry_out(items[:middle], until_s, again, tries), *await self._carry_out(items[middle:], until_s, again, tries)]
+            # one stuck lock must not hold the lane for each half anew
+            middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES
+            return [
+                *await self._carry_out(items[:middle], until_s, again, tries),
+                *await self._carry_out(items[middle:], until_s, again, tries),
+            ]
         if is_conflict(error):
             return [Unavailable("The database is busy.")]
         log.error("batch_item_failed", **told(error))
-        return [ServiceError("Something went wrong on our side; the request id finds it in our log.")]
+        return [
+            ServiceError("Something went wrong on our side; the request id finds it in our log.")
+        ]

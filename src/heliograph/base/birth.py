@@ -1,4 +1,6 @@
-"""When a file was made: the one time of a file that neither its owner nor a program that restores it can set."""
+"""When a file was made: the one time of a file that neither its owner nor a program that
+restores it can set.
+"""
 
 import ctypes
 import os
@@ -8,14 +10,17 @@ from typing import Final
 
 _HERE: Final = -100  # AT_FDCWD
 _BIRTH: Final = 0x800  # STATX_BTIME
-_OCTETS: Final = 256  # of struct statx (Linux, statx(2)): what was found first, the birth's seconds and nanoseconds at 80
+# of struct statx (Linux, statx(2)): what was found first, the birth's seconds and nanoseconds at 80
+_OCTETS: Final = 256
 _FOUND_AT: Final = 0
 _BIRTH_AT: Final = 80
 
 
 def birth_ns(path: Path) -> int | None:
-    """Returns when the file was made, in nanoseconds of Unix time. It stays when the file is written, renamed, or given to another owner; a copy has
-    another one, however it was made. None: the system or the file system does not know it, or there is no such file."""
+    """Returns when the file was made, in nanoseconds of Unix time. It stays when the file is
+    written, renamed, or given to another owner; a copy has another one, however it was made. None:
+    the system or the file system does not know it, or there is no such file.
+    """
     try:
         found = path.stat()
     except OSError:

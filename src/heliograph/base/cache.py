@@ -1,8 +1,9 @@
-"""What a process remembers of the configuration, and for how long: until the epoch moves, never longer than 0.9 s unchecked.
+"""What a process remembers of the configuration, and for how long: until the epoch moves, never
+longer than 0.9 s unchecked.
 
-When the epoch has moved, all that is remembered is read anew in one query a kind, not forgotten: a change of one key must not
-make the next thousand requests wait for a look-up each. What is asked for and not remembered is loaded together with whatever
-else is missing at that moment.
+When the epoch has moved, all that is remembered is read anew in one query a kind, not forgotten: a
+change of one key must not make the next thousand requests wait for a look-up each. What is asked
+for and not remembered is loaded together with whatever else is missing at that moment.
 """
 
 import asyncio
@@ -22,9 +23,13 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 
 POLL_S: Final = 0.3
-STALE_S: Final = 0.9  # past this a change may have been missed: every answer is 503 until the database is seen again
-ANSWER_S: Final = 1.5  # for what is not remembered, or may be out of date: past it the answer is 503, whatever the database does
-ENTRIES_MAX: Final = 20_000  # of each kind, read anew in half a second; past it that kind starts anew
+# past this a change may have been missed: every answer is 503 until the database is seen again
+STALE_S: Final = 0.9
+# for what is not remembered, or may be out of date: past it the answer is 503, whatever the
+# database does
+ANSWER_S: Final = 1.5
+# of each kind, read anew in half a second; past it that kind starts anew
+ENTRIES_MAX: Final = 20_000
 KEYS_PER_QUERY: Final = 500
 
 K = TypeVar("K")
@@ -34,7 +39,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[K, V]):
-    """One sort of thing to remember. `load(tx, keys)` gives the values of those keys that exist, at most KEYS_PER_QUERY at once."""
+    """One sort of thing to remember. `load(tx, keys)` gives the values of those keys that exist, at
+    most KEYS_PER_QUERY at once.
+    """
 
     name: str
     load: Callable[[Connection, Sequence[K]], dict[K, V]]
@@ -49,8 +56,10 @@ class ConfigCache:
         self._missing: dict[tuple[Kind[Any, Any], Any], asyncio.Future[Any]] = {}
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
-        self._looks_up = Apart("look-ups")  # what is asked for and not remembered: anybody can ask, with a key that is none
-        self._reads_anew = Apart("configuration")  # so the look at the epoch, without which everything is 503, waits for none of those
+        # what is asked for and not remembered: anybody can ask, with a key that is none
+        self._looks_up = Apart("look-ups")
+        # so the look at the epoch, without which everything is 503, waits for none of those
+        self._reads_anew = Apart("configuration")
         self.epoch = -1
         self._seen_s = float("-inf")
 
@@ -60,14 +69,18 @@ class ConfigCache:
         return clock.monotonic_s() - self._seen_s <= STALE_S
 
     def peek(self, kind: Kind[K, V], key: K) -> V | None:
-        """The remembered value; None when it must be loaded. Raises Unavailable when what is remembered may be out of date."""
+        """The remembered value; None when it must be loaded. Raises Unavailable when what is
+        remembered may be out of date.
+        """
         if not self.is_fresh:
             raise Unavailable("The database is not reachable.")
         entries = self._kinds.get(kind)
         return entries.get(key) if entries is not None else None
 
     async def get(self, kind: Kind[K, V], key: K) -> V | None:
-        """The value, loaded if it is not remembered; None when there is none (that is not remembered). Raises Unavailable."""
+        """The value, loaded if it is not remembered; None when there is none (that is not
+        remembered). Raises Unavailable.
+        """
         found = self.peek(kind, key) if self.is_fresh else None
         if found is not None:
             return found
@@ -114,7 +127,9 @@ class ConfigCache:
             entries.clear()
         entries[key] = value
 
-    def _load(self, asked: list[tuple[Kind[Any, Any], Any]]) -> tuple[int, dict[Kind[Any, Any], dict[Any, Any]]]:
+    def _load(
+        self, asked: list[tuple[Kind[Any, Any], Any]]
+    ) -> tuple[int, dict[Kind[Any, Any], dict[Any, Any]]]:
         by_kind: dict[Kind[Any, Any], list[Any]] = {}
         for kind, key in asked:
             by_kind.setdefault(kind, []).append(key)
@@ -127,9 +142,12 @@ class ConfigCache:
             return epoch, loaded
 
     async def refresh(self) -> None:
-        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the database cannot be read.
+        """Sees to it that what is remembered is of the present epoch; raises Unavailable when the
+        database cannot be read.
 
-        One read at a time, which those share who came before it began: the one under way may have read before what they want to see."""
+        One read at a time, which those share who came before it began: the one under way may have
+        read before what they want to see.
+        """
         async with _in_time():
             before = self._refreshing
             if before is not None and not before.done():
@@ -147,15 +165,18 @@ class ConfigCache:
         self._seen_s = asked_s
 
     def confirm(self, epoch: int, asked_s: float) -> bool:
-        """Somebody else's transaction, begun at `asked_s`, saw this epoch. True when it is the remembered one: then nothing is out of date,
-        and a busy process needs no poll to know it."""
+        """Somebody else's transaction, begun at `asked_s`, saw this epoch. True when it is the
+        remembered one: then nothing is out of date, and a busy process needs no poll to know it.
+        """
         if epoch != self.epoch:
             return False
         self._seen_s = max(self._seen_s, asked_s)
         return True
 
     def _read_epoch(self) -> tuple[float, int]:
-        """The epoch, and a moment from which on it is known to have been that: waiting for a thread or a connection makes it no older."""
+        """The epoch, and a moment from which on it is known to have been that: waiting for
+        a thread or a connection makes it no older.
+        """
         with self._db.read() as tx:
             return clock.monotonic_s(), config.epoch(tx)
 
@@ -183,7 +204,9 @@ class ConfigCache:
 
 @asynccontextmanager
 async def _in_time() -> AsyncIterator[None]:
-    """Whoever waits in the block waits for ANSWER_S; what it waits for goes on past that. Raises Unavailable."""
+    """Whoever waits in the block waits for ANSWER_S; what it waits for goes on past that. Raises
+    Unavailable.
+    """
     try:
         async with asyncio.timeout(ANSWER_S):
             yield

@@ -1,6 +1,8 @@
-"""Which HELIOGRAPH_SECRET_KEY a database's secrets are under: it holds a text sealed with that key, which no other can read.
+"""Which HELIOGRAPH_SECRET_KEY a database's secrets are under: it holds a text sealed with that key,
+which no other can read.
 
-While one key replaces another, `sealed` is under the key in use, and `former` under the one before until everything has been sealed anew.
+While one key replaces another, `sealed` is under the key in use, and `former` under the one before
+until everything has been sealed anew.
 """
 
 from functools import lru_cache
@@ -18,15 +20,27 @@ secret_canary = sa.Table(
     "secret_canary",
     metadata,
     sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False),
-    sa.Column("sealed", sa.Text, nullable=False, comment="with the secret key in use: who cannot read it has another one"),
-    sa.Column("former", sa.Text, nullable=True, comment="likewise with the key before, while anything may be sealed with it"),
+    sa.Column(
+        "sealed",
+        sa.Text,
+        nullable=False,
+        comment="with the secret key in use: who cannot read it has another one",
+    ),
+    sa.Column(
+        "former",
+        sa.Text,
+        nullable=True,
+        comment="likewise with the key before, while anything may be sealed with it",
+    ),
     sa.Column("since_ms", sa.BigInteger, nullable=False, comment="when the key came into use"),
     sa.CheckConstraint("id = 1", name="secret_canary_id"),
 )
 
 _PURPOSE: Final = "canary"
 _TEXT: Final = "This database's secrets are sealed with this key."
-_MAKE: Final = sa.text("INSERT INTO secret_canary (id, sealed, since_ms) VALUES (1, :sealed, :now_ms) ON CONFLICT DO NOTHING")
+_MAKE: Final = sa.text("""
+        INSERT INTO secret_canary (id, sealed, since_ms) VALUES (1, :sealed, :now_ms)
+            ON CONFLICT DO NOTHING""")
 
 
 class Canary(NamedTuple):
@@ -38,8 +52,9 @@ class Canary(NamedTuple):
 
 
 def found(tx: Connection, *, shared: bool = False, locked: bool = False) -> Canary | None:
-    """Returns the row; None: nobody has begun with a key yet. `shared`: nobody replaces the key while the transaction lasts; `locked`: it is
-    to be replaced."""
+    """Returns the row; None: nobody has begun with a key yet. `shared`: nobody replaces the key
+    while the transaction lasts; `locked`: it is to be replaced.
+    """
     query = sa.select(secret_canary.c.sealed, secret_canary.c.former, secret_canary.c.since_ms)
     if shared or locked:
         query = query.with_for_update(read=shared)
@@ -57,16 +72,24 @@ def is_of(sealed: str, secret_key: str) -> bool:
 
 @lru_cache(16)
 def in_use(canary: Canary, keys: Keys) -> Keys:
-    """Returns the keys with the one in use first, so that it seals. Raises SettingError when it is none of them, and when the key before is
-    still needed and missing."""
+    """Returns the keys with the one in use first, so that it seals. Raises SettingError when it is
+    none of them, and when the key before is still needed and missing.
+    """
     mine = [key for key in known(keys) if is_of(canary.sealed, key)]
     if not mine:
-        raise SettingError("HELIOGRAPH_SECRET_KEY", "another key than the one that this database's secrets are stored under",
-                           "that key; while a new one replaces it, the new one here and that one as HELIOGRAPH_SECRET_KEY_OLD")
+        raise SettingError(
+            "HELIOGRAPH_SECRET_KEY",
+            "another key than the one that this database's secrets are stored under",
+            "that key; while a new one replaces it, the new one here and that one as"
+            " HELIOGRAPH_SECRET_KEY_OLD",
+        )
     others = [key for key in known(keys) if key not in mine]
     if canary.former is not None and not any(is_of(canary.former, key) for key in others):
-        raise SettingError("HELIOGRAPH_SECRET_KEY_OLD", "another key than the one before" if others else "nothing",
-                           "the key before, until `heliograph secret rotate` has finished")
+        raise SettingError(
+            "HELIOGRAPH_SECRET_KEY_OLD",
+            "another key than the one before" if others else "nothing",
+            "the key before, until `heliograph secret rotate` has finished",
+        )
     return SecretKeys(mine[0], others[0]) if others else mine[0]
 
 
@@ -79,15 +102,24 @@ def make(tx: Connection, secret_key: str, now_ms: int) -> Canary:
 
 
 def replace(tx: Connection, secret_key: str, *, former: str | None, now_ms: int) -> None:
-    """Brings a key into use. `former`: the canary of the one before, when its secrets are still to be sealed anew. Processes know of it within
-    a second."""
-    tx.execute(sa.update(secret_canary).values(sealed=encrypt(secret_key, _PURPOSE, _TEXT), former=former, since_ms=now_ms))
+    """Brings a key into use. `former`: the canary of the one before, when its secrets are still to
+    be sealed anew. Processes know of it within a second.
+    """
+    tx.execute(
+        sa.update(secret_canary).values(
+            sealed=encrypt(secret_key, _PURPOSE, _TEXT), former=former, since_ms=now_ms
+        )
+    )
     config.bump(tx)
 
 
 def finish(tx: Connection, since_ms: int) -> None:
-    """Says that nothing is sealed with the key before any more, unless yet another one has come into use since."""
-    tx.execute(sa.update(secret_canary).where(secret_canary.c.since_ms == since_ms).values(former=None))
+    """Says that nothing is sealed with the key before any more, unless yet another one has
+    come into use since.
+    """
+    tx.execute(
+        sa.update(secret_canary).where(secret_canary.c.since_ms == since_ms).values(former=None)
+    )
 
 
 def is_there(tx: Connection) -> bool:

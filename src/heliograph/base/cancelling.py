@@ -1,18 +1,22 @@
 """Cancelling: a task that was told to end ends, whatever a library makes of it on the way.
 
-asyncpg, giving back a connection that is dead, raises an error of its own in place of the CancelledError that it met. Whoever takes that error for
-an outage and tries again has lost the cancellation, and whoever waits for the task waits for ever. So every place that turns an error into another
-one, or goes on after it, asks `obey` first (docs/decisions.md, D10).
+asyncpg, giving back a connection that is dead, raises an error of its own in place of the
+CancelledError that it met. Whoever takes that error for an outage and tries again has lost the
+cancellation, and whoever waits for the task waits for ever. So every place that turns an error into
+another one, or goes on after it, asks `obey` first (docs/decisions.md, D10).
 """
 
 import asyncio
 from typing import Any, Final
 
-AGAIN_S: Final = 1.0  # how often a task is told again to end: a library may have lost it once, and does so rarely twice
+# how often a task is told again to end: a library may have lost it once, and does so rarely twice
+AGAIN_S: Final = 1.0
 
 
 def is_cancelled() -> bool:
-    """Whether the task that asks was told to end, or has just met a time limit of its own. False in a thread, which has no task."""
+    """Whether the task that asks was told to end, or has just met a time limit of its own.
+    False in a thread, which has no task.
+    """
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no event loop runs here
@@ -21,20 +25,26 @@ def is_cancelled() -> bool:
 
 
 def obey(error: BaseException) -> None:
-    """Raises CancelledError in place of `error` if the task that asks was told to end. `asyncio.timeout` makes a TimeoutError of its own of it."""
+    """Raises CancelledError in place of `error` if the task that asks was told to end.
+    `asyncio.timeout` makes a TimeoutError of its own of it.
+    """
     if is_cancelled():
         raise asyncio.CancelledError from error
 
 
 def answer_instead() -> None:
-    """Called by who has met a CancelledError and answers with an error of its own before the task ends: from now on `obey` lets that error pass."""
+    """Called by who has met a CancelledError and answers with an error of its own before the task
+    ends: from now on `obey` lets that error pass.
+    """
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
 
 
 async def end(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancels the tasks and returns when all of them have ended, however they did. Whoever still runs after a second is told again."""
+    """Cancels the tasks and returns when all of them have ended, however they did. Whoever
+    still runs after a second is told again.
+    """
     left = {task for task in tasks if not task.done()}
     while left:
         for task in left:
@@ -42,4 +52,5 @@ async def end(*tasks: "asyncio.Task[Any]") -> None:
         _, left = await asyncio.wait(left, timeout=AGAIN_S)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # it has been read: else the event loop would tell of it as of one that nobody knows
+            # it has been read: else the event loop would tell of it as of one that nobody knows
+            task.exception()

@@ -1,10 +1,13 @@
-"""The one source of time. Everything that needs "now" takes it from here or gets it passed in, so that tests move time.
+"""The one source of time. Everything that needs "now" takes it from here or gets it passed in, so
+that tests move time.
 
-"Now" is the machine's clock as it was when the process first asked, and goes on by the clock that is never set. So whoever sets the machine's
-clock, by an hour or by a summer, ends nothing early and hurries nothing that waits (promises, fault 12).
+"Now" is the machine's clock as it was when the process first asked, and goes on by the clock that
+is never set. So whoever sets the machine's clock, by an hour or by a summer, ends nothing early and
+hurries nothing that waits (promises, fault 12).
 
-Where there is a database with a clock of its own, "now" is that one's: all processes of the database go by it, however their machines differ
-(`base/timekeeping.py` compares, and says what is too far apart to be believed).
+Where there is a database with a clock of its own, "now" is that one's: all processes of the
+database go by it, however their machines differ (`base/timekeeping.py` compares, and says what is
+too far apart to be believed).
 """
 
 import time
@@ -15,8 +18,11 @@ from typing import Final
 import structlog
 
 DAY_MS: Final = 86_400_000
-FOLLOWED_NS: Final = 1_000_000_000  # less than this apart, the machine's clock is right: so much time servers correct
-CATCH_UP: Final = 100  # further apart, it is neared by a second in so many: an hour in four days, unless the process starts anew before
+# less than this apart, the machine's clock is right: so much time servers correct
+FOLLOWED_NS: Final = 1_000_000_000
+# further apart, it is neared by a second in so many: an hour in four days, unless the process
+# starts anew before
+CATCH_UP: Final = 100
 # On Linux it counts the time that a machine slept, too.
 _RUNNING: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -26,7 +32,9 @@ _offset_ms = 0
 _ahead_ns = time.time_ns() - time.clock_gettime_ns(_RUNNING)  # "now" less the running clock
 _looked_ns = 0  # by the running clock: when the two were last compared
 _apart = False
-_agreed_ns: int | None = None  # the database's clock less the running clock, as it was last measured and believed; None: there is none
+# the database's clock less the running clock, as it was last measured and believed; None: there is
+# none
+_agreed_ns: int | None = None
 _wall_ahead_ns = _ahead_ns  # the machine's clock less the running clock, as it was last seen
 _disputed = False
 
@@ -42,7 +50,9 @@ def now_us() -> int:
 
 
 def _now_ns() -> int:
-    """Without a lock: threads that come together set the same, or within a microsecond of it. Hot."""
+    """Without a lock: threads that come together set the same, or within a microsecond of
+    it. Hot.
+    """
     global _ahead_ns, _looked_ns, _apart
     running_ns, wall_ns = time.clock_gettime_ns(_RUNNING), time.time_ns()
     if _agreed_ns is not None:
@@ -62,7 +72,9 @@ def _now_ns() -> int:
 
 
 def _agreed_now_ns(running_ns: int, wall_ns: int, agreed_ns: int) -> int:
-    """By the database's clock, which is neared as a machine's clock that was set is: so time never goes back, and never leaps."""
+    """By the database's clock, which is neared as a machine's clock that was set is: so time never
+    goes back, and never leaps.
+    """
     global _ahead_ns, _looked_ns, _wall_ahead_ns
     moved_ns, _wall_ahead_ns = wall_ns - running_ns - _wall_ahead_ns, wall_ns - running_ns
     if not -FOLLOWED_NS < moved_ns < FOLLOWED_NS:
@@ -75,13 +87,17 @@ def _agreed_now_ns(running_ns: int, wall_ns: int, agreed_ns: int) -> int:
 
 
 def process_us() -> int:
-    """This process's time in microseconds, without what a test has moved it by: what is compared with the database's clock."""
+    """This process's time in microseconds, without what a test has moved it by: what is
+    compared with the database's clock.
+    """
     return _now_ns() // 1_000
 
 
 def agree(database_ahead_us: int) -> None:
-    """From now on "now" is the database's clock, which is ahead of this process's by so much. What was agreed for the first time is believed at once,
-    for nothing has been written yet; later it is neared by a second in a hundred."""
+    """From now on "now" is the database's clock, which is ahead of this process's by so much. What
+    was agreed for the first time is believed at once, for nothing has been written yet; later it is
+    neared by a second in a hundred.
+    """
     global _ahead_ns, _agreed_ns, _looked_ns, _wall_ahead_ns
     running_ns = time.clock_gettime_ns(_RUNNING)
     now_ns = _now_ns()
@@ -92,13 +108,17 @@ def agree(database_ahead_us: int) -> None:
 
 
 def dispute(disputed: bool) -> None:
-    """Says whether this process's clock and the database's are so far apart that nobody can know the time."""
+    """Says whether this process's clock and the database's are so far apart that nobody
+    can know the time.
+    """
     global _disputed
     _disputed = disputed
 
 
 def is_disputed() -> bool:
-    """Whether nothing may be claimed and nothing may expire: an hour too early, neither could be undone. Hot."""
+    """Whether nothing may be claimed and nothing may expire: an hour too early, neither could be
+    undone. Hot.
+    """
     return _disputed
 
 

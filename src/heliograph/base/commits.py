@@ -1,11 +1,15 @@
-"""Commits that PostgreSQL has not confirmed: who waits for one is told so in time, nobody cancels it, and what became of it is asked after.
+"""Commits that PostgreSQL has not confirmed: who waits for one is told so in time, nobody cancels
+it, and what became of it is asked after.
 
-With `synchronous_standby_names` a COMMIT waits until a standby has it. It is on the primary's disk by then, and hidden from everybody else. To
-cancel that wait would not undo it but show it, unreplicated: a fail-over would lose what others have seen. So it goes on waiting, with its
-locks, and its session is remembered here. While there is one, no other change is begun: it would wait too, and sessions would pile up.
+With `synchronous_standby_names` a COMMIT waits until a standby has it. It is on the primary's disk
+by then, and hidden from everybody else. To cancel that wait would not undo it but show it,
+unreplicated: a fail-over would lose what others have seen. So it goes on waiting, with its locks,
+and its session is remembered here. While there is one, no other change is begun: it would wait too,
+and sessions would pile up.
 
-A commit of another process is noticed by its locks: who does not get one in time asks whether some session waits for a standby. If one does,
-it holds up this process too. Else each change that waits its turn here would wait for a lock anew, and be answered later each time.
+A commit of another process is noticed by its locks: who does not get one in time asks whether some
+session waits for a standby. If one does, it holds up this process too. Else each change that waits
+its turn here would wait for a lock anew, and be answered later each time.
 """
 
 import asyncio
@@ -20,19 +24,29 @@ import structlog
 
 from heliograph.base.errors import Unavailable
 
-CONFIRMED_WITHIN_S: Final = 1.2  # then whoever waits is answered 503: within 2 s of its request, also on a busy machine
+# then whoever waits is answered 503: within 2 s of its request, also on a busy machine
+CONFIRMED_WITHIN_S: Final = 1.2
 LOOK_S: Final = 0.25  # how often PostgreSQL is asked what became of them
-ANSWER_LOST_AFTER: Final = 2  # looks at which PostgreSQL says that it has answered, and no answer has come
+# looks at which PostgreSQL says that it has answered, and no answer has come
+ANSWER_LOST_AFTER: Final = 2
 
-NOT_CONFIRMED: Final = "The database does not confirm what it stores. What became of this is not known yet; repeat it with the same Idempotency-Key."
+NOT_CONFIRMED: Final = (
+    "The database does not confirm what it stores. What became of this is not known yet; repeat it"
+    " with the same Idempotency-Key."
+)
 
-_BACKEND: Final = "SELECT pid, CAST(extract(epoch FROM backend_start) * 1000000 AS bigint) FROM pg_stat_activity"
-WHO_AM_I: Final = f"{_BACKEND} WHERE pid = pg_backend_pid()"  # through a pooler, the number that a driver knows is the pooler's own
-# A session that waits for its client has nothing left to do: its transaction is over, or its COMMIT has never come.
+_BACKEND: Final = (
+    "SELECT pid, CAST(extract(epoch FROM backend_start) * 1000000 AS bigint) FROM pg_stat_activity"
+)
+# through a pooler, the number that a driver knows is the pooler's own
+WHO_AM_I: Final = f"{_BACKEND} WHERE pid = pg_backend_pid()"
+# A session that waits for its client has nothing left to do: its transaction is over, or its COMMIT
+# has never come.
 _STILL_AT_IT: Final = f"{_BACKEND} WHERE pid = ANY(%s) AND wait_event IS DISTINCT FROM 'ClientRead'"
 # Who waits for a lock gives up after 1 s: what held it up has waited for nearly as long.
 WAITS_FOR_STANDBY: Final = """
-    SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'
+    SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event = 'SyncRep'
         AND state_change < clock_timestamp() - interval '500 milliseconds')"""
 
 log = structlog.get_logger(__name__)
@@ -64,7 +78,9 @@ class _Waiting:
         self._answers = 0  # how often PostgreSQL said that it has answered
 
     def is_answered(self) -> bool:
-        """Tells, when PostgreSQL says so, whether to believe it: where somebody waits for the answer, that may be on its way still."""
+        """Tells, when PostgreSQL says so, whether to believe it: where somebody waits for
+        the answer, that may be on its way still.
+        """
         self._answers += 1
         if self._cut is None:
             return True
@@ -86,7 +102,9 @@ class Session(Protocol):
 
 
 class Commits:
-    """The unconfirmed commits of one process. `connect` opens a connection to ask through. May be used by any thread."""
+    """The unconfirmed commits of one process. `connect` opens a connection to ask through.
+    May be used by any thread.
+    """
 
     def __init__(self, connect: Callable[[], Session]) -> None:
         self.within_s = CONFIRMED_WITHIN_S
@@ -104,12 +122,16 @@ class Commits:
             raise Unconfirmed
 
     def hear(self, tell: Callable[[], None]) -> None:
-        """From now on `tell` is called in the running event loop whenever a first commit is found unconfirmed."""
+        """From now on `tell` is called in the running event loop whenever a first commit is found
+        unconfirmed.
+        """
         self._listeners.append((asyncio.get_running_loop(), tell))
 
     def add(self, backend: Backend, cut: Callable[[], object] | None = None) -> None:
-        """A session has had its COMMIT for `within_s`. `cut` closes the connection on which somebody still waits for the answer; it is
-        called when PostgreSQL has given one that did not arrive."""
+        """A session has had its COMMIT for `within_s`. `cut` closes the connection on which
+        somebody still waits for the answer; it is called when PostgreSQL has given one that did not
+        arrive.
+        """
         with self._guard:
             was_held_up = self._is_held_up()
             self._unconfirmed[backend] = _Waiting(cut)
@@ -144,7 +166,9 @@ class Commits:
             threading.Thread(target=self._look_after, name="commits", daemon=True).start()
 
     def _look_after(self) -> None:
-        """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the event loop may be what waits."""
+        """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the
+        event loop may be what waits.
+        """
         session: Session | None = None
         pause = threading.Event()
         while not pause.wait(LOOK_S):
@@ -193,7 +217,9 @@ def _close(session: Session | None) -> None:
 
 @contextmanager
 def confirmed() -> Iterator[None]:
-    """Around `reachable()`: a COMMIT that was not answered in time is Unconfirmed, and not an unreachable database."""
+    """Around `reachable()`: a COMMIT that was not answered in time is Unconfirmed, and not an
+    unreachable database.
+    """
     try:
         yield
     except Unavailable as error:
@@ -203,8 +229,9 @@ def confirmed() -> Iterator[None]:
 
 
 def refuse_if_held_up(tx: sa.Connection) -> None:
-    """Raises Unconfirmed when a lock was not got in time while some session's commit waits for a standby, perhaps another process's: another try
-    would only wait as long again."""
+    """Raises Unconfirmed when a lock was not got in time while some session's commit waits for a
+    standby, perhaps another process's: another try would only wait as long again.
+    """
     if tx.dialect.name == "postgresql":
         session: Any = tx.connection.driver_connection
         if tx.exec_driver_sql(WAITS_FOR_STANDBY).scalar_one():

@@ -1,7 +1,9 @@
-"""The configuration's epoch: one row that every change of a key, account, sender, route or rate bumps in its own transaction.
+"""The configuration's epoch: one row that every change of a key, account, sender, route or rate
+bumps in its own transaction.
 
-Each process polls it and drops what it has cached when it moved; a write reads it under its locks and judges again when it
-differs. So a change takes effect within a second everywhere (contract section 3).
+Each process polls it and drops what it has cached when it moved; a write reads it under its locks
+and judges again when it differs. So a change takes effect within a second everywhere (contract
+section 3).
 """
 
 import sqlalchemy as sa

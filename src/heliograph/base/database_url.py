@@ -1,23 +1,32 @@
 """What `DATABASE_URL` says of a PostgreSQL: its hosts, and which of them is wanted.
 
-`postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`, as libpq has it (PostgreSQL manual, section 34.1.1.2).
+`postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`, as libpq
+has it (PostgreSQL manual, section 34.1.1.2).
 """
 
 import re
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
-HOSTS_MAX: Final = 8  # each is asked by a thread of its own when the one that was written to is gone
+# each is asked by a thread of its own when the one that was written to is gone
+HOSTS_MAX: Final = 8
 FORM: Final = "postgresql://USER:PASSWORD@HOST:PORT/NAME"
 PORTS: Final = (1, 65_535)
-WANTED: Final = ("any", "primary", "read-write")  # the others of libpq would lead to a host that cannot be written to
+# the others of libpq would lead to a host that cannot be written to
+WANTED: Final = ("any", "primary", "read-write")
 # Both drivers know these; and `target_session_attrs`, which is judged here.
-DRIVER_OPTIONS: Final = frozenset({"host", "port", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"})
+DRIVER_OPTIONS: Final = frozenset(
+    {"host", "port", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey"}
+)
 OPTIONS: Final = DRIVER_OPTIONS | {"target_session_attrs"}
 DEFAULT_PORT: Final = "5432"
 
-_URL: Final = re.compile(r"(?:postgresql|postgres)://(?:(?P<who>[^/?#]*)@)?(?P<hosts>[^/?#@]*)(?:/(?P<name>[^?#]*))?(?:\?(?P<options>[^#]*))?")
-_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+_URL: Final = re.compile(
+    r"(?:postgresql|postgres)://(?:(?P<who>[^/?#]*)@)?(?P<hosts>[^/?#@]*)(?:/(?P<name>[^?#]*))?(?:\?(?P<options>[^#]*))?"
+)
+_HOST: Final = re.compile(
+    r"(?P<name>\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII
+)
 
 
 class WrongUrl(ValueError):
@@ -72,19 +81,30 @@ def _options(text: str) -> dict[str, str]:
     if unknown := sorted({name for name, _ in pairs} - OPTIONS):
         raise WrongUrl(f"the option {unknown[0]}", f"of options {', '.join(sorted(OPTIONS))}")
     several = [name for name, _ in pairs if name in ("host", "port")]
-    together = {name: ",".join(value for each, value in pairs if each == name) for name in several}  # `host=h1&host=h2` is `host=h1,h2`
+    # `host=h1&host=h2` is `host=h1,h2`
+    together = {name: ",".join(value for each, value in pairs if each == name) for name in several}
     return dict(pairs) | together
 
 
 def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
-    """Returns the hosts and ports. The options fill in what does not stand in the authority, as in libpq."""
+    """Returns the hosts and ports. The options fill in what does not stand in the authority, as in
+    libpq.
+    """
     listed = (in_authority or in_options).split(",")
     more = ports.split(",") if ports else [""]
     if len(more) not in (1, len(listed)):
-        raise WrongUrl(f"{len(more)} ports for {len(listed)} hosts", "one port, or one for each host")
-    places = [_place(host, port) for host, port in zip(listed, more * len(listed) if len(more) == 1 else more, strict=True)]
+        raise WrongUrl(
+            f"{len(more)} ports for {len(listed)} hosts", "one port, or one for each host"
+        )
+    places = [
+        _place(host, port)
+        for host, port in zip(listed, more * len(listed) if len(more) == 1 else more, strict=True)
+    ]
     if len(places) > 1 and not all(place.name for place in places):
-        raise WrongUrl("a host without a name beside others", FORM.replace("HOST:PORT", "HOST1:PORT1,HOST2:PORT2"))
+        raise WrongUrl(
+            "a host without a name beside others",
+            FORM.replace("HOST:PORT", "HOST1:PORT1,HOST2:PORT2"),
+        )
     return places
 
 
@@ -96,7 +116,9 @@ def _place(text: str, port: str) -> _Place:
         if found is None:
             raise WrongUrl("an address that is no URL", FORM)
         found_name, found_port = found["name"], found["port"] or port
-    if found_port and not (found_port.isascii() and found_port.isdigit() and PORTS[0] <= int(found_port) <= PORTS[1]):
+    if found_port and not (
+        found_port.isascii() and found_port.isdigit() and PORTS[0] <= int(found_port) <= PORTS[1]
+    ):
         raise WrongUrl(f"the port {found_port[:12]}", f"{PORTS[0]} to {PORTS[1]}")
     return _Place(found_name, found_port)
 

@@ -1,10 +1,12 @@
 """The database: who opens a transaction, on SQLite and on PostgreSQL.
 
-`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, the same statements on both databases. They stand in an
-`api.py`, a command, a job or a batch, nowhere else; use cases take `tx` first and never commit. `hot()` is for the few statements that
-carry the load (accepting a batch, a carrier's turn).
+`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, the same
+statements on both databases. They stand in an `api.py`, a command, a job or a batch, nowhere else;
+use cases take `tx` first and never commit. `hot()` is for the few statements that carry the load
+(accepting a batch, a carrier's turn).
 
-Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a value means the same on both databases.
+Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a value means the same
+on both databases.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +33,9 @@ T = TypeVar("T")
 
 
 class RawId(sa.types.TypeDecorator[str]):
-    """An id in raw form: uuid on PostgreSQL, 32 hex digits on SQLite, always 32 hex digits in Python."""
+    """An id in raw form: uuid on PostgreSQL, 32 hex digits on SQLite, always 32 hex digits
+    in Python.
+    """
 
     impl = sa.Uuid(as_uuid=False)
     cache_ok = True
@@ -41,8 +45,10 @@ class RawId(sa.types.TypeDecorator[str]):
 
 
 class Database:
-    """One database. Made once a process, by whatever is started; closed by `close()` (and `close_hot()` in the event loop). `synchronous_commit`:
-    when PostgreSQL may answer a COMMIT, one of settings.SYNCHRONOUS_COMMITS."""
+    """One database. Made once a process, by whatever is started; closed by `close()` (and
+    `close_hot()` in the event loop). `synchronous_commit`: when PostgreSQL may answer a COMMIT, one
+    of settings.SYNCHRONOUS_COMMITS.
+    """
 
     def __init__(self, url: str, synchronous_commit: str = DURABLE) -> None:
         self.url = url
@@ -57,7 +63,9 @@ class Database:
             else SqliteHot(sqlite_path(url), self._lock, self.news, self.commits)
         )
         self.engine = (
-            postgres_engine(self.hosts, self.commits, synchronous_commit) if self.hosts else sqlite_engine(sqlite_path(url))
+            postgres_engine(self.hosts, self.commits, synchronous_commit)
+            if self.hosts
+            else sqlite_engine(sqlite_path(url))
         )
 
     def _session(self) -> "psycopg.Connection[Any]":
@@ -66,9 +74,12 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed at the end of the block, or rolled back whole by any exception.
+        """A transaction that is committed at the end of the block, or rolled back whole by any
+        exception.
 
-        Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may be yet."""
+        Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may
+        be yet.
+        """
         if self.postgresql:
             self.commits.check()
             with confirmed(), reachable(), self.engine.begin() as connection:
@@ -77,14 +88,17 @@ class Database:
         self._lock.acquire()
         try:
             with reachable(), self.engine.connect() as connection:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # a plain BEGIN that reads first would lose updates
+                # a plain BEGIN that reads first would lose updates
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
                 connection.commit()
         finally:
             self._lock.release()
 
     def transact(self, effect: Callable[[Connection], T]) -> T:
-        """What `effect(tx)` returns, from a transaction that is run again, whole, when it met what `is_conflict` names; then Unavailable."""
+        """What `effect(tx)` returns, from a transaction that is run again, whole, when it met what
+        `is_conflict` names; then Unavailable.
+        """
         for _ in range(CONFLICT_TRIES):
             try:
                 with self.write() as tx:

@@ -1,9 +1,11 @@
-"""Files of settings as systemd's EnvironmentFile= has them: what stands in one is as if it stood in the environment, which wins.
+"""Files of settings as systemd's EnvironmentFile= has them: what stands in one is as if it stood in
+the environment, which wins.
 
-Understood is the part of systemd's format (systemd.exec(5)) that stands on one line, and all of it means the same there:
-empty lines and lines that begin with # or ;, KEY=VALUE, "VALUE" with \\ before ", \\, ` and $, 'VALUE' as it stands, and
-without quotes a \\ before any character. Nothing is expanded. What else there may be, such as a value of several lines,
-`export`, or something after a closing quote, is refused: systemd takes it otherwise than a shell does, or not at all.
+Understood is the part of systemd's format (systemd.exec(5)) that stands on one line, and all of it
+means the same there: empty lines and lines that begin with # or ;, KEY=VALUE, "VALUE" with \\
+before ", \\, ` and $, 'VALUE' as it stands, and without quotes a \\ before any character. Nothing
+is expanded. What else there may be, such as a value of several lines, `export`, or something after
+a closing quote, is refused: systemd takes it otherwise than a shell does, or not at all.
 """
 
 import os
@@ -26,8 +28,14 @@ _ALLOWED: Final = "KEY=VALUE, KEY=\"VALUE\" or KEY='VALUE' on one line"
 
 @contextmanager
 def applied(path: str | None) -> Iterator[None]:
-    """As long as this lasts, what the file says is in the environment, as far as nothing else was there. None: no file. Raises SettingError."""
-    added = {name: value for name, value in (read(Path(path)) if path else {}).items() if name not in os.environ}
+    """As long as this lasts, what the file says is in the environment, as far as nothing else was
+    there. None: no file. Raises SettingError.
+    """
+    added = {
+        name: value
+        for name, value in (read(Path(path)) if path else {}).items()
+        if name not in os.environ
+    }
     os.environ.update(added)
     try:
         yield
@@ -37,12 +45,16 @@ def applied(path: str | None) -> Iterator[None]:
 
 
 def read(path: Path) -> dict[str, str]:
-    """Returns the variables; the last one of a name counts. Raises SettingError, which tells the line and nothing that stands in it."""
+    """Returns the variables; the last one of a name counts. Raises SettingError, which
+    tells the line and nothing that stands in it.
+    """
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SettingError("HELIOGRAPH_ENV_FILE", f"{path} ({why})", "a file of lines KEY=VALUE that can be read") from error
+        raise SettingError(
+            "HELIOGRAPH_ENV_FILE", f"{path} ({why})", "a file of lines KEY=VALUE that can be read"
+        ) from error
     found = {}
     for number, line in enumerate(_LINE_END.split(text), 1):
         stripped = line.strip(_SPACE)

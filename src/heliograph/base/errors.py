@@ -1,4 +1,6 @@
-"""Errors of the domain: classes that carry `code`, `status` and `reason`; one handler renders them (contract section 2)."""
+"""Errors of the domain: classes that carry `code`, `status` and `reason`; one handler renders them
+(contract section 2).
+"""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,8 +22,15 @@ class ServiceError(Exception):
     reason: str = "internal_error"
     beside: ClassVar[dict[str, Any]] = {}  # further keys beside `error`
 
-    def __init__(self, message: str | None = None, *, reason: str | None = None, fields: list[FieldError] | None = None,
-                 retry_after_s: int | None = None, **extra: Any) -> None:
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        reason: str | None = None,
+        fields: list[FieldError] | None = None,
+        retry_after_s: int | None = None,
+        **extra: Any,
+    ) -> None:
         self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
         if reason is not None:
             self.reason = reason

@@ -1,4 +1,6 @@
-"""Lines of the log that strangers cause: so many a second, and the next one says how many were left out."""
+"""Lines of the log that strangers cause: so many a second, and the next one says how many were left
+out.
+"""
 
 import math
 
@@ -14,7 +16,9 @@ class FewLines:
         self._lines = self._left_out = 0
 
     def next(self) -> dict[str, int] | None:
-        """What a line that is written now has beside its own fields: `left_out`, if any were. None: no line is written now."""
+        """What a line that is written now has beside its own fields: `left_out`, if any
+        were. None: no line is written now.
+        """
         now_s = clock.monotonic_s()
         if now_s - self._since_s >= 1:
             self._since_s, self._lines = now_s, 0

@@ -5,15 +5,22 @@ import resource
 import socket
 from typing import Final
 
-FILES_MAX: Final = 65_536  # more serve nobody here, and there are systems that allow a thousand million
-EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})  # what this machine lacks, when a socket cannot be made
+# more serve nobody here, and there are systems that allow a thousand million
+FILES_MAX: Final = 65_536
+# what this machine lacks, when a socket cannot be made
+EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 def raise_limit() -> None:
-    """To what the system allows this process at most. Shells and service managers begin with 1,024, for programs of other times."""
+    """To what the system allows this process at most. Shells and service managers begin with 1,024,
+    for programs of other times.
+    """
     soft, hard = (_counted(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
     if soft < min(hard, FILES_MAX):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, FILES_MAX), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE,
+            (min(hard, FILES_MAX), resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
+        )
 
 
 def limit() -> int:

@@ -1,4 +1,6 @@
-"""Reading a request's fields: every bad one is named with what was found and what is allowed, and all are reported together."""
+"""Reading a request's fields: every bad one is named with what was found and what is
+allowed, and all are reported together.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +24,15 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Rounded(float):
-    """A number that was written with more digits than a float holds: for those who must take it exactly or not at all."""
+    """A number that was written with more digits than a float holds: for those who must take it
+    exactly or not at all.
+    """
 
 
 class BadParts(ValueError):
-    """What is wrong within a value, by its path from there: `[3]`. `more`: how many parts beside these are wrong too."""
+    """What is wrong within a value, by its path from there: `[3]`. `more`: how many parts
+    beside these are wrong too.
+    """
 
     def __init__(self, parts: list[FieldError], more: int = 0) -> None:
         super().__init__()
@@ -42,12 +48,17 @@ class _Read(NamedTuple, Generic[T]):
 
 
 class Form:
-    """A JSON object being read field by field. `null` counts as absent. Call `finish()` last: it raises for all bad fields together.
+    """A JSON object being read field by field. `null` counts as absent. Call `finish()` last: it
+    raises for all bad fields together.
 
-    An error names a field as it was sent, by its name or an alias. Both may be sent when they say the same once they are read."""
+    An error names a field as it was sent, by its name or an alias. Both may be sent when they say
+    the same once they are read.
+    """
 
     def __init__(self, body: Mapping[str, Any], *, costly: tuple[Wish, ...] = ()) -> None:
-        """`costly`: what the endpoint does not do, and costs when a body asks for it and is not heard."""
+        """`costly`: what the endpoint does not do, and costs when a body asks for it and
+        is not heard.
+        """
         self._body = body
         self._costly = costly
         self._asked: list[tuple[str, ...]] = []
@@ -61,7 +72,9 @@ class Form:
         self.errors.append(FieldError(field, message))
         self._reasons.add(reason)
 
-    def text(self, name: str, *aliases: str, required: bool = False, least: int = 1, most: int) -> str | None:
+    def text(
+        self, name: str, *aliases: str, required: bool = False, least: int = 1, most: int
+    ) -> str | None:
         def read(value: Any) -> str:
             text = as_text(value)
             if not least <= len(text) <= most:
@@ -70,12 +83,22 @@ class Form:
 
         return self.value(name, *aliases, read=read, required=required)
 
-    def integer(self, name: str, *aliases: str, required: bool = False, least: int, most: int) -> int | None:
+    def integer(
+        self, name: str, *aliases: str, required: bool = False, least: int, most: int
+    ) -> int | None:
         def read(value: Any) -> int:
             if isinstance(value, Rounded):
-                raise ValueError(f"must be an integer from {least} to {most}, written with no more digits than a number can be told apart by")
-            number = int(value) if isinstance(value, float) and value.is_integer() else value  # 60.0 is one too (RFC 8259 section 6 draws no line)
-            if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+                raise ValueError(
+                    f"must be an integer from {least} to {most}, written with no more digits than a"
+                    " number can be told apart by"
+                )
+            # 60.0 is one too (RFC 8259 section 6 draws no line)
+            number = int(value) if isinstance(value, float) and value.is_integer() else value
+            if (
+                isinstance(number, bool)
+                or not isinstance(number, int)
+                or not least <= number <= most
+            ):
                 raise ValueError(f"must be an integer from {least} to {most}, not {shown(value)}")
             return number
 
@@ -90,8 +113,12 @@ class Form:
         value = self.value(name, *aliases, read=read)
         return default if value is None else value
 
-    def value(self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False) -> T | None:
-        """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts) with what is wrong with it."""
+    def value(
+        self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False
+    ) -> T | None:
+        """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts)
+        with what is wrong with it.
+        """
         given = False
         found: list[_Read[T]] = []
         names = (name, *aliases)
@@ -118,8 +145,14 @@ class Form:
         return found[0].value if found else None
 
     def _name_near_ones(self) -> None:
-        """Beside "is required": what was sent in place of the field, once it is known what else is none of ours."""
-        missing = {error.field: place for place, error in enumerate(self.errors) if error.message == REQUIRED}
+        """Beside "is required": what was sent in place of the field, once it is known what else is
+        none of ours.
+        """
+        missing = {
+            error.field: place
+            for place, error in enumerate(self.errors)
+            if error.message == REQUIRED
+        }
         instead = sent_instead(missing, self._unread) if missing else {}
         for field, sent in instead.items():
             self.errors[missing[field]] = FieldError(field, f"{REQUIRED}; found {sent!r} instead")
@@ -127,15 +160,24 @@ class Form:
         self.errors = [error for error in self.errors if error.field not in told]
 
     def warnings(self) -> list[str]:
-        """Unknown fields are ignored and named, the first of very many; a last line counts the rest."""
-        names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)  # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
+        """Unknown fields are ignored and named, the first of very many; a last line counts
+        the rest.
+        """
+        # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
+        names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)
         named = [f"unknown field {cut(name, NAME_SHOWN_MAX)!r} was ignored" for name in names]
         rest = len(self._unread) - len(named)
-        more = "1 more unknown field was ignored" if rest == 1 else f"{rest} more unknown fields were ignored"
+        more = (
+            "1 more unknown field was ignored"
+            if rest == 1
+            else f"{rest} more unknown fields were ignored"
+        )
         return [*named, more] if rest else named
 
     def refuse_costly(self) -> None:
-        """Unknown fields that could cost are bad fields. Call it when all others were read; `finish` does."""
+        """Unknown fields that could cost are bad fields. Call it when all others were
+        read; `finish` does.
+        """
         if not self._unread:  # hot: nearly every body
             return
         known = tuple(name for names in self._asked for name in names)
@@ -149,11 +191,15 @@ class Form:
         if self.errors:
             self._name_near_ones()
             reason = next(iter(self._reasons)) if len(self._reasons) == 1 else InvalidRequest.reason
-            raise InvalidRequest(_summary(self.errors, self._untold), reason=reason, fields=self.errors)
+            raise InvalidRequest(
+                _summary(self.errors, self._untold), reason=reason, fields=self.errors
+            )
 
 
 class Query:
-    """The query string being read; like Form, but an unknown or repeated parameter is an error. An empty one (`status=`) was not given."""
+    """The query string being read; like Form, but an unknown or repeated parameter is an error. An
+    empty one (`status=`) was not given.
+    """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, str] = {}
@@ -176,10 +222,14 @@ class Query:
             if not value:  # a form that is left blank sends its fields all the same
                 continue
             if "\0" in value or len(value) > most:
-                self.errors.append(FieldError(sent, f"must have 1 to {most} characters and no U+0000"))
+                self.errors.append(
+                    FieldError(sent, f"must have 1 to {most} characters and no U+0000")
+                )
                 continue
             if found and found[0].value != value:
-                self.errors.append(FieldError(sent, f"differs from {found[0].sent}; give one of them"))
+                self.errors.append(
+                    FieldError(sent, f"differs from {found[0].sent}; give one of them")
+                )
             found.append(_Read(sent, value))
         return found[0].value if found else None
 
@@ -196,14 +246,18 @@ class Query:
         if value is None or len(self.errors) > wrong_before:
             return default
         if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
-            self.errors.append(FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}"))
+            self.errors.append(
+                FieldError(name, f"must be an integer from {least} to {most}, not {shown(value)}")
+            )
             return default
         return int(value)
 
     def choice(self, name: str, allowed: Iterable[str]) -> str | None:
         value = self.text(name)
         if value is not None and value not in (choices := tuple(allowed)):
-            self.errors.append(FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}"))
+            self.errors.append(
+                FieldError(name, f"must be one of {', '.join(choices)}, not {shown(value)}")
+            )
             return None
         return value
 
@@ -220,19 +274,32 @@ class Query:
     def finish(self) -> None:
         allowed = ", ".join(sorted(self._known)) or "none"
         for name in self._values:
-            self.errors.append(FieldError(cut(name, NAME_SHOWN_MAX), f"is not a query parameter here; allowed: {allowed}"))
+            self.errors.append(
+                FieldError(
+                    cut(name, NAME_SHOWN_MAX), f"is not a query parameter here; allowed: {allowed}"
+                )
+            )
         if self.errors:
             raise InvalidRequest(_summary(self.errors), reason="invalid_query", fields=self.errors)
 
 
 def read_moment_ms(value: Any) -> int:
-    """RFC 3339 → milliseconds since 1970; parts of one are rounded up, so that ranges with such bounds hold the same moments. Raises ValueError."""
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", value, re.ASCII):
+    """RFC 3339 → milliseconds since 1970; parts of one are rounded up, so that ranges with
+    such bounds hold the same moments. Raises ValueError.
+    """
+    if isinstance(value, str) and re.fullmatch(
+        r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", value, re.ASCII
+    ):
         try:
-            return -((_EPOCH - datetime.fromisoformat(value.upper().replace(" ", "T")).astimezone(UTC)) // _MILLISECOND)
+            return -(
+                (_EPOCH - datetime.fromisoformat(value.upper().replace(" ", "T")).astimezone(UTC))
+                // _MILLISECOND
+            )
         except (ValueError, OverflowError):
             pass
-    raise ValueError(f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}")
+    raise ValueError(
+        f"must be a time in RFC 3339, such as 2026-01-31T09:30:00Z, not {shown(value)}"
+    )
 
 
 def keeping(rule: Callable[[str], str]) -> Callable[[Any], str]:
@@ -263,7 +330,13 @@ def shown(value: Any) -> str:
         return "an object"
     if isinstance(value, list):
         return "an array"
-    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = (
+        repr(value)
+        if isinstance(value, str)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
     return cut(text, SHOWN_MAX)
 
 
@@ -271,4 +344,12 @@ def _summary(errors: list[FieldError], untold: int = 0) -> str:
     message = errors[0].message
     first = f"{errors[0].field} {message}{'' if message.endswith(('?', '.')) else '.'}"
     more = len(errors) - 1 + untold
-    return first if not more else f"{first} 1 more field is wrong." if more == 1 else f"{first} {more} more fields are wrong."
+    return (
+        first
+        if not more
+        else (
+            f"{first} 1 more field is wrong."
+            if more == 1
+            else f"{first} {more} more fields are wrong."
+        )
+    )

@@ -1,12 +1,13 @@
 """Which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
 
-One is chosen by asking all of them at once, and kept until a connection to it fails, or an answer is overdue and it shows itself no more. Of
-several that say they can be written to, the one with the highest timeline is meant: PostgreSQL counts it up at every promotion, so an old
-primary that nobody has told of its successor has a lower one (PostgreSQL manual, section 26.3.5). Who has once seen the successor goes back to
-the old one no more.
+One is chosen by asking all of them at once, and kept until a connection to it fails, or an answer
+is overdue and it shows itself no more. Of several that say they can be written to, the one with the
+highest timeline is meant: PostgreSQL counts it up at every promotion, so an old primary that nobody
+has told of its successor has a lower one (PostgreSQL manual, section 26.3.5). Who has once seen the
+successor goes back to the old one no more.
 
-A host that is frozen, or whose disk is stuck, still acknowledges what it is sent. It is told from one that works long at a statement by asking
-it for something else over a new connection (`doubt`).
+A host that is frozen, or whose disk is stuck, still acknowledges what it is sent. It is told from
+one that works long at a statement by asking it for something else over a new connection (`doubt`).
 """
 
 import queue
@@ -22,13 +23,22 @@ import structlog
 from heliograph.base.database_url import Host, parse
 
 ASKED_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
-# Of a host that was written to, the same is wanted sooner: a ping or a statement has waited for it by then for 1 s, and a client waits for 2 s.
+# Of a host that was written to, the same is wanted sooner: a ping or a statement has waited for it
+# by then for 1 s, and a client waits for 2 s.
 SHOWN_WITHIN_S: Final = 0.8
-DOUBTED_AFTER_S: Final = 1.0  # so long a statement may take without anybody asking whether its host is there: more than a lock is waited for
-LOOK_S: Final = 5.0  # how often the others are asked whether one of them has been promoted: the old primary may not know of it
-OTHERS_WITHIN_S: Final = 0.4  # once one host can be written to, the others have so long to name a higher timeline
+# so long a statement may take without anybody asking whether its host is there: more than a lock is
+# waited for
+DOUBTED_AFTER_S: Final = 1.0
+# how often the others are asked whether one of them has been promoted: the old primary may not know
+# of it
+LOOK_S: Final = 5.0
+# once one host can be written to, the others have so long to name a higher timeline
+OTHERS_WITHIN_S: Final = 0.4
 
-NOT_TOLD_APART: Final = "our role may not EXECUTE pg_control_system(): a host of another cluster would be taken for one of these"
+NOT_TOLD_APART: Final = (
+    "our role may not EXECUTE pg_control_system(): a host of another cluster would be taken for one"
+    " of these"
+)
 STANDBY: Final = "is a standby"
 WRITTEN_TO: Final = "is written to"
 
@@ -40,17 +50,28 @@ class Standing(NamedTuple):
 
     read_only: bool
     is_standby: bool
-    system: int | None  # which cluster it is: a number that initdb made; None where its role may not ask for it
+    # which cluster it is: a number that initdb made; None where its role may not ask for it
+    system: int | None
     timeline: int  # 0 for a standby, which has none of its own
 
 
 def standing_sql(with_system: bool, *more: str) -> str:
-    """Returns the statement whose first four columns `standing_of` reads. Without the right to EXECUTE pg_control_system(), it fails
-    unless it does without the system."""
-    system, source = ("system_identifier", " FROM pg_control_system()") if with_system else ("NULL", "")
+    """Returns the statement whose first four columns `standing_of` reads. Without the right to
+    EXECUTE pg_control_system(), it fails unless it does without the system.
+    """
+    system, source = (
+        ("system_identifier", " FROM pg_control_system()") if with_system else ("NULL", "")
+    )
     columns = (
-        "current_setting('transaction_read_only') = 'on'", "pg_is_in_recovery()", system,
-        "CASE WHEN pg_is_in_recovery() THEN '00000000' ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END", *more)
+        "current_setting('transaction_read_only') = 'on'",
+        "pg_is_in_recovery()",
+        system,
+        (
+            "CASE WHEN pg_is_in_recovery() THEN '00000000' ELSE"
+            " substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
+        ),
+        *more,
+    )
     return f"SELECT {', '.join(columns)}{source}"
 
 
@@ -69,11 +90,15 @@ class Seat(NamedTuple):
 
 
 class NoHost(psycopg.OperationalError, ConnectionError):
-    """No host can be written to. The text says of each why. To either driver's users it is a connection that was not made."""
+    """No host can be written to. The text says of each why. To either driver's users it is a
+    connection that was not made.
+    """
 
 
 class _Doubt:
-    """A host that is being asked whether it is there, and what to do for those who wait for it, each with its turn, should it not be."""
+    """A host that is being asked whether it is there, and what to do for those who wait
+    for it, each with its turn, should it not be.
+    """
 
     def __init__(self) -> None:
         self.cuts: list[tuple[int, Callable[[], object]]] = []
@@ -81,7 +106,9 @@ class _Doubt:
 
 
 class Hosts:
-    """The hosts that `url` names. For any thread. `ask(hosts, host)` connects to one and returns what it says of itself, or raises."""
+    """The hosts that `url` names. For any thread. `ask(hosts, host)` connects to one and
+    returns what it says of itself, or raises.
+    """
 
     def __init__(self, url: str, ask: Callable[["Hosts", Host], Standing]) -> None:
         self.all, self.wanted = parse(url)
@@ -98,16 +125,21 @@ class Hosts:
         self._why_none: NoHost | None = None
         self._looked_s = time.monotonic()
         self._doubt: _Doubt | None = None
-        self.heard_s = float("-inf")  # monotonic: when a connection that is in use had an answer last
+        # monotonic: when a connection that is in use had an answer last
+        self.heard_s = float("-inf")
 
     @property
     def turn(self) -> int:
-        """Counts up when a connection has failed: all that were made before are as old as it, and are not used again."""
+        """Counts up when a connection has failed: all that were made before are as old as
+        it, and are not used again.
+        """
         return self._turn
 
     @property
     def era(self) -> int:
-        """Counts up when another host, or a newer primary, has taken the place of the one before: its locks are of no use."""
+        """Counts up when another host, or a newer primary, has taken the place of the one
+        before: its locks are of no use.
+        """
         return self._era
 
     @property
@@ -116,7 +148,9 @@ class Hosts:
         return self._chosen
 
     def look(self) -> None:
-        """Has the others asked, when it is time, in a thread of its own. One that was promoted is chosen in place of the one that was."""
+        """Has the others asked, when it is time, in a thread of its own. One that was promoted is
+        chosen in place of the one that was.
+        """
         if len(self.all) > 1 and time.monotonic() - self._looked_s >= LOOK_S:
             self._looked_s = time.monotonic()
             threading.Thread(target=self._look, daemon=True).start()
@@ -124,7 +158,11 @@ class Hosts:
     def _look(self) -> None:
         heard = self.ask([host for host in self.all if host != self._chosen])
         with self._guard:
-            promoted = {host: said for host, said in heard.items() if isinstance(said, Standing) and self._is_promoted(said)}
+            promoted = {
+                host: said
+                for host, said in heard.items()
+                if isinstance(said, Standing) and self._is_promoted(said)
+            }
             if promoted:
                 self._choose(promoted)
 
@@ -135,22 +173,28 @@ class Hosts:
         return seat or self._found(finds)
 
     def failed(self, turn: int, *, silent: bool = False) -> None:
-        """Tells that a connection of that turn was lost, or can be written to no more; `silent`: that it got no answer. A silent host is asked what
-        it is before it is connected to again, also if it is the only one: that is found out sooner, and once for all who want to know."""
+        """Tells that a connection of that turn was lost, or can be written to no more; `silent`:
+        that it got no answer. A silent host is asked what it is before it is connected to again,
+        also if it is the only one: that is found out sooner, and once for all who want to know.
+        """
         with self._guard:
             if turn == self._turn:
                 self._turn += 1
                 self._leave(silent)
 
     def not_reached(self, seat: Seat, *, silent: bool = False) -> None:
-        """Tells that no connection could be made there. The connections that exist stay in use until one fails or another host is chosen."""
+        """Tells that no connection could be made there. The connections that exist stay in
+        use until one fails or another host is chosen.
+        """
         with self._guard:
             if seat.host == self._chosen:
                 self._leave(silent)
 
     def doubt(self, turn: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
-        """Tells that an answer is overdue on a connection of that turn. All hosts are asked at once, in threads; what is returned is set when that is
-        over. `cut` is called, by any thread, if the host does not show itself, or another one has taken its place."""
+        """Tells that an answer is overdue on a connection of that turn. All hosts are asked at
+        once, in threads; what is returned is set when that is over. `cut` is called, by any thread,
+        if the host does not show itself, or another one has taken its place.
+        """
         with self._guard:
             if turn == self._turn:
                 doubt = self._doubt
@@ -166,13 +210,26 @@ class Hosts:
 
     def _settle(self, doubt: _Doubt) -> None:
         began_s, turn, doubted = time.monotonic(), self._turn, self._last
-        heard = self.ask(self.all, within_s=SHOWN_WITHIN_S, is_enough=lambda host, said: host == doubted or self._is_promoted(said))
+        heard = self.ask(
+            self.all,
+            within_s=SHOWN_WITHIN_S,
+            is_enough=lambda host, said: host == doubted or self._is_promoted(said),
+        )
         with self._guard:
             self._doubt = None
-            promoted = {host: said for host, said in heard.items() if isinstance(said, Standing) and self._is_promoted(said)}
+            promoted = {
+                host: said
+                for host, said in heard.items()
+                if isinstance(said, Standing) and self._is_promoted(said)
+            }
             if promoted:
                 self._choose(promoted)
-            elif doubted and turn == self._turn and self.heard_s < began_s and not _shows_itself(heard.get(doubted)):
+            elif (
+                doubted
+                and turn == self._turn
+                and self.heard_s < began_s
+                and not _shows_itself(heard.get(doubted))
+            ):
                 if self._chosen is not None:
                     log.warning("database_host_silent", host=doubted.shown)
                 self._turn += 1
@@ -185,7 +242,9 @@ class Hosts:
         doubt.over.set()
 
     def taken(self, seat: Seat, standing: Standing) -> Seat:
-        """Returns the seat of a connection whose host is of this standing. Raises NoHost when it must not be used."""
+        """Returns the seat of a connection whose host is of this standing. Raises NoHost
+        when it must not be used.
+        """
         with self._guard:
             why = self._objection(standing)
             if why is None:
@@ -195,19 +254,32 @@ class Hosts:
         raise NoHost(f"{seat.host.shown} {why}")
 
     def forbidden(self) -> None:
-        """Tells that the role may not ask a host which cluster it belongs to. From then on none is asked, and all are taken for the same cluster."""
+        """Tells that the role may not ask a host which cluster it belongs to. From then on none is
+        asked, and all are taken for the same cluster.
+        """
         with self._guard:
             was_known, self.may_ask_system = not self.may_ask_system, False
         if not was_known and len(self.all) > 1:
             log.warning("database_clusters_not_told_apart", reason=NOT_TOLD_APART)
 
-    def ask(self, hosts: Sequence[Host], others_within_s: float = OTHERS_WITHIN_S, *, within_s: float = ASKED_WITHIN_S,
-            is_enough: Callable[[Host, Standing], bool] | None = None) -> dict[Host, Standing | Exception]:
-        """Asks all these at once. Returns what was heard until some time after the first that can be written to, or that `is_enough`; a silent one is
-        missing."""
+    def ask(
+        self,
+        hosts: Sequence[Host],
+        others_within_s: float = OTHERS_WITHIN_S,
+        *,
+        within_s: float = ASKED_WITHIN_S,
+        is_enough: Callable[[Host, Standing], bool] | None = None,
+    ) -> dict[Host, Standing | Exception]:
+        """Asks all these at once. Returns what was heard until some time after the first that can
+        be written to, or that `is_enough`; a silent one is missing.
+        """
         answers: queue.SimpleQueue[tuple[Host, Standing | Exception]] = queue.SimpleQueue()
         for host in hosts:
-            threading.Thread(target=lambda asked: answers.put((asked, self._said_by(asked))), args=(host,), daemon=True).start()
+            threading.Thread(
+                target=lambda asked: answers.put((asked, self._said_by(asked))),
+                args=(host,),
+                daemon=True,
+            ).start()
         heard: dict[Host, Standing | Exception] = {}
         until_s = time.monotonic() + within_s
         while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
@@ -216,7 +288,9 @@ class Hosts:
             except queue.Empty:
                 break
             heard[host] = said
-            if isinstance(said, Standing) and (self._objection(said) is None if is_enough is None else is_enough(host, said)):
+            if isinstance(said, Standing) and (
+                self._objection(said) is None if is_enough is None else is_enough(host, said)
+            ):
                 until_s = min(until_s, time.monotonic() + others_within_s)
         return heard
 
@@ -225,7 +299,9 @@ class Hosts:
             self._chosen = None
 
     def _see(self, standing: Standing) -> None:
-        """Remembers the highest timeline. When it has risen there was a promotion: what is connected to the one before is of no use."""
+        """Remembers the highest timeline. When it has risen there was a promotion: what is
+        connected to the one before is of no use.
+        """
         newest = self._newest.get(standing.system)
         if newest is not None and standing.timeline > newest:
             self._turn, self._era = self._turn + 1, self._era + 1
@@ -246,13 +322,21 @@ class Hosts:
         if self.wanted == "read-write" and standing.read_only:
             return "is read-only"
         newest = self._newest.get(standing.system, 0)
-        return f"is a former primary: its timeline is {standing.timeline}, and {newest} was seen" if standing.timeline < newest else None
+        return (
+            f"is a former primary: its timeline is {standing.timeline}, and {newest} was seen"
+            if standing.timeline < newest
+            else None
+        )
 
     def _found(self, finds: int) -> Seat:
-        """Finds the host, once for all who want to know at the same time: each gets what the one before it has found out."""
+        """Finds the host, once for all who want to know at the same time: each gets what the one
+        before it has found out.
+        """
         with self._finding:
             if finds == self._finds:
-                heard = self.ask(self.all, within_s=ASKED_WITHIN_S if self._last is None else SHOWN_WITHIN_S)
+                heard = self.ask(
+                    self.all, within_s=ASKED_WITHIN_S if self._last is None else SHOWN_WITHIN_S
+                )
                 with self._guard:
                     self._finds += 1
                     self._choose(heard)
@@ -262,28 +346,49 @@ class Hosts:
                 return Seat(self._chosen, self._turn, self._era)
 
     def _choose(self, heard: Mapping[Host, Standing | Exception]) -> None:
-        usable = [(said.timeline, host) for host, said in heard.items() if isinstance(said, Standing) and self._objection(said) is None]
+        usable = [
+            (said.timeline, host)
+            for host, said in heard.items()
+            if isinstance(said, Standing) and self._objection(said) is None
+        ]
         if not usable:
-            self._why_none = NoHost("no host can be written to: " + "; ".join(f"{host.shown} {self._why(heard.get(host))}" for host in self.all))
+            self._why_none = NoHost(
+                "no host can be written to: "
+                + "; ".join(f"{host.shown} {self._why(heard.get(host))}" for host in self.all)
+            )
             return
         newest = max(timeline for timeline, _ in usable)
         self._chosen = next(host for host in self.all if (newest, host) in usable)
         if self._last != self._chosen:
             if self._last is not None:
-                log.warning("database_host_changed", host=self._chosen.shown, former=self._last.shown, timeline=newest)
+                log.warning(
+                    "database_host_changed",
+                    host=self._chosen.shown,
+                    former=self._last.shown,
+                    timeline=newest,
+                )
             self._turn, self._era, self._last = self._turn + 1, self._era + 1, self._chosen
 
     def _why(self, said: Standing | Exception | None) -> str:
         if isinstance(said, Standing):
             return self._objection(said) or "can be written to"
-        return "does not answer" if said is None else f"does not let us in ({str(said).strip().splitlines()[-1]})"
+        return (
+            "does not answer"
+            if said is None
+            else f"does not let us in ({str(said).strip().splitlines()[-1]})"
+        )
 
     def told(self) -> dict[Host, str]:
         """Returns what each host is now, for people."""
         heard = self.ask(self.all, ASKED_WITHIN_S, within_s=ASKED_WITHIN_S)
-        return {host: WRITTEN_TO if host == self._chosen else self._why(heard.get(host)) for host in self.all}
+        return {
+            host: WRITTEN_TO if host == self._chosen else self._why(heard.get(host))
+            for host in self.all
+        }
 
 
 def _shows_itself(said: Standing | Exception | None) -> bool:
-    """Whether PostgreSQL itself has answered, be it that it lets nobody else in. That nothing could be connected to says nothing for it."""
+    """Whether PostgreSQL itself has answered, be it that it lets nobody else in. That
+    nothing could be connected to says nothing for it.
+    """
     return isinstance(said, Standing) or "FATAL" in str(said)

@@ -1,7 +1,8 @@
-"""Transactions of the hot paths: a few statements that carry the load, awaited in the event loop as raw SQL over columns of values.
+"""Transactions of the hot paths: a few statements that carry the load, awaited in the event loop as
+raw SQL over columns of values.
 
-On PostgreSQL a transaction is one of an asyncpg connection (`hot_postgres.py`); on SQLite the same calls run in the one writer thread
-(`hot_sqlite.py`).
+On PostgreSQL a transaction is one of an asyncpg connection (`hot_postgres.py`); on SQLite the same
+calls run in the one writer thread (`hot_sqlite.py`).
 """
 
 import asyncio
@@ -12,17 +13,23 @@ T = TypeVar("T")
 
 
 class HotTx(Protocol):
-    """A transaction of the hot paths. `news`: what others of this process hear once it is committed, by name (`News`)."""
+    """A transaction of the hot paths. `news`: what others of this process hear once it is
+    committed, by name (`News`).
+    """
 
     postgresql: bool
     news: set[str]
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        """Rows of one statement with `$1…` for its values (the same text for both databases where it needs no arrays)."""
+        """Rows of one statement with `$1…` for its values (the same text for both
+        databases where it needs no arrays).
+        """
         ...
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        """Rows of one statement over equally long columns of values: arrays to `unnest` on PostgreSQL, one execution a row on SQLite."""
+        """Rows of one statement over equally long columns of values: arrays to `unnest` on
+        PostgreSQL, one execution a row on SQLite.
+        """
         ...
 
 
@@ -37,7 +44,9 @@ async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -
 
 
 class News:
-    """Who in this process hears what of committed transactions, in the event loop. Other processes hear nothing: they look by themselves."""
+    """Who in this process hears what of committed transactions, in the event loop. Other processes
+    hear nothing: they look by themselves.
+    """
 
     def __init__(self) -> None:
         self._heard_by: dict[str, list[Callable[[], None]]] = {}

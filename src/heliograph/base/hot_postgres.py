@@ -18,7 +18,9 @@ from heliograph.base.sessions import DURABLE, HOT_CONNECTIONS_MAX
 from heliograph.base.slots import Slots
 
 LOCK_NOT_AVAILABLE: Final = "55P03"
-A_YEAR_S: Final = 31_536_000.0  # a COMMIT has no limit: past one, the driver would cancel it; and None is the limit of statements to it
+# a COMMIT has no limit: past one, the driver would cancel it; and None is the limit of statements
+# to it
+A_YEAR_S: Final = 31_536_000.0
 CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
 
 
@@ -31,7 +33,9 @@ class _PostgresTx:
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         with self._connection.asking:
-            rows: list[Any] = await self._connection.fetch(as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args])
+            rows: list[Any] = await self._connection.fetch(
+                as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args]
+            )
         return rows
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
@@ -39,9 +43,13 @@ class _PostgresTx:
 
 
 class PostgresHot:
-    """A pool of connections, opened at the first use. A COMMIT is never cancelled: cancelled is whoever waits for it."""
+    """A pool of connections, opened at the first use. A COMMIT is never cancelled: cancelled is
+    whoever waits for it.
+    """
 
-    def __init__(self, hosts: Hosts, news: News, commits: Commits, synchronous_commit: str = DURABLE) -> None:
+    def __init__(
+        self, hosts: Hosts, news: News, commits: Commits, synchronous_commit: str = DURABLE
+    ) -> None:
         self._hosts = hosts
         self._synchronous_commit = synchronous_commit
         self._news = news
@@ -62,8 +70,10 @@ class PostgresHot:
                 await self._slots.take()
                 holding.callback(self._slots.give_back)
                 connection = await holding.enter_async_context(pool.acquire())
-                self._commits.check()  # it may have taken long to be made: nobody begins what would only wait for a lock
-                with self._told(connection.seat.turn):  # not of one that could not be made: those that exist stay in use
+                # it may have taken long to be made: nobody begins what would only wait for a lock
+                self._commits.check()
+                # not of one that could not be made: those that exist stay in use
+                with self._told(connection.seat.turn):
                     connection.asking.may_cut = True
                     with connection.asking:
                         await connection.execute("BEGIN")
@@ -76,7 +86,8 @@ class PostgresHot:
                     await self._commit(connection, tx, holding.pop_all())
 
     async def _opened(self) -> "asyncpg.Pool[asyncpg.Record]":
-        async with self._opening:  # several at once would open a pool each, and leave all but one behind
+        # several at once would open a pool each, and leave all but one behind
+        async with self._opening:
             if self._pool is None:
                 self._pool = await postgres_pool(self._hosts, self._synchronous_commit)
                 self._commits.hear(self._slots.refuse_waiting)
@@ -90,29 +101,45 @@ class PostgresHot:
             await pool.expire_connections()
 
     async def _roll_back(self, connection: Any, error: BaseException) -> None:
-        """Raises Unconfirmed when a lock was not got because somebody's commit is not confirmed, and has all others here refused too."""
+        """Raises Unconfirmed when a lock was not got because somebody's commit is not
+        confirmed, and has all others here refused too.
+        """
         if connection.is_closed():
             return
         with connection.asking:
             await connection.execute("ROLLBACK")
-            is_held_up = getattr(error, "sqlstate", None) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
+            is_held_up = getattr(
+                error, "sqlstate", None
+            ) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
         if is_held_up:
             self._commits.others_wait()
             raise Unconfirmed from error
 
-    def _commit(self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack) -> "asyncio.Future[None]":
-        """Begins to commit, in a task of its own. What is returned ends with the answer, or as Unconfirmed when none comes in time. The COMMIT goes
-        on in either case; what is `holding` the connection ends with it."""
+    def _commit(
+        self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack
+    ) -> "asyncio.Future[None]":
+        """Begins to commit, in a task of its own. What is returned ends with the answer, or as
+        Unconfirmed when none comes in time. The COMMIT goes on in either case; what is `holding`
+        the connection ends with it.
+        """
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._until_answered(connection, tx, holding, told))
         self._committing.add(task)
         task.add_done_callback(self._committing.discard)
         return told
 
-    async def _until_answered(self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack, told: "asyncio.Future[None]") -> None:
+    async def _until_answered(
+        self,
+        connection: Any,
+        tx: _PostgresTx,
+        holding: AsyncExitStack,
+        told: "asyncio.Future[None]",
+    ) -> None:
         loop = asyncio.get_running_loop()
         backend: Backend = connection.backend
-        timer = loop.call_later(self._commits.within_s, self._unconfirmed, backend, connection, told)
+        timer = loop.call_later(
+            self._commits.within_s, self._unconfirmed, backend, connection, told
+        )
         try:
             async with holding:
                 connection.asking.may_cut = False
@@ -141,10 +168,17 @@ class PostgresHot:
 
     @contextmanager
     def _told(self, turn: int) -> Iterator[None]:
-        """Tells the hosts when a connection is lost: none of its age is tried after it, each of which would cost as long as this one did."""
+        """Tells the hosts when a connection is lost: none of its age is tried after it,
+        each of which would cost as long as this one did.
+        """
         try:
             yield
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        except (
+            OSError,
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+        ) as error:
             if is_lost(error):
                 self._hosts.failed(turn)
             raise
@@ -158,6 +192,8 @@ class PostgresHot:
 
 
 def _cut(connection: Any) -> None:
-    """Ends the wait for an answer that was lost; one that has come meanwhile has given the connection back."""
+    """Ends the wait for an answer that was lost; one that has come meanwhile has given the
+    connection back.
+    """
     with suppress(asyncpg.InterfaceError):
         connection.terminate()

@@ -26,27 +26,39 @@ class _SqliteTx:
         self.news: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        return await self._writer.run(lambda connection: connection.execute(_numbered(sql), args).fetchall())
+        return await self._writer.run(
+            lambda connection: connection.execute(_numbered(sql), args).fetchall()
+        )
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
         if not columns[0]:
             return []
         if sql.lstrip().startswith("SELECT") or "RETURNING" in sql:
             return await self._writer.run(
-                lambda connection: [row for values in zip(*columns, strict=True) for row in connection.execute(sql, values)])
-        await self._writer.run(lambda connection: connection.executemany(sql, zip(*columns, strict=True)))
+                lambda connection: [
+                    row
+                    for values in zip(*columns, strict=True)
+                    for row in connection.execute(sql, values)
+                ]
+            )
+        await self._writer.run(
+            lambda connection: connection.executemany(sql, zip(*columns, strict=True))
+        )
         return []
 
 
 class SqliteHot:
-    """The writer thread, started at the first use. `lock` is the process's: whoever writes to the file holds it."""
+    """The writer thread, started at the first use. `lock` is the process's: whoever writes
+    to the file holds it.
+    """
 
     def __init__(self, path: Path, lock: FairLock, news: News, commits: Commits) -> None:
         self._path = path
         self._lock = lock
         self._news = news
         self._commits = commits
-        self._turn = asyncio.Lock()  # the hot paths share the thread: who waits for the file must not block it
+        # the hot paths share the thread: who waits for the file must not block it
+        self._turn = asyncio.Lock()
         self._holds_lock = False  # set and read by that thread alone
         self._writer: _SqliteWriter | None = None
 
@@ -60,7 +72,8 @@ class SqliteHot:
                     await writer.run(self._begin)
                     yield tx
                     await writer.run(self._commit)
-                except BaseException:  # if canceled, what the thread has begun goes on: this comes right behind it
+                # if canceled, what the thread has begun goes on: this comes right behind it
+                except BaseException:
                     await asyncio.shield(writer.run(self._end))
                     raise
         self._commits.confirmed_s = clock.monotonic_s()
@@ -96,7 +109,9 @@ class _SqliteWriter:
         self._connection = self._thread.submit(connect_sqlite, path).result()
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._connection)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, work, self._connection
+        )
 
     def close(self) -> None:
         self._thread.submit(self._connection.close).result()

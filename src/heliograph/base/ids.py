@@ -1,11 +1,14 @@
-"""Ids: a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the TypeID form; contract section 2).
+"""Ids: a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the
+TypeID form; contract section 2).
 
 Three forms of one id, each where it is cheapest:
 
 - *text* (`msg_01k…`): what clients see, and what use cases pass around;
-- *raw* (32 lower-case hex digits): what hot statements send and get; both drivers take it for a uuid column;
-- the 128-bit *number*: for making runs. A send and its messages are one run: the send is `base`, its k-th message
-  `base + 1 + k`, so all messages of a send are found by a range of the primary key, and newest first is one order.
+- *raw* (32 lower-case hex digits): what hot statements send and get; both drivers take it for a
+  uuid column;
+- the 128-bit *number*: for making runs. A send and its messages are one run: the send is `base`,
+  its k-th message `base + 1 + k`, so all messages of a send are found by a range of the primary
+  key, and newest first is one order.
 """
 
 import os
@@ -21,10 +24,14 @@ _PAIRS: Final = [a + b for a in _ALPHABET for b in _ALPHABET]
 _VALUE: Final = {c: i for i, c in enumerate(_ALPHABET)}
 _LENGTH: Final = 26
 
-RUN_MAX: Final = 1 << 20  # ids in one run; the low bits left free below a new base, so that a run never overflows into the version bits
+# ids in one run; the low bits left free below a new base, so that a run never overflows into the
+# version bits
+RUN_MAX: Final = 1 << 20
 
-LATER_MS: Final = 5 * 86_400_000  # a message is valid for 48 h at most, and its carrier's id is known for 72 h more
-_PLACE_SHIFT: Final = 59  # the three highest random bits: the first is 0 in all new ids, a place takes the other two
+# a message is valid for 48 h at most, and its carrier's id is known for 72 h more
+LATER_MS: Final = 5 * 86_400_000
+# the three highest random bits: the first is 0 in all new ids, a place takes the other two
+_PLACE_SHIFT: Final = 59
 _PLACE_BITS: Final = 0b111 << _PLACE_SHIFT
 _UNDER_THE_TIME: Final = (1 << 80) - 1
 
@@ -33,9 +40,12 @@ _count = 0
 
 
 def new_number(at_ms: int | None = None) -> int:
-    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 of the microsecond in it (section 6.2, method 3; a quarter of one for
-    each that is made in the same), variant, 61 random bits. So this process's ids are in the order in which they were made, those of a machine's
-    processes in that of their microseconds, and lists by id are newest first. `at_ms`: of another moment, at the beginning of its millisecond."""
+    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 of the microsecond in
+    it (section 6.2, method 3; a quarter of one for each that is made in the same), variant, 61
+    random bits. So this process's ids are in the order in which they were made, those of a
+    machine's processes in that of their microseconds, and lists by id are newest first. `at_ms`: of
+    another moment, at the beginning of its millisecond.
+    """
     global _last_ms, _count
     if at_ms is None:
         now_us = clock.now_us()
@@ -45,7 +55,8 @@ def new_number(at_ms: int | None = None) -> int:
     if ms == _last_ms and count <= _count:
         count = min(_count + 1, 0xFFF)
     _last_ms, _count = ms, count
-    rand_b = _random_64_bits() >> 3  # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    # the top bit of 62 stays 0: base + RUN_MAX never carries into the variant
+    rand_b = _random_64_bits() >> 3
     return (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rand_b
 
 
@@ -53,7 +64,9 @@ _randomness: Iterator[int] = iter(())
 
 
 def _random_64_bits() -> int:
-    """From the system's random source, fetched 4 KiB at a time: a system call for each id costs more than all the rest of it."""
+    """From the system's random source, fetched 4 KiB at a time: a system call for each id
+    costs more than all the rest of it.
+    """
     global _randomness
     for bits in _randomness:
         return bits
@@ -70,17 +83,23 @@ os.register_at_fork(after_in_child=_forget_randomness)  # two processes must not
 
 
 def derived_number(number: int, place: int, at_ms: int) -> int:
-    """Returns the number of the id that belongs to one thing, at `place` (0 to 3), in the life of the record with
-    this number: the same each time it is asked for, by whichever process, and also after a restore. No two places
-    share one, and it is never a new id: those leave the highest random bit 0.
+    """Returns the number of the id that belongs to one thing, at `place` (0 to 3), in the life of
+    the record with this number: the same each time it is asked for, by whichever process, and also
+    after a restore. No two places share one, and it is never a new id: those leave the highest
+    random bit 0.
 
-    Its time is the record's own. Something that happens to the record later than LATER_MS after it was made (at
-    `at_ms`) gets the beginning of that span of LATER_MS, so that what is ordered or pruned by such ids is never
-    further from its moment."""
+    Its time is the record's own. Something that happens to the record later than LATER_MS after it
+    was made (at `at_ms`) gets the beginning of that span of LATER_MS, so that what is ordered or
+    pruned by such ids is never further from its moment.
+    """
     made_ms = number >> 80
     late_ms = at_ms - made_ms
     moment_ms = made_ms if late_ms < LATER_MS else at_ms - late_ms % LATER_MS
-    return (moment_ms << 80) | (number & _UNDER_THE_TIME & ~_PLACE_BITS) | (0b100 | place) << _PLACE_SHIFT
+    return (
+        (moment_ms << 80)
+        | (number & _UNDER_THE_TIME & ~_PLACE_BITS)
+        | (0b100 | place) << _PLACE_SHIFT
+    )
 
 
 def new(prefix: str) -> str:
@@ -90,12 +109,16 @@ def new(prefix: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _head(high: int) -> str:
-    """The first 22 of an id's 26 characters, from its bits above the lowest 20: the same for a send and all its messages."""
+    """The first 22 of an id's 26 characters, from its bits above the lowest 20: the same for a send
+    and all its messages.
+    """
     pairs = _PAIRS
     return (
-        f"{_ALPHABET[high >> 105]}{_ALPHABET[(high >> 100) & 31]}{pairs[(high >> 90) & 1023]}{pairs[(high >> 80) & 1023]}"
-        f"{pairs[(high >> 70) & 1023]}{pairs[(high >> 60) & 1023]}{pairs[(high >> 50) & 1023]}{pairs[(high >> 40) & 1023]}"
-        f"{pairs[(high >> 30) & 1023]}{pairs[(high >> 20) & 1023]}{pairs[(high >> 10) & 1023]}{pairs[high & 1023]}"
+        f"{_ALPHABET[high >> 105]}{_ALPHABET[(high >> 100) & 31]}"
+        f"{pairs[(high >> 90) & 1023]}{pairs[(high >> 80) & 1023]}{pairs[(high >> 70) & 1023]}"
+        f"{pairs[(high >> 60) & 1023]}{pairs[(high >> 50) & 1023]}{pairs[(high >> 40) & 1023]}"
+        f"{pairs[(high >> 30) & 1023]}{pairs[(high >> 20) & 1023]}{pairs[(high >> 10) & 1023]}"
+        f"{pairs[high & 1023]}"
     )
 
 
@@ -104,7 +127,9 @@ def text_of_number(prefix: str, number: int) -> str:
 
 
 def texts_of_run(prefix: str, first: int, count: int) -> list[str]:
-    """The text forms of `count` ids counted up from the number `first`; much cheaper than one by one."""
+    """The text forms of `count` ids counted up from the number `first`; much cheaper than
+    one by one.
+    """
     pairs = _PAIRS
     texts: list[str] = []
     head, high = "", -1
@@ -125,8 +150,14 @@ def raw_of_number(number: int) -> str:
 
 
 def number_of_text(prefix: str, text: str) -> int | None:
-    """The number behind an id in text form; None when it is malformed (then it is simply not found)."""
-    if len(text) != len(prefix) + 1 + _LENGTH or not text.startswith(prefix) or text[len(prefix)] != "_":
+    """The number behind an id in text form; None when it is malformed (then it is simply
+    not found).
+    """
+    if (
+        len(text) != len(prefix) + 1 + _LENGTH
+        or not text.startswith(prefix)
+        or text[len(prefix)] != "_"
+    ):
         return None
     number = 0
     for character in text[len(prefix) + 1 :]:

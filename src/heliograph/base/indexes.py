@@ -1,4 +1,6 @@
-"""Indexes of PostgreSQL whose building was broken off (CREATE INDEX CONCURRENTLY): there, kept up, and of no use."""
+"""Indexes of PostgreSQL whose building was broken off (CREATE INDEX CONCURRENTLY): there,
+kept up, and of no use.
+"""
 
 import re
 from typing import Final
@@ -12,7 +14,8 @@ _INVALID: Final = sa.text("""
     WHERE NOT i.indisvalid AND c.relkind = 'i' AND pg_table_is_visible(c.oid)
         AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.relid = i.indrelid)
     ORDER BY c.relname""")
-_LEFT_OVER: Final = re.compile(r".*_cc(new|old)[0-9]*")  # of a REINDEX CONCURRENTLY: the index itself is beside it
+# of a REINDEX CONCURRENTLY: the index itself is beside it
+_LEFT_OVER: Final = re.compile(r".*_cc(new|old)[0-9]*")
 
 
 def invalid(tx: Connection) -> list[str]:
@@ -21,7 +24,9 @@ def invalid(tx: Connection) -> list[str]:
 
 
 def mend(alone: Connection, name: str) -> None:
-    """Builds it again beside all who write, or drops it when it is only what a rebuilding has left; in no transaction."""
+    """Builds it again beside all who write, or drops it when it is only what a rebuilding
+    has left; in no transaction.
+    """
     quoted = alone.dialect.identifier_preparer.quote(name)
     what = "DROP INDEX CONCURRENTLY" if _LEFT_OVER.fullmatch(name) else "REINDEX INDEX CONCURRENTLY"
     alone.execute(sa.text(f"{what} {quoted}"))

@@ -14,20 +14,27 @@ from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, Rounded
 from heliograph.base.lines import cut
 
 NESTING_MAX: Final = 64
-PARTS_MAX: Final = 20_000  # elements, members, arrays and objects; twice the largest body that means something, a send to 10,000 recipients
+# elements, members, arrays and objects; twice the largest body that means something, a send to
+# 10,000 recipients
+PARTS_MAX: Final = 20_000
 _TOO_DEEP: Final = f"The body is nested deeper than {NESTING_MAX} levels."
-_TOO_MANY: Final = f"The body holds more than {PARTS_MAX} values, arrays and objects; allowed: {PARTS_MAX}."
+_TOO_MANY: Final = (
+    f"The body holds more than {PARTS_MAX} values, arrays and objects; allowed: {PARTS_MAX}."
+)
 _QUOTES_MAX: Final = 4 * PARTS_MAX  # of so many parts, if each is a string with a name
-_BRACKETS_ONLY: Final = bytes.maketrans(b"{}", b"[]")  # which of the two it is does not matter for how deep they stand
+# which of the two it is does not matter for how deep they stand
+_BRACKETS_ONLY: Final = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS: Final = bytes(octet for octet in range(256) if octet not in b"[]{}")
 _INTEGER_CHARACTERS_MAX: Final = 20  # of a signed 64-bit integer, sign and all
 _GZIP: Final = b"\x1f\x8b"  # RFC 1952, 2.3.1
-_ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")  # NUL or a surrogate, both of which can only come in escaped
+# NUL or a surrogate, both of which can only come in escaped
+_ESCAPED_SUSPECT: Final = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _DIGITS_EXACT: Final = 15  # as many digits as a float always tells apart
 
-encode: Final = msgspec.json.Encoder(enc_hook=float).encode  # of what it does not know, only Rounded ever comes
+# of what it does not know, only Rounded ever comes
+encode: Final = msgspec.json.Encoder(enc_hook=float).encode
 
 
 class InvalidJson(InvalidRequest):
@@ -37,9 +44,10 @@ class InvalidJson(InvalidRequest):
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
-    """The body as an object. Raises InvalidJson for all that is not well-formed, and for what only looks so:
-    a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no object; and for more parts than
-    PARTS_MAX."""
+    """The body as an object. Raises InvalidJson for all that is not well-formed, and for what only
+    looks so: a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting
+    over 64, a body that is no object; and for more parts than PARTS_MAX.
+    """
     if body.startswith(b"\xef\xbb\xbf"):
         raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
     _refuse_shape(body)
@@ -47,13 +55,16 @@ def decode_object(body: bytes) -> dict[str, Any]:
         value = _DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
         if body.startswith(_GZIP):
-            raise InvalidJson("The body is compressed (gzip), which is not read here; send it as it is.") from error
+            raise InvalidJson(
+                "The body is compressed (gzip), which is not read here; send it as it is."
+            ) from error
         raise InvalidJson(f"The body is not UTF-8 (byte {error.start}).") from error
     except json.JSONDecodeError as error:
         if not body.strip():
             raise InvalidJson("The body is empty; send a JSON object.") from error
         raise InvalidJson(f"The body is not JSON: {error.msg} (character {error.pos}).") from error
-    except RecursionError as error:  # brackets that do not match, by hundreds: the decoder's own stack is limited
+    # brackets that do not match, by hundreds: the decoder's own stack is limited
+    except RecursionError as error:
         raise InvalidJson(_TOO_DEEP) from error
     if not isinstance(value, dict):
         raise InvalidJson(f"The body must be a JSON object, not {_kind(value)}.")
@@ -63,9 +74,12 @@ def decode_object(body: bytes) -> dict[str, Any]:
 
 
 def _refuse_shape(body: bytes) -> None:
-    """Raises InvalidJson for too many parts and for deep nesting, before anything is built: an array costs a hundred times its two octets.
+    """Raises InvalidJson for too many parts and for deep nesting, before anything is built: an
+    array costs a hundred times its two octets.
 
-    It looks at octets only, and is exact for what is JSON. What is none may pass here: the decoder refuses it at its first wrong character."""
+    It looks at octets only, and is exact for what is JSON. What is none may pass here: the decoder
+    refuses it at its first wrong character.
+    """
     opened = body.count(b"[") + body.count(b"{")
     if opened <= NESTING_MAX and len(body) <= PARTS_MAX:
         return  # hot: nearly every body
@@ -80,7 +94,9 @@ def _refuse_shape(body: bytes) -> None:
 
 
 def _outside_strings(body: bytes) -> bytes:
-    """Returns the body without its strings. Outside of them a backslash is no JSON, so the escaped quotes go first."""
+    """Returns the body without its strings. Outside of them a backslash is no JSON, so the escaped
+    quotes go first.
+    """
     if b"\\" in body:
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     if body.count(b'"') > _QUOTES_MAX:
@@ -89,7 +105,9 @@ def _outside_strings(body: bytes) -> bytes:
 
 
 def _refuse_deep(brackets: bytes) -> None:
-    """Takes the innermost pairs away, level by level: what is left after NESTING_MAX times was deeper."""
+    """Takes the innermost pairs away, level by level: what is left after NESTING_MAX times
+    was deeper.
+    """
     for _ in range(NESTING_MAX):
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
@@ -100,7 +118,9 @@ def _refuse_deep(brackets: bytes) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        twice = next(
+            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
+        )
         raise InvalidJson(f"The key {cut(twice, NAME_SHOWN_MAX)!r} stands twice in one object.")
     return value
 
@@ -127,11 +147,15 @@ def _constant(name: str) -> NoReturn:
     raise InvalidJson(f"{name} is not JSON.")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
 
 
 class _At(NamedTuple):
-    """Where a value stands: a name or an index, below another place. It becomes a text only when it is told."""
+    """Where a value stands: a name or an index, below another place. It becomes a text
+    only when it is told.
+    """
 
     above: "_At | None"
     step: str | int
@@ -139,11 +163,17 @@ class _At(NamedTuple):
     def __str__(self) -> str:
         if isinstance(self.step, int):
             return f"{self.above or ''}[{self.step}]"
-        return f"{self.above}.{cut(self.step, NAME_SHOWN_MAX)}" if self.above else cut(self.step, NAME_SHOWN_MAX)
+        return (
+            f"{self.above}.{cut(self.step, NAME_SHOWN_MAX)}"
+            if self.above
+            else cut(self.step, NAME_SHOWN_MAX)
+        )
 
 
 def _refuse_characters(value: Any, at: _At | None) -> None:
-    """NUL cannot be stored by PostgreSQL; a lone surrogate is no character and has no UTF-8 form."""
+    """NUL cannot be stored by PostgreSQL; a lone surrogate is no character and has no
+    UTF-8 form.
+    """
     if isinstance(value, str):
         if "\0" in value:
             raise InvalidJson(f"{at or 'A key'} holds the character U+0000.")
@@ -159,5 +189,11 @@ def _refuse_characters(value: Any, at: _At | None) -> None:
 
 
 def _kind(value: Any) -> str:
-    kinds = {list: "an array", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+    kinds = {
+        list: "an array",
+        str: "a string",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+    }
     return "null" if value is None else kinds[type(value)]

@@ -4,14 +4,19 @@ from typing import Final
 
 from heliograph.base.errors import FieldError, InvalidRequest
 
-JOINERS: Final = "\u200c\u200d"  # zero-width non-joiner and joiner: Persian and Hindi names are spelled with them, emoji put together
+# zero-width non-joiner and joiner: Persian and Hindi names are spelled with them, emoji put
+# together
+JOINERS: Final = "\u200c\u200d"
 _WITHOUT_JOINERS: Final = str.maketrans("", "", JOINERS)
 
 
 def one_line(field: str, value: str, *, most: int) -> str:
-    """`value` without spaces at its ends: 1..`most` printable characters, JOINERS among them. Raises InvalidRequest.
+    """`value` without spaces at its ends: 1..`most` printable characters, JOINERS among them.
+    Raises InvalidRequest.
 
-    Control characters would forge lines in logs and tables, NUL cannot be stored by PostgreSQL, a lone surrogate has no UTF-8 form."""
+    Control characters would forge lines in logs and tables, NUL cannot be stored by PostgreSQL, a
+    lone surrogate has no UTF-8 form.
+    """
     text = value.strip()
     if not 1 <= len(text) <= most:
         raise refused(field, f"must have 1 to {most} characters, not {len(text)}")
@@ -21,14 +26,24 @@ def one_line(field: str, value: str, *, most: int) -> str:
 
 
 def is_printable(text: str) -> bool:
-    """Whether all of it can be shown on one line; of what cannot be seen by itself, JOINERS may be in it."""
+    """Whether all of it can be shown on one line; of what cannot be seen by itself,
+    JOINERS may be in it.
+    """
     seen = without_joiners(text)
     return seen.isprintable() and bool(seen or not text)
 
 
 def printable(text: str) -> str:
-    """Returns what strangers wrote without what a terminal would obey: its characters that cannot be seen are written as escapes."""
-    return text if is_printable(text) else "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+    """Returns what strangers wrote without what a terminal would obey: its characters that
+    cannot be seen are written as escapes.
+    """
+    return (
+        text
+        if is_printable(text)
+        else "".join(
+            character if character.isprintable() else ascii(character)[1:-1] for character in text
+        )
+    )
 
 
 def without_joiners(text: str) -> str:

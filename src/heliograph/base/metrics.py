@@ -1,11 +1,20 @@
-"""Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up costs more than counting."""
+"""Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up
+costs more than counting.
+"""
 
 import os
 from contextlib import suppress
 from functools import cache
 from typing import Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 from prometheus_client.multiprocess import MultiProcessCollector
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series beside each counter, which nobody asks for
@@ -13,37 +22,106 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series be
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _DELAYS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})  # others would be labels without end
+# others would be labels without end
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})
 
-REQUESTS: Final = Counter("heliograph_requests_total", "HTTP requests answered", ["method", "route", "status"])
-REQUEST_SECONDS: Final = Histogram("heliograph_request_seconds", "From the head of a request to its answer", ["route"], buckets=_SECONDS)
-LOOP_DELAY: Final = Histogram("heliograph_loop_delay_seconds", "How much later than due the event loop wakes, 20 times a second", buckets=_DELAYS)
-CONNECTIONS_CLOSED: Final = Counter("heliograph_connections_closed_total", "Clients' connections closed for what they did not do", ["why"])
-ACCEPTED: Final = Counter("heliograph_messages_accepted_total", "Messages stored and queued", ["mode"])
-BATCH_SIZE: Final = Histogram("heliograph_batch_size", "Requests, or answers and receipts, in one transaction", ["path"], buckets=_SIZES)
-TRANSACTION_SECONDS: Final = Histogram("heliograph_transaction_seconds", "Transactions of the hot paths, commit included", ["path"], buckets=_SECONDS)
-SUBMITTED: Final = Counter("heliograph_submissions_total", "submit_sm handed to the wire", ["carrier"])
-ANSWERED: Final = Counter("heliograph_answers_total", "Answers to submit_sm", ["carrier", "outcome"])
+REQUESTS: Final = Counter(
+    "heliograph_requests_total", "HTTP requests answered", ["method", "route", "status"]
+)
+REQUEST_SECONDS: Final = Histogram(
+    "heliograph_request_seconds",
+    "From the head of a request to its answer",
+    ["route"],
+    buckets=_SECONDS,
+)
+LOOP_DELAY: Final = Histogram(
+    "heliograph_loop_delay_seconds",
+    "How much later than due the event loop wakes, 20 times a second",
+    buckets=_DELAYS,
+)
+CONNECTIONS_CLOSED: Final = Counter(
+    "heliograph_connections_closed_total",
+    "Clients' connections closed for what they did not do",
+    ["why"],
+)
+ACCEPTED: Final = Counter(
+    "heliograph_messages_accepted_total", "Messages stored and queued", ["mode"]
+)
+BATCH_SIZE: Final = Histogram(
+    "heliograph_batch_size",
+    "Requests, or answers and receipts, in one transaction",
+    ["path"],
+    buckets=_SIZES,
+)
+TRANSACTION_SECONDS: Final = Histogram(
+    "heliograph_transaction_seconds",
+    "Transactions of the hot paths, commit included",
+    ["path"],
+    buckets=_SECONDS,
+)
+SUBMITTED: Final = Counter(
+    "heliograph_submissions_total", "submit_sm handed to the wire", ["carrier"]
+)
+ANSWERED: Final = Counter(
+    "heliograph_answers_total", "Answers to submit_sm", ["carrier", "outcome"]
+)
 RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["carrier", "state"])
-INBOUND: Final = Counter("heliograph_inbound_texts_total", "Texts from handsets, acknowledged and not handed on", ["carrier"])
-UNMATCHED_DROPPED: Final = Counter("heliograph_unmatched_receipts_dropped_total", "Receipts that found no message, beyond what is kept", ["carrier"])
-WINDOW: Final = Gauge("heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"])
-BOUND: Final = Gauge("heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"])
-QUEUE_DEPTH: Final = Gauge("heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"])
-QUEUE_AGE: Final = Gauge("heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"])
-IN_DOUBT: Final = Gauge("heliograph_in_doubt_messages", "Messages of which nobody knows whether the carrier has them", ["carrier"])
-UNMATCHED: Final = Gauge("heliograph_unmatched_receipts", "Receipts that have found no message", ["carrier"])
+INBOUND: Final = Counter(
+    "heliograph_inbound_texts_total",
+    "Texts from handsets, acknowledged and not handed on",
+    ["carrier"],
+)
+UNMATCHED_DROPPED: Final = Counter(
+    "heliograph_unmatched_receipts_dropped_total",
+    "Receipts that found no message, beyond what is kept",
+    ["carrier"],
+)
+WINDOW: Final = Gauge(
+    "heliograph_window_in_use", "submit_sm on the wire without an answer", ["carrier"]
+)
+BOUND: Final = Gauge(
+    "heliograph_carrier_bound", "1 while the carrier can be submitted to", ["carrier"]
+)
+QUEUE_DEPTH: Final = Gauge(
+    "heliograph_queue_messages", "Messages waiting for a carrier", ["carrier"]
+)
+QUEUE_AGE: Final = Gauge(
+    "heliograph_queue_age_seconds", "How long the oldest waiting message has waited", ["carrier"]
+)
+IN_DOUBT: Final = Gauge(
+    "heliograph_in_doubt_messages",
+    "Messages of which nobody knows whether the carrier has them",
+    ["carrier"],
+)
+UNMATCHED: Final = Gauge(
+    "heliograph_unmatched_receipts", "Receipts that have found no message", ["carrier"]
+)
 PRUNED: Final = Counter("heliograph_pruned_rows_total", "Rows deleted after their time", ["table"])
-ERASED: Final = Counter("heliograph_erased_messages_total", "Messages whose numbers were erased after their time")
-SWEEPS: Final = Counter("heliograph_sweeps_total", "Rounds of what is looked after every second, by the process that does it for all")
-CLOCK_APART: Final = Gauge("heliograph_clock_apart_seconds", "How far this process's clock and the database's are apart", multiprocess_mode="max")
+ERASED: Final = Counter(
+    "heliograph_erased_messages_total", "Messages whose numbers were erased after their time"
+)
+SWEEPS: Final = Counter(
+    "heliograph_sweeps_total",
+    "Rounds of what is looked after every second, by the process that does it for all",
+)
+CLOCK_APART: Final = Gauge(
+    "heliograph_clock_apart_seconds",
+    "How far this process's clock and the database's are apart",
+    multiprocess_mode="max",
+)
 
 WEBHOOKS: Final = Counter("heliograph_webhooks_total", "Attempts to deliver an event", ["outcome"])
-WEBHOOK_SECONDS: Final = Histogram("heliograph_webhook_seconds", "From the beginning of an attempt to its end", buckets=(*_SECONDS, 15))
+WEBHOOK_SECONDS: Final = Histogram(
+    "heliograph_webhook_seconds",
+    "From the beginning of an attempt to its end",
+    buckets=(*_SECONDS, 15),
+)
 
 
 def registry() -> CollectorRegistry:
-    """Returns what `/metrics` shows: what this process has counted or, where several count together, what all of them have."""
+    """Returns what `/metrics` shows: what this process has counted or, where several count
+    together, what all of them have.
+    """
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     together = CollectorRegistry()
@@ -111,7 +189,9 @@ def submitted(carrier: str, count: int, outstanding: int) -> None:
 
 
 def measured(carrier: str, waiting: int, oldest_s: float, in_doubt: int) -> None:
-    """Sets how many messages wait for a carrier, how long the oldest one has, and how many are in doubt."""
+    """Sets how many messages wait for a carrier, how long the oldest one has, and how many are in
+    doubt.
+    """
     QUEUE_DEPTH.labels(carrier).set(waiting)
     QUEUE_AGE.labels(carrier).set(oldest_s)
     IN_DOUBT.labels(carrier).set(in_doubt)

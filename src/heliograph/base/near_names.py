@@ -1,4 +1,6 @@
-"""What other APIs, and people, call the fields of ours: for the error that says that a field is missing."""
+"""What other APIs, and people, call the fields of ours: for the error that says that a field is
+missing.
+"""
 
 from collections.abc import Iterable, Mapping
 from heapq import nsmallest
@@ -6,32 +8,91 @@ from typing import Final
 
 from heliograph.base.unknown import nearest
 
-_PHONE: Final = ("phonenumber", "mobile", "mobilenumber", "msisdn", "number", "tel", "telephone", "destination", "dest", "tonumber", "tonumbers")
+_PHONE: Final = (
+    "phonenumber",
+    "mobile",
+    "mobilenumber",
+    "msisdn",
+    "number",
+    "tel",
+    "telephone",
+    "destination",
+    "dest",
+    "tonumber",
+    "tonumbers",
+)
 
 # By our name. A sent name is compared without case, `_` and `-`: `sender_id` is `senderid`.
 COMPARED_MAX: Final = 100  # unknown names that are compared letter by letter
 NAME_MAX: Final = 24  # characters of a name that is compared; those below are shorter
 NEAR_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("text", "body", "content", "msg", "sms", "messagetext", "messagebody", "smstext"),
-    "sender": ("senderid", "sendername", "from", "fromnumber", "source", "originator", "value", "name"),
-    "recipients": ("recipient", "to", "phone", "phones", "numbers", "phonenumbers", "destinations", "contacts", *_PHONE),
+    "sender": (
+        "senderid",
+        "sendername",
+        "from",
+        "fromnumber",
+        "source",
+        "originator",
+        "value",
+        "name",
+    ),
+    "recipients": (
+        "recipient",
+        "to",
+        "phone",
+        "phones",
+        "numbers",
+        "phonenumbers",
+        "destinations",
+        "contacts",
+        *_PHONE,
+    ),
     "phone": ("to", "recipient", "recipients", "phones", *_PHONE),
-    "code": ("otp", "otpcode", "pin", "pincode", "token", "passcode", "verificationcode", "verifycode"),
+    "code": (
+        "otp",
+        "otpcode",
+        "pin",
+        "pincode",
+        "token",
+        "passcode",
+        "verificationcode",
+        "verifycode",
+    ),
     "full_name": ("fullname", "name", "customername", "firstname"),
     "country_code": ("countrycode", "country", "region"),
     "credits": ("smscredits", "amount", "units", "quantity"),
     "event": ("eventtype", "eventname", "type"),
     "payload": ("data", "body", "content"),
-}  # fmt: skip
+}
 
 
 def sent_instead(missing: Iterable[str], unknown: Iterable[str]) -> dict[str, str]:
-    """Returns, by the missing fields of a body, which of its unknown names probably means each: the same one in another spelling (`fullName`), or
-    else the first of those that are listed here, or else one that is an edit away."""
-    missing, found = list(missing), {_folded(each): each for each in unknown if len(each) <= NAME_MAX}
-    near = {name: next((found[other] for other in (_folded(name), *NEAR_NAMES.get(name, ())) if other in found), None) for name in missing}
+    """Returns, by the missing fields of a body, which of its unknown names probably means each: the
+    same one in another spelling (`fullName`), or else the first of those that are listed here, or
+    else one that is an edit away.
+    """
+    missing, found = (
+        list(missing),
+        {_folded(each): each for each in unknown if len(each) <= NAME_MAX},
+    )
+    near = {
+        name: next(
+            (
+                found[other]
+                for other in (_folded(name), *NEAR_NAMES.get(name, ()))
+                if other in found
+            ),
+            None,
+        )
+        for name in missing
+    }
     compared = nsmallest(COMPARED_MAX, found.values())
-    slips = {meant: sent for sent in reversed(compared) if (meant := nearest(sent, tuple(missing))) is not None}
+    slips = {
+        meant: sent
+        for sent in reversed(compared)
+        if (meant := nearest(sent, tuple(missing))) is not None
+    }
     return slips | {name: sent for name, sent in near.items() if sent is not None}
 
 

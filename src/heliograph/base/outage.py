@@ -13,9 +13,11 @@ from heliograph.base import cancelling
 from heliograph.base.errors import ServiceError, Unavailable
 
 SAID_MAX: Final = 400  # characters of what a database said
-CONFLICT_TRIES: Final = 5  # of a transaction that met a deadlock, a serialization failure or a lock not got in time
+# of a transaction that met a deadlock, a serialization failure or a lock not got in time
+CONFLICT_TRIES: Final = 5
 READ_ONLY_SQLSTATE: Final = "25006"  # a standby, or a primary that may not be written to
-RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
+# serialization failure, deadlock, lock not available
+RETRIED_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
 
 
 class Overtaken(Exception):
@@ -23,31 +25,46 @@ class Overtaken(Exception):
 
 
 def is_conflict(error: BaseException) -> bool:
-    """True for what the same transaction, run again, may well not meet: deadlock, serialization failure, a lock not got in time."""
+    """True for what the same transaction, run again, may well not meet: deadlock, serialization
+    failure, a lock not got in time.
+    """
     return isinstance(error, Overtaken) or _sqlstate(error) in RETRIED_SQLSTATES
 
 
 def is_refusal(error: BaseException) -> bool:
-    """True when the values themselves are at fault, and would be each time: no column takes them, or a constraint forbids them (SQLSTATE classes
-    22 and 23, and what SQLite and the drivers raise for these)."""
+    """True when the values themselves are at fault, and would be each time: no column takes them,
+    or a constraint forbids them (SQLSTATE classes 22 and 23, and what SQLite and the drivers raise
+    for these).
+    """
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    return _sqlstate(error).startswith(("22", "23")) or isinstance(cause, sqlite3.IntegrityError | sqlite3.DataError | ValueError | OverflowError)
+    return _sqlstate(error).startswith(("22", "23")) or isinstance(
+        cause, sqlite3.IntegrityError | sqlite3.DataError | ValueError | OverflowError
+    )
 
 
 def is_lost(error: BaseException) -> bool:
-    """True when the host is gone, or is not the one to write to: another connection to it would not do either."""
+    """True when the host is gone, or is not the one to write to: another connection to it
+    would not do either.
+    """
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     if isinstance(cause, OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
         return True
     state = _sqlstate(error)
-    return state.startswith(LOST_SQLSTATES) or (isinstance(cause, psycopg.OperationalError) and not state)
+    return state.startswith(LOST_SQLSTATES) or (
+        isinstance(cause, psycopg.OperationalError) and not state
+    )
 
 
 def why(error: ServiceError) -> str:
-    """Returns what `error` says, with what the database or the system said of it, on one line: for operators, and not for clients."""
+    """Returns what `error` says, with what the database or the system said of it, on one line: for
+    operators, and not for clients.
+    """
     cause = error.__cause__.orig if isinstance(error.__cause__, exc.DBAPIError) else error.__cause__
     lines = [line.strip() for line in str(cause or "").splitlines()]
-    said = "; ".join(line for line in lines if line and not line.startswith("Is the server running"))  # libpq asks that of every refusal
+    # libpq asks that of every refusal
+    said = "; ".join(
+        line for line in lines if line and not line.startswith("Is the server running")
+    )
     return f"{error.message.rstrip('.')}: {said[:SAID_MAX].rstrip('.')}." if said else error.message
 
 
@@ -58,20 +75,25 @@ def _sqlstate(error: BaseException) -> str:
 
 @contextmanager
 def reachable() -> Iterator[None]:
-    """Turns "the database cannot be used right now" into 503, and whatever a driver raises in a task that was told to end into CancelledError;
-    every other error stays what it is."""
+    """Turns "the database cannot be used right now" into 503, and whatever a driver raises in a
+    task that was told to end into CancelledError; every other error stays what it is.
+    """
     try:
         yield
     except Exception as error:
         cancelling.obey(error)
         if not _is_outage(error):
             raise
-        raise Unavailable("The database is busy." if _is_locked(error) else "The database is not reachable.") from error
+        raise Unavailable(
+            "The database is busy." if _is_locked(error) else "The database is not reachable."
+        ) from error
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """`reachable()` for what only reads, and is not run again: a lock not got in time is 503 as well."""
+    """`reachable()` for what only reads, and is not run again: a lock not got in time is
+    503 as well.
+    """
     with reachable():
         try:
             yield
@@ -81,9 +103,11 @@ def readable() -> Iterator[None]:
             raise Unavailable("The database is busy.") from error
 
 
-# Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection, read-only after a fail-over, sign-in,
-# no such database, resources (a full disk, too many connections), objects in another state, an operator, the system.
-LOST_SQLSTATES: Final = ("08", "57P", READ_ONLY_SQLSTATE)  # the connection, the end of the server, a host that cannot be written to
+# Classes of SQLSTATE (PostgreSQL manual, appendix A) that say nothing of the statement: connection,
+# read-only after a fail-over, sign-in, no such database, resources (a full disk, too many
+# connections), objects in another state, an operator, the system. the connection, the end of the
+# server, a host that cannot be written to
+LOST_SQLSTATES: Final = ("08", "57P", READ_ONLY_SQLSTATE)
 OUTAGE_CLASSES: Final = ("08", "25", "28", "3D", "53", "55", "57", "58", "XX")
 
 
@@ -92,8 +116,13 @@ def _is_locked(error: BaseException) -> bool:
     return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
 
 
-_UNREACHABLE: Final = (exc.InterfaceError, exc.TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
-                       OSError)  # refused, reset, no such host, no answer in time
+_UNREACHABLE: Final = (
+    exc.InterfaceError,
+    exc.TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)  # refused, reset, no such host, no answer in time
 _TOLD_BY_DATABASE: Final = (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError)
 
 
@@ -102,4 +131,6 @@ def _is_outage(error: BaseException) -> bool:
         return True
     if not isinstance(error, _TOLD_BY_DATABASE) or is_conflict(error):
         return False
-    return isinstance(error, exc.OperationalError | sqlite3.OperationalError) or _sqlstate(error).startswith(OUTAGE_CLASSES)
+    return isinstance(error, exc.OperationalError | sqlite3.OperationalError) or _sqlstate(
+        error
+    ).startswith(OUTAGE_CLASSES)

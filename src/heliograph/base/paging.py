@@ -1,6 +1,8 @@
-"""Lists: newest first, paged by key (contract section 2), so that rows added meanwhile neither repeat nor vanish.
+"""Lists: newest first, paged by key (contract section 2), so that rows added meanwhile neither
+repeat nor vanish.
 
-Ids are made in order of time, so "newest first" is the primary key downward, and a page goes on below the last id of the one before.
+Ids are made in order of time, so "newest first" is the primary key downward, and a page goes on
+below the last id of the one before.
 """
 
 import base64
@@ -19,7 +21,9 @@ Row = TypeVar("Row")
 
 
 class PageWanted(NamedTuple):
-    """Which page of a list is asked for: at most `limit` records whose ids are below `before` (raw; None: from the newest)."""
+    """Which page of a list is asked for: at most `limit` records whose ids are below `before` (raw;
+    None: from the newest).
+    """
 
     limit: int
     before: str | None
@@ -50,10 +54,20 @@ def read_span(query: Query) -> Span:
     return Span(query.moment_ms("since"), query.moment_ms("until"))
 
 
-def page_body(rows: Sequence[Row], wanted: PageWanted, id_of: Callable[[Row], str], record: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
-    """A list's answer. `rows` were asked for with one more than `wanted.limit`: that one tells whether there is a next page."""
+def page_body(
+    rows: Sequence[Row],
+    wanted: PageWanted,
+    id_of: Callable[[Row], str],
+    record: Callable[[Row], dict[str, Any]],
+) -> dict[str, Any]:
+    """A list's answer. `rows` were asked for with one more than `wanted.limit`: that one
+    tells whether there is a next page.
+    """
     shown = rows[: wanted.limit]
-    return {"data": [record(row) for row in shown], "next_cursor": cursor_at(id_of(shown[-1])) if len(rows) > wanted.limit else None}
+    return {
+        "data": [record(row) for row in shown],
+        "next_cursor": cursor_at(id_of(shown[-1])) if len(rows) > wanted.limit else None,
+    }
 
 
 def cursor_at(raw_id: str) -> str:
@@ -70,5 +84,7 @@ def _id_of(cursor: str) -> str | None:
 
 
 def first_id_of(at_ms: int) -> str:
-    """The lowest id (raw) that can be made at a time: what bounds a range of time bounds a range of the primary key."""
+    """The lowest id (raw) that can be made at a time: what bounds a range of time bounds a range of
+    the primary key.
+    """
     return f"{min(max(at_ms, 0), _MS_MAX) << 80:032x}"

@@ -27,15 +27,18 @@ from heliograph.base.sessions import (
     session_settings,
 )
 
-POSTGRES_ANSWER_S: Final = 12.0  # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
+# past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
+POSTGRES_ANSWER_S: Final = 12.0
 POSTGRES_PING_S: Final = 1.0  # for a connection to show that it lives, before it is used
 
 T = TypeVar("T")
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
-    """A connection that is closed when no answer comes. PostgreSQL's own limits are of no use when it is stopped, or cut off without a word: what
-    it was asked has been acknowledged, so TCP has no complaint, and a thread would wait for ever."""
+    """A connection that is closed when no answer comes. PostgreSQL's own limits are of no use when
+    it is stopped, or cut off without a word: what it was asked has been acknowledged, so TCP has no
+    complaint, and a thread would wait for ever.
+    """
 
     answer_within_s: float | None = POSTGRES_ANSWER_S
     commits: Commits
@@ -45,7 +48,9 @@ class ImpatientConnection(psycopg.Connection[Any]):
     _is_committing = False
 
     def commit(self) -> None:
-        """Commits, or raises NotConfirmedInTime. Then the connection is closed, and the commit goes on: PostgreSQL does not look who is there."""
+        """Commits, or raises NotConfirmedInTime. Then the connection is closed, and the commit goes
+        on: PostgreSQL does not look who is there.
+        """
         self._is_committing = self.answer_within_s is not None
         try:
             super().commit()
@@ -63,7 +68,8 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         within_s = self.answer_within_s
-        is_ping = self.autocommit and within_s is not None  # SQLAlchemy's is all that runs in no transaction
+        # SQLAlchemy's is all that runs in no transaction
+        is_ping = self.autocommit and within_s is not None
         if is_ping:
             within_s = POSTGRES_PING_S
             self._be_of_this_turn()
@@ -74,10 +80,12 @@ class ImpatientConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, within_s if timeout is None else timeout)
         except psycopg.OperationalError as error:
-            if error.sqlstate is None and timeout is None and not self._is_committing:  # not PostgreSQL's words
+            # not PostgreSQL's words
+            if error.sqlstate is None and timeout is None and not self._is_committing:
                 is_silent = self.pgconn.status == psycopg.pq.ConnStatus.OK
                 self.pgconn.finish()
-                if is_ping and self.hosts is not None:  # SQLAlchemy makes another connection at once
+                # SQLAlchemy makes another connection at once
+                if is_ping and self.hosts is not None:
                     self.hosts.failed(self.seat.turn, silent=is_silent)
             raise
 
@@ -87,8 +95,9 @@ class ImpatientConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("a connection as old as this one was lost")
 
     def _doubting(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
-        """As `gen`. Whenever an answer is overdue its host is asked whether it is there; raises OperationalError if it is not. Whoever waits
-        wakes it many times a second, ready or not."""
+        """As `gen`. Whenever an answer is overdue its host is asked whether it is there; raises
+        OperationalError if it is not. Whoever waits wakes it many times a second, ready or not.
+        """
         is_silent = False
 
         def cut() -> None:
@@ -130,16 +139,24 @@ def postgres_hosts(url: str) -> Hosts:
 
 
 def postgres_session(hosts: Hosts) -> "psycopg.Connection[Any]":
-    """Opens one connection beside the engine's, for questions that must not wait for others: it is closed when an answer takes POSTGRES_PING_S.
-    Who needs it has long had no answer: first all hosts are asked, for another one may have been promoted."""
+    """Opens one connection beside the engine's, for questions that must not wait for others: it is
+    closed when an answer takes POSTGRES_PING_S. Who needs it has long had no answer: first all
+    hosts are asked, for another one may have been promoted.
+    """
     hosts.doubt(hosts.turn).wait()
     return _open(hosts.seat().host)
 
 
 def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DURABLE) -> sa.Engine:
     engine = sa.create_engine(
-        "postgresql+psycopg://", creator=lambda: _connect(hosts, commits, synchronous_commit), pool_size=SYNC_CONNECTIONS_MAX, max_overflow=0,
-        pool_timeout=2, pool_pre_ping=True, hide_parameters=True)
+        "postgresql+psycopg://",
+        creator=lambda: _connect(hosts, commits, synchronous_commit),
+        pool_size=SYNC_CONNECTIONS_MAX,
+        max_overflow=0,
+        pool_timeout=2,
+        pool_pre_ping=True,
+        hide_parameters=True,
+    )
     sa.event.listen(engine, "checkin", _be_impatient)
 
     @sa.event.listens_for(engine, "checkout")
@@ -154,13 +171,17 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
             context.is_disconnect = True
         if context.is_disconnect and context.connection is not None:
             connection = context.connection.connection.driver_connection
-            hosts.failed(connection.seat.turn if isinstance(connection, ImpatientConnection) else hosts.turn)
+            hosts.failed(
+                connection.seat.turn if isinstance(connection, ImpatientConnection) else hosts.turn
+            )
 
     return engine
 
 
 def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> ImpatientConnection:
-    """A connection to the host that can be written to. When the one that was known does not answer, the others are asked, once."""
+    """A connection to the host that can be written to. When the one that was known does not answer,
+    the others are asked, once.
+    """
     for is_last in (len(hosts.all) == 1, True):
         seat = hosts.seat()
         try:
@@ -179,11 +200,14 @@ def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConne
     connection = _open(seat.host)
     try:
         settings = session_settings(synchronous_commit)
-        standing = _standing(hosts, connection, lambda with_system: begin_session(settings, with_system=with_system))
+        standing = _standing(
+            hosts, connection, lambda with_system: begin_session(settings, with_system=with_system)
+        )
         connection.seat = hosts.taken(seat, standing)
         row = connection.execute(WHO_AM_I, prepare=False).fetchone()
         assert row is not None
-        connection.backend = Backend(*row)  # a commit that is not confirmed is asked after by its session
+        # a commit that is not confirmed is asked after by its session
+        connection.backend = Backend(*row)
         connection.autocommit = False
     except BaseException:
         connection.close()
@@ -193,9 +217,16 @@ def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConne
 
 def _open(host: Host) -> ImpatientConnection:
     return ImpatientConnection.connect(
-        host.url, autocommit=True, target_session_attrs=ANY_HOST, connect_timeout=CONNECT_TIMEOUT_S, application_name=name(),
-        tcp_user_timeout=UNACKNOWLEDGED_MS, keepalives_idle=KEEPALIVE_IDLE_S, keepalives_interval=KEEPALIVE_INTERVAL_S,
-        keepalives_count=KEEPALIVE_COUNT)
+        host.url,
+        autocommit=True,
+        target_session_attrs=ANY_HOST,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        application_name=name(),
+        tcp_user_timeout=UNACKNOWLEDGED_MS,
+        keepalives_idle=KEEPALIVE_IDLE_S,
+        keepalives_interval=KEEPALIVE_INTERVAL_S,
+        keepalives_count=KEEPALIVE_COUNT,
+    )
 
 
 def _ask(hosts: Hosts, host: Host) -> Standing:
@@ -203,8 +234,12 @@ def _ask(hosts: Hosts, host: Host) -> Standing:
         return _standing(hosts, connection, standing_sql)
 
 
-def _standing(hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]) -> Standing:
-    """What the host says of itself, asked with the statement that `sql` makes with or without the system, as the role may."""
+def _standing(
+    hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
+) -> Standing:
+    """What the host says of itself, asked with the statement that `sql` makes with or without the
+    system, as the role may.
+    """
     with_system = hosts.may_ask_system  # now: another thread may find out meanwhile that it may not
     try:
         return standing_of(connection.execute(sql(with_system), prepare=False).fetchone())

@@ -1,4 +1,6 @@
-"""Connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of the hot paths, and single ones."""
+"""Connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of
+the hot paths, and single ones.
+"""
 
 import asyncio
 import socket
@@ -30,9 +32,11 @@ from heliograph.base.sessions import (
 
 
 class Asking:
-    """`with` it, whoever waits for an answer over the connection. Whenever one is overdue the host is asked whether it is there; if it is not, the
-    connection is cut without a word, unless `may_cut` is False: asyncpg would wait for the cancellation of what it asked. A timer for each
-    statement would cost as much as a small one does, so there is one a second at most."""
+    """`with` it, whoever waits for an answer over the connection. Whenever one is overdue the host
+    is asked whether it is there; if it is not, the connection is cut without a word, unless
+    `may_cut` is False: asyncpg would wait for the cancellation of what it asked. A timer for each
+    statement would cost as much as a small one does, so there is one a second at most.
+    """
 
     def __init__(self, hosts: Hosts, connection: "PostgresConnection") -> None:
         self._hosts = hosts
@@ -59,7 +63,10 @@ class Asking:
         left_s = asked_s + DOUBTED_AFTER_S - time.monotonic()
         self._timer = self._loop.call_later(left_s if left_s > 0 else DOUBTED_AFTER_S, self._look)
         if left_s <= 0:
-            self._hosts.doubt(self._connection.seat.turn, lambda: self._loop.call_soon_threadsafe(self._cut, asked_s))
+            self._hosts.doubt(
+                self._connection.seat.turn,
+                lambda: self._loop.call_soon_threadsafe(self._cut, asked_s),
+            )
 
     def _cut(self, asked_s: float) -> None:
         if self.may_cut and self._asked_s == asked_s:  # else the answer has come meanwhile
@@ -67,8 +74,9 @@ class Asking:
 
 
 class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
-    """A connection that is closed when what was sent over it is not even acknowledged. One of the hot paths knows its
-    session (`backend`): a commit that is not confirmed is asked after by it."""
+    """A connection that is closed when what was sent over it is not even acknowledged. One of the
+    hot paths knows its session (`backend`): a commit that is not confirmed is asked after by it.
+    """
 
     seat: Seat
     asking: Asking
@@ -85,15 +93,25 @@ class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the drive
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_COUNT)
 
 
-async def postgres_pool(hosts: Hosts, synchronous_commit: str = DURABLE) -> "asyncpg.Pool[asyncpg.Record]":
+async def postgres_pool(
+    hosts: Hosts, synchronous_commit: str = DURABLE
+) -> "asyncpg.Pool[asyncpg.Record]":
     """The hot paths' connections. Raises Unavailable."""
 
     async def connect(*_: object, **__: object) -> PostgresConnection:
-        return await _connected(hosts, hot_session_settings(synchronous_commit), POSTGRES_STATEMENT_TIMEOUT_MS / 1_000)
+        return await _connected(
+            hosts, hot_session_settings(synchronous_commit), POSTGRES_STATEMENT_TIMEOUT_MS / 1_000
+        )
 
     with reachable():
-        return await asyncpg.create_pool(min_size=1, max_size=HOT_CONNECTIONS_MAX, connect=connect, connection_class=PostgresConnection,
-                                         init=_prepare_hot, reset=_as_it_is)
+        return await asyncpg.create_pool(
+            min_size=1,
+            max_size=HOT_CONNECTIONS_MAX,
+            connect=connect,
+            connection_class=PostgresConnection,
+            init=_prepare_hot,
+            reset=_as_it_is,
+        )
 
 
 async def postgres_connection(hosts: Hosts) -> PostgresConnection:
@@ -102,7 +120,9 @@ async def postgres_connection(hosts: Hosts) -> PostgresConnection:
         return await _connected(hosts, session_settings(DURABLE))
 
 
-async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None) -> PostgresConnection:
+async def _connected(
+    hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None
+) -> PostgresConnection:
     """As `_connect`, in the event loop."""
     for is_last in (len(hosts.all) == 1, True):
         seat = hosts.seat() if hosts.chosen is not None else await asyncio.to_thread(hosts.seat)
@@ -110,8 +130,12 @@ async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: 
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 connection = await asyncpg.connect(
-                    seat.host.url, command_timeout=command_timeout_s, target_session_attrs=ANY_HOST, connection_class=PostgresConnection,
-                    server_settings={"application_name": name()})
+                    seat.host.url,
+                    command_timeout=command_timeout_s,
+                    target_session_attrs=ANY_HOST,
+                    connection_class=PostgresConnection,
+                    server_settings={"application_name": name()},
+                )
                 connection.seat = hosts.taken(seat, await _standing(hosts, connection, settings))
             connection.asking = Asking(hosts, connection)
             return connection
@@ -126,11 +150,18 @@ async def _connected(hosts: Hosts, settings: dict[str, str], command_timeout_s: 
     raise AssertionError("the last try returns or raises")
 
 
-async def _standing(hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]) -> Standing:
-    """Begins the session and returns what the host says of itself; without the system where the role may not ask for it."""
-    with_system = hosts.may_ask_system  # now: another connection may find out meanwhile that it may not
+async def _standing(
+    hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]
+) -> Standing:
+    """Begins the session and returns what the host says of itself; without the system
+    where the role may not ask for it.
+    """
+    # now: another connection may find out meanwhile that it may not
+    with_system = hosts.may_ask_system
     try:
-        return standing_of(await connection.fetchrow(begin_session(settings, with_system=with_system)))
+        return standing_of(
+            await connection.fetchrow(begin_session(settings, with_system=with_system))
+        )
     except asyncpg.InsufficientPrivilegeError:
         if not with_system:
             raise
@@ -140,8 +171,12 @@ async def _standing(hosts: Hosts, connection: PostgresConnection, settings: dict
 
 async def _prepare_hot(connection: PostgresConnection) -> None:
     connection.backend = Backend(*await connection.fetchrow(WHO_AM_I))
-    await connection.set_type_codec("uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary")
+    await connection.set_type_codec(
+        "uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary"
+    )
 
 
 async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Our transactions leave nothing behind in a session; the driver's RESET ALL after each would be a round trip more."""
+    """Our transactions leave nothing behind in a session; the driver's RESET ALL after
+    each would be a round trip more.
+    """

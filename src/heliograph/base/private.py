@@ -1,4 +1,6 @@
-"""Files that nobody but their owner may read: all that is in the data directory, the database wherever it is, and what commands write."""
+"""Files that nobody but their owner may read: all that is in the data directory, the
+database wherever it is, and what commands write.
+"""
 
 import os
 import stat
@@ -8,7 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 MODE: Final = 0o600
-ENTRIES_MAX: Final = 10_000  # a directory with more is not the service's alone: there only the service's own files are looked at
+# a directory with more is not the service's alone: there only the service's own files are looked at
+ENTRIES_MAX: Final = 10_000
 _FOR_GROUP_AND_OTHERS: Final = 0o077
 _FOR_OTHERS: Final = 0o007
 _OURS: Final = ("heliograph.toml", "secret.key", "secret.key.old", "serve.lock")
@@ -16,16 +19,21 @@ _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
 
 
 class Found(NamedTuple):
-    """What others may read: the data directory itself, the service's own files, then the others by name.
+    """What others may read: the data directory itself, the service's own files, then the others by
+    name.
 
-    `is_all` False: the directory has more than ENTRIES_MAX entries, and only the service's own files were looked at."""
+    `is_all` False: the directory has more than ENTRIES_MAX entries, and only the service's own
+    files were looked at.
+    """
 
     open: list[Path]
     is_all: bool
 
 
 def opener(path: str, flags: int) -> int:
-    """Opens a file for `open(…, opener=opener)`: a new one is private from its first moment, and an old one becomes so."""
+    """Opens a file for `open(…, opener=opener)`: a new one is private from its first moment, and an
+    old one becomes so.
+    """
     descriptor = os.open(path, flags, MODE)
     with suppress(OSError):  # somebody else's file
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -34,31 +42,42 @@ def opener(path: str, flags: int) -> int:
 
 
 def make_file(path: Path) -> None:
-    """Makes this file, private from its first moment, if it is not there. SQLite gives its own files beside a database the database's mode."""
+    """Makes this file, private from its first moment, if it is not there. SQLite gives its
+    own files beside a database the database's mode.
+    """
     with suppress(OSError):  # whoever opens it says what is wrong
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))
 
 
 def open_to_others(data_dir: Path, database: Path | None) -> Found:
-    """Returns which files and folders of the data directory others may read, and whether the database is one. `database`: the file, on SQLite.
-    Symbolic links are not followed."""
+    """Returns which files and folders of the data directory others may read, and whether the
+    database is one. `database`: the file, on SQLite. Symbolic links are not followed.
+    """
     databases = [data_dir / "heliograph.db", *([database] if database is not None else [])]
     own = [data_dir / name for name in _OURS]
-    own += [each.with_name(f"{each.name}{ending}") for each in databases for ending in ("", *_BESIDE_DATABASE)]
+    own += [
+        each.with_name(f"{each.name}{ending}")
+        for each in databases
+        for ending in ("", *_BESIDE_DATABASE)
+    ]
     there, is_all = _entries(data_dir)
     found = [path for path in dict.fromkeys([*own, *sorted(there)]) if _is_open(path)]
     return Found([*([data_dir] if _is_open_directory(data_dir) else []), *found], is_all)
 
 
 def make_private(data_dir: Path, database: Path | None) -> None:
-    """Takes all of it from others. What belongs to another user stays as it is, unless the superuser asks: `heliograph doctor` tells of it."""
+    """Takes all of it from others. What belongs to another user stays as it is, unless the
+    superuser asks: `heliograph doctor` tells of it.
+    """
     for path in open_to_others(data_dir.resolve(), database).open:
         with suppress(OSError):
             _take_from_others(path)
 
 
 def _entries(data_dir: Path) -> tuple[list[Path], bool]:
-    """Returns what is in the directory and in those below it, and True; nothing and False when that is more than ENTRIES_MAX."""
+    """Returns what is in the directory and in those below it, and True; nothing and False
+    when that is more than ENTRIES_MAX.
+    """
     found: list[Path] = []
     for path in _walked(data_dir):
         if len(found) == ENTRIES_MAX:
@@ -70,7 +89,8 @@ def _entries(data_dir: Path) -> tuple[list[Path], bool]:
 def _walked(directory: Path) -> Iterator[Path]:
     waiting = [str(directory)]
     while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:  # another user's folder, or one that has just gone
+        # another user's folder, or one that has just gone
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 yield Path(entry.path)
                 if entry.is_dir(follow_symlinks=False):
@@ -78,27 +98,40 @@ def _walked(directory: Path) -> Iterator[Path]:
 
 
 def _is_open(path: Path) -> bool:
-    """A file of another user, such as settings of root's that our group may read, is open only when everybody may read it."""
+    """A file of another user, such as settings of root's that our group may read, is open only when
+    everybody may read it.
+    """
     try:
         found = path.lstat()
     except OSError:
         return False
     closed = _FOR_GROUP_AND_OTHERS if found.st_uid == os.geteuid() else _FOR_OTHERS
-    return (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) and bool(found.st_mode & closed)
+    return (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) and bool(
+        found.st_mode & closed
+    )
 
 
 def _is_open_directory(data_dir: Path) -> bool:
-    """Whether the data directory itself shows others what is in it. One that is another user's, or that all write to (/tmp), is not ours to close."""
+    """Whether the data directory itself shows others what is in it. One that is another user's, or
+    that all write to (/tmp), is not ours to close.
+    """
     try:
         found = data_dir.stat()
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX and bool(found.st_mode & _FOR_GROUP_AND_OTHERS)
+    return (
+        found.st_uid == os.geteuid()
+        and not found.st_mode & stat.S_ISVTX
+        and bool(found.st_mode & _FOR_GROUP_AND_OTHERS)
+    )
 
 
 def _take_from_others(path: Path) -> None:
-    """0600 of a file, 0700 of a folder; what its owner may not do with it, nobody can afterwards."""
-    # Not opened for reading, for closing that would let go SQLite's locks (fcntl); and a link that has taken its place meanwhile is not followed.
+    """0600 of a file, 0700 of a folder; what its owner may not do with it, nobody can
+    afterwards.
+    """
+    # Not opened for reading, for closing that would let go SQLite's locks (fcntl); and a link that
+    # has taken its place meanwhile is not followed.
     descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
     try:
         found = os.fstat(descriptor).st_mode

@@ -22,8 +22,9 @@ _OTHERS: Final = sa.text("""
 
 
 class Process(NamedTuple):
-    """A process with sessions in the database. `kind`: what it runs as; None for a command, and for a process of an
-    earlier version. `schema`: the newest one that it knows."""
+    """A process with sessions in the database. `kind`: what it runs as; None for a command, and for
+    a process of an earlier version. `schema`: the newest one that it knows.
+    """
 
     kind: str | None
     schema: str | None
@@ -43,10 +44,15 @@ def be_known_as(kind: str) -> None:
 
 
 def others(tx: Connection) -> list[Process]:
-    """Returns the processes beside this one that have sessions in the database (of PostgreSQL), as far as this role may
-    see them."""
+    """Returns the processes beside this one that have sessions in the database (of PostgreSQL), as
+    far as this role may see them.
+    """
     found = []
     for name, _ in tx.execute(_OTHERS, {"own": sessions.name()}):
         parts = _NAME.fullmatch(name)
-        found.append(Process(parts[1], parts[2], f"{parts[3]} on {parts[4]}") if parts else Process(None, None, None))
+        found.append(
+            Process(parts[1], parts[2], f"{parts[3]} on {parts[4]}")
+            if parts
+            else Process(None, None, None)
+        )
     return found

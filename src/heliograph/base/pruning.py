@@ -1,4 +1,6 @@
-"""Rows that have served their time are deleted, oldest first, a few at a time: nobody who sends waits for it."""
+"""Rows that have served their time are deleted, oldest first, a few at a time: nobody who
+sends waits for it.
+"""
 
 from functools import cache
 from typing import Final, NamedTuple
@@ -7,24 +9,31 @@ from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.base.statements import BigInt, GivenT, Gone, Id, Int, Row, Statement
 
-ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms, in which others wait for SQLite's one writer
+# in one transaction: about 10 ms, in which others wait for SQLite's one writer
+ROWS_AT_ONCE: Final = 1_000
 
-# By the index of the age, and by the rows' own places: no other row is looked at. Rows that somebody has locked are left for the next time.
+# By the index of the age, and by the rows' own places: no other row is looked at. Rows that
+# somebody has locked are left for the next time.
 _PRUNE: Final = """
     DELETE FROM {table} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM {table} WHERE {age} <= :until ORDER BY {age} LIMIT :most FOR UPDATE SKIP LOCKED)) RETURNING 1 AS one"""
+        SELECT ctid FROM {table} WHERE {age} <= :until ORDER BY {age} LIMIT :most
+            FOR UPDATE SKIP LOCKED)) RETURNING 1 AS one"""
 _PRUNE_SQLITE: Final = """
-    DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {age} <= :until ORDER BY {age} LIMIT :most)
+    DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {age} <= :until
+        ORDER BY {age} LIMIT :most)
     RETURNING 1 AS one"""
 
 
 class Kept(NamedTuple):
-    """A table whose rows are kept for so long. `age`: the indexed column that tells it, a time in milliseconds or an id."""
+    """A table whose rows are kept for so long. `age`: the indexed column that tells it, a time in
+    milliseconds or an id.
+    """
 
     table: str
     age: str
     ms: int
-    is_counts: bool = False  # it tells of no single message: it is kept for as long as it is needed, however soon texts go
+    # it tells of no single message: it is kept for as long as it is needed, however soon texts go
+    is_counts: bool = False
 
 
 class _IdsUpTo(Row, frozen=True):
@@ -50,7 +59,9 @@ def of_times(kept: Kept) -> Statement[_TimesUpTo, Gone]:
 
 
 def _pruning(given: type[GivenT], kept: Kept) -> Statement[GivenT, Gone]:
-    postgresql, sqlite = (text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE))
+    postgresql, sqlite = (
+        text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
+    )
     return Statement(given, Gone, postgresql=postgresql, sqlite=sqlite)
 
 

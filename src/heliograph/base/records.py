@@ -1,4 +1,6 @@
-"""Records of a CSV file (RFC 4180), read as it streams. A quote that is not closed is told by its line, and swallows nothing."""
+"""Records of a CSV file (RFC 4180), read as it streams. A quote that is not closed is told by its
+line, and swallows nothing.
+"""
 
 import csv
 from collections.abc import Iterator
@@ -6,13 +8,17 @@ from typing import Final, NamedTuple
 
 from heliograph.base.errors import InvalidRequest
 
-CELL_MAX: Final = 10_000  # characters; of a cell over several lines: no field of ours takes as many, and a quote that is not closed is found early
+# characters; of a cell over several lines: no field of ours takes as many, and a quote that is not
+# closed is found early
+CELL_MAX: Final = 10_000
 LINES_MAX: Final = 100  # of one record, and
 RECORD_MAX: Final = 65_536  # characters before its last line; a contact has at most 30,000
 
 
 class Record(NamedTuple):
-    """`line`: where it begins. `why`: what is wrong with a line that is no CSV, whose `cells` are a guess; else empty."""
+    """`line`: where it begins. `why`: what is wrong with a line that is no CSV, whose `cells` are a
+    guess; else empty.
+    """
 
     line: int
     cells: list[str]
@@ -22,7 +28,9 @@ class Record(NamedTuple):
 def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
     """`lines` with their ends. An empty one has no cells.
 
-    Raises InvalidRequest where records cannot be told apart any more: a quote is not closed, or is closed lines later by what opens another cell."""
+    Raises InvalidRequest where records cannot be told apart any more: a quote is not closed, or is
+    closed lines later by what opens another cell.
+    """
     fed = _Fed(lines)
     reader = csv.reader(fed, delimiter=delimiter, strict=True)
     while True:
@@ -34,15 +42,23 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
         except csv.Error as error:
             if fed.ended or fed.of_record > 1:
                 raise fed.refused("a quoted cell that begins there is not closed.") from error
-            yield Record(fed.first, next(csv.reader([fed.text], delimiter=delimiter), []), f"is not CSV: {error}")
+            yield Record(
+                fed.first,
+                next(csv.reader([fed.text], delimiter=delimiter), []),
+                f"is not CSV: {error}",
+            )
             continue
         if fed.of_record > 1 and any(len(cell) > CELL_MAX for cell in cells):
-            raise fed.refused(f"a quoted cell has more than {CELL_MAX} characters; is a quote not closed?")
+            raise fed.refused(
+                f"a quoted cell has more than {CELL_MAX} characters; is a quote not closed?"
+            )
         yield Record(fed.first, cells)
 
 
 class _Fed:
-    """The lines that the reader asks for: whichever it asks for within a record continues a quoted cell."""
+    """The lines that the reader asks for: whichever it asks for within a record continues a quoted
+    cell.
+    """
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -65,7 +81,10 @@ class _Fed:
 
     def __next__(self) -> str:
         if self.of_record == LINES_MAX or self._characters > RECORD_MAX:
-            raise self.refused(f"a quoted row has more than {LINES_MAX} lines or {RECORD_MAX} characters; is a quote not closed?")
+            raise self.refused(
+                f"a quoted row has more than {LINES_MAX} lines or {RECORD_MAX} characters; is a"
+                " quote not closed?"
+            )
         self.ended = True
         self.last = next(self._lines)
         self.ended = False

@@ -1,7 +1,8 @@
-"""Which schema a database has, and whether this version can work with it: also with one that a newer version made.
+"""Which schema a database has, and whether this version can work with it: also with one that a
+newer version made.
 
-The database says so itself (`installation.readable_by`), for a version cannot know what comes after it. None of this
-needs Alembic, which takes a third of a second to load.
+The database says so itself (`installation.readable_by`), for a version cannot know what comes after
+it. None of this needs Alembic, which takes a third of a second to load.
 """
 
 from functools import cache
@@ -26,7 +27,10 @@ installation = sa.Table(
         comment="the oldest schema whose version can work with the present one",
     ),
     sa.Column(
-        "home", sa.String(64), nullable=True, comment="where it was when it was last served; null: it has never been"
+        "home",
+        sa.String(64),
+        nullable=True,
+        comment="where it was when it was last served; null: it has never been",
     ),
     sa.CheckConstraint("id = 1", name="installation_id"),
 )
@@ -48,10 +52,12 @@ def found_version(tx: Connection) -> str | None:
 
 
 def is_usable(tx: Connection, found: str | None) -> bool:
-    """Says whether this version can work with the schema `found`: its own, or a newer one that leaves all that it needs
-    as it was."""
+    """Says whether this version can work with the schema `found`: its own, or a newer one that
+    leaves all that it needs as it was.
+    """
     if found is None or found < newest_version():
         return False
     return (
-        found == newest_version() or tx.execute(sa.select(installation.c.readable_by)).scalar_one() <= newest_version()
+        found == newest_version()
+        or tx.execute(sa.select(installation.c.readable_by)).scalar_one() <= newest_version()
     )

@@ -1,4 +1,5 @@
-"""Columns whose texts are sealed with HELIOGRAPH_SECRET_KEY: how they are sealed anew with another one, and which of them cannot be read.
+"""Columns whose texts are sealed with HELIOGRAPH_SECRET_KEY: how they are sealed anew with another
+one, and which of them cannot be read.
 
 Each capability lists its own as `SEALED`.
 """
@@ -38,7 +39,9 @@ class Encrypted:
 
 
 class Sealed(NamedTuple):
-    """A column. `name` is what operators call its contents; `rows(now_ms)` says which of its rows anybody will read again."""
+    """A column. `name` is what operators call its contents; `rows(now_ms)` says which of its rows
+    anybody will read again.
+    """
 
     name: str
     column: sa.Column[Any]
@@ -57,29 +60,43 @@ class Resealed(NamedTuple):
     last: Any
 
 
-def reseal_some(tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now_ms: int) -> Resealed:
-    """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id `after` (None: from the first). What neither key
-    reads stays as it is."""
+def reseal_some(
+    tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now_ms: int
+) -> Resealed:
+    """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id
+    `after` (None: from the first). What neither key reads stays as it is.
+    """
     own, either = place.cipher(keys.sealing), place.cipher(keys)
     rows = tx.execute(_query(place, now_ms, after).limit(ROWS_AT_ONCE)).all()
     count = 0
     for id_, stored in rows:
         if _is_readable(own, stored) or not _is_readable(either, stored):
             continue
-        unchanged = (place.id == id_) & (place.column == stored)  # somebody may have set another one meanwhile
-        count += tx.execute(sa.update(place.column.table).where(unchanged).values({place.column: own.seal(either.unseal(stored))})).rowcount
+        # somebody may have set another one meanwhile
+        unchanged = (place.id == id_) & (place.column == stored)
+        count += tx.execute(
+            sa.update(place.column.table)
+            .where(unchanged)
+            .values({place.column: own.seal(either.unseal(stored))})
+        ).rowcount
     return Resealed(count, id_ if len(rows) == ROWS_AT_ONCE else None)
 
 
 def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> tuple[int, int]:
     """Returns how many of its texts can be read with these keys, and how many cannot."""
     cipher = place.cipher(keys)
-    readable = [_is_readable(cipher, stored) for _, stored in tx.execute(_query(place, now_ms, None))]
+    readable = [
+        _is_readable(cipher, stored) for _, stored in tx.execute(_query(place, now_ms, None))
+    ]
     return sum(readable), len(readable) - sum(readable)
 
 
 def _query(place: Sealed, now_ms: int, after: Any) -> sa.Select[Any]:
-    query = sa.select(place.id, place.column).where(place.column.is_not(None), place.rows(now_ms)).order_by(place.id)
+    query = (
+        sa.select(place.id, place.column)
+        .where(place.column.is_not(None), place.rows(now_ms))
+        .order_by(place.id)
+    )
     return query if after is None else query.where(place.id > after)
 
 

@@ -1,4 +1,6 @@
-"""Stored secrets (SMPP passwords, webhook secrets, one-time passwords on their way): under keys derived from HELIOGRAPH_SECRET_KEY."""
+"""Stored secrets (SMPP passwords, webhook secrets, one-time passwords on their way): under keys
+derived from HELIOGRAPH_SECRET_KEY.
+"""
 
 import base64
 import binascii
@@ -22,7 +24,9 @@ class SecretUnreadable(Exception):
 
 
 class SecretKeys(NamedTuple):
-    """Two keys, while one replaces the other: what is stored may be under either, and what is new is encrypted with `sealing`."""
+    """Two keys, while one replaces the other: what is stored may be under either, and what
+    is new is encrypted with `sealing`.
+    """
 
     sealing: str
     other: str
@@ -48,7 +52,9 @@ def key_ids(keys: Keys) -> str:
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
     """32 octets for one purpose: what is known of them says nothing of those for another."""
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=f"heliograph {purpose}".encode()).derive(secret_key.encode())
+    return HKDF(
+        algorithm=SHA256(), length=32, salt=None, info=f"heliograph {purpose}".encode()
+    ).derive(secret_key.encode())
 
 
 @lru_cache(64)
@@ -73,7 +79,9 @@ def _unreadable(purpose: str) -> SecretUnreadable:
 
 
 class Sealer:
-    """Texts that are stored for a while and must not be read where they are: AES-GCM, for Fernet costs 40 µs a text. Made once a process."""
+    """Texts that are stored for a while and must not be read where they are: AES-GCM, for
+    Fernet costs 40 µs a text. Made once a process.
+    """
 
     def __init__(self, keys: Keys, purpose: str) -> None:
         self._purpose = purpose
@@ -81,10 +89,17 @@ class Sealer:
 
     def seal(self, text: str) -> str:
         nonce = os.urandom(_NONCE_OCTETS)
-        return SEALED + base64.b64encode(nonce + self._ciphers[0].encrypt(nonce, text.encode(), None)).decode()
+        return (
+            SEALED
+            + base64.b64encode(
+                nonce + self._ciphers[0].encrypt(nonce, text.encode(), None)
+            ).decode()
+        )
 
     def unseal(self, stored: str) -> str:
-        """What was sealed; any other text as it is. Raises SecretUnreadable when it was sealed with none of the keys."""
+        """What was sealed; any other text as it is. Raises SecretUnreadable when it was sealed with
+        none of the keys.
+        """
         if not stored.startswith(SEALED):
             return stored
         try:

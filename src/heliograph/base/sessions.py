@@ -1,5 +1,7 @@
-"""What connections to SQLite and PostgreSQL have in common, with the settings that keep one stuck process from holding up
-the others. Connections to PostgreSQL themselves are made in `postgres_engine.py` and `postgres_pool.py`."""
+"""What connections to SQLite and PostgreSQL have in common, with the settings that keep one stuck
+process from holding up the others. Connections to PostgreSQL themselves are made in
+`postgres_engine.py` and `postgres_pool.py`.
+"""
 
 import sqlite3
 import threading
@@ -12,30 +14,39 @@ import sqlalchemy as sa
 from heliograph.base import private
 from heliograph.base.hosts import standing_sql
 
-SQLITE_BUSY_TIMEOUT_MS: Final = 5_000  # how long a command beside a running server waits for its turn to write
-POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000  # a stopped process must not hold up others (architecture section 4)
-# Who waits for a row behind another waiter takes that one's place when it gives up, and its time begins anew. Twice this
-# part of the limit is below the 2 s within which a client is answered.
+# how long a command beside a running server waits for its turn to write
+SQLITE_BUSY_TIMEOUT_MS: Final = 5_000
+# a stopped process must not hold up others (architecture section 4)
+POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000
+# Who waits for a row behind another waiter takes that one's place when it gives up, and its time
+# begins anew. Twice this part of the limit is below the 2 s within which a client is answered.
 HOT_LOCK_TIMEOUT_PART: Final = 0.8
 POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
 POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
-ANY_HOST: Final = "any"  # which one is wanted is judged by `Hosts`, whatever PGTARGETSESSIONATTRS says
+# which one is wanted is judged by `Hosts`, whatever PGTARGETSESSIONATTRS says
+ANY_HOST: Final = "any"
 CONNECT_TIMEOUT_S: Final = 1  # psycopg makes 2 of it, libpq's least
-UNACKNOWLEDGED_MS: Final = 2_000  # a host that does not even acknowledge what it was sent for so long is gone, whatever it was asked
+# a host that does not even acknowledge what it was sent for so long is gone, whatever it was asked
+UNACKNOWLEDGED_MS: Final = 2_000
 KEEPALIVE_IDLE_S: Final = 5  # and over which nothing is said it is asked after so long,
 KEEPALIVE_INTERVAL_S: Final = 1  # and again and again
 KEEPALIVE_COUNT: Final = 2
-# PostgreSQL finds within 11 s that nobody is at a connection's other end any more. By the kernel's own limits it takes hours:
-# after a few cuts of the network, connections of processes that are long back would be all that it has.
+# PostgreSQL finds within 11 s that nobody is at a connection's other end any more. By the kernel's
+# own limits it takes hours: after a few cuts of the network, connections of processes that are long
+# back would be all that it has.
 KEEPALIVE: Final = {
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
     "tcp_user_timeout": "11000",
 }
-DURABLE: Final = "on"  # PostgreSQL answers a COMMIT when it is on its disk, and on that of its synchronous standby where it has one
+# PostgreSQL answers a COMMIT when it is on its disk, and on that of its synchronous standby where
+# it has one
+DURABLE: Final = "on"
 HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
-SYNC_CONNECTIONS_MAX: Final = 16  # eight threads of requests, and as many for what must never wait for them: the configuration, sweeps
+# eight threads of requests, and as many for what must never wait for them: the configuration,
+# sweeps
+SYNC_CONNECTIONS_MAX: Final = 16
 
 _name = "heliograph"  # of all sessions of this process in PostgreSQL
 
@@ -52,7 +63,9 @@ def name() -> str:
 
 
 class FairLock:
-    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers starve one another."""
+    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers
+    starve one another.
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -84,22 +97,41 @@ def sqlite_path(url: str) -> Path:
 
 def connect_sqlite(path: Path) -> sqlite3.Connection:
     private.make_file(path)
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
-                                 cached_statements=512)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",
-                   "temp_store = MEMORY", "cache_size = -16000"):
+    connection = sqlite3.connect(
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
+        cached_statements=512,
+    )
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",
+        "temp_store = MEMORY",
+        "cache_size = -16000",
+    ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
 def sqlite_engine(path: Path) -> sa.Engine:
-    return sa.create_engine("sqlite://", creator=lambda: connect_sqlite(path), poolclass=sa.QueuePool, pool_size=SYNC_CONNECTIONS_MAX,
-                            max_overflow=0, pool_timeout=5, hide_parameters=True)
+    return sa.create_engine(
+        "sqlite://",
+        creator=lambda: connect_sqlite(path),
+        poolclass=sa.QueuePool,
+        pool_size=SYNC_CONNECTIONS_MAX,
+        max_overflow=0,
+        pool_timeout=5,
+        hide_parameters=True,
+    )
 
 
 def session_settings(synchronous_commit: str) -> dict[str, str]:
     return {
-        "synchronous_commit": synchronous_commit,  # whatever the server, the database or the role has: accepted means stored
+        # whatever the server, the database or the role has: accepted means stored
+        "synchronous_commit": synchronous_commit,
         "application_name": _name,
         "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
         "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
@@ -111,8 +143,10 @@ def session_settings(synchronous_commit: str) -> dict[str, str]:
 
 
 def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
-    """The hot statements are planned once: their arrays differ in length only, and planning anew cost a fifth of the database's time.
-    And by index: a plan made while a table was empty would go on reading it from end to end as it grows."""
+    """The hot statements are planned once: their arrays differ in length only, and planning anew
+    cost a fifth of the database's time. And by index: a plan made while a table was empty would go
+    on reading it from end to end as it grows.
+    """
     return session_settings(synchronous_commit) | {
         "lock_timeout": str(int(POSTGRES_LOCK_TIMEOUT_MS * HOT_LOCK_TIMEOUT_PART)),
         "plan_cache_mode": "force_generic_plan",
@@ -121,6 +155,11 @@ def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
 
 
 def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
-    """Returns the first statement of a connection. Its first columns are those of `standing_sql`. PgBouncer refuses settings
-    that come with the connection itself (its manual, ignore_startup_parameters)."""
-    return standing_sql(with_system, *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()))
+    """Returns the first statement of a connection. Its first columns are those of `standing_sql`.
+    PgBouncer refuses settings that come with the connection itself (its manual,
+    ignore_startup_parameters).
+    """
+    return standing_sql(
+        with_system,
+        *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()),
+    )

@@ -1,4 +1,5 @@
-"""Settings: from the environment, else from `heliograph.toml` in the data directory or the working directory.
+"""Settings: from the environment, else from `heliograph.toml` in the data directory or the working
+directory.
 
 A wrong one stops the start with the setting's name, what was found and what is allowed.
 """
@@ -25,7 +26,9 @@ from heliograph.base.setting_error import SettingError as SettingError
 
 @dataclass(frozen=True)
 class Settings:
-    """What a process was told. The name of a variable is the field's, upper case, with `HELIOGRAPH_` unless it is one of the two below."""
+    """What a process was told. The name of a variable is the field's, upper case, with
+    `HELIOGRAPH_` unless it is one of the two below.
+    """
 
     data_dir: Path
     database_url: str
@@ -37,54 +40,95 @@ class Settings:
     log_format: str = "auto"  # auto, text or json
     log_level: str = "info"
     drain_s: float | None = None  # None: as the command thinks best
-    otp_sender: str = "Heliograph"  # what one-time passwords come from when their account has no default sender; senders/rules.py judges it
-    webhooks_allow_networks: tuple[str, ...] = ()  # what webhooks may reach beside the public internet; webhooks/guard.py judges them
+    # what one-time passwords come from when their account has no default sender; senders/rules.py
+    # judges it
+    otp_sender: str = "Heliograph"
+    # what webhooks may reach beside the public internet; webhooks/guard.py judges them
+    webhooks_allow_networks: tuple[str, ...] = ()
     webhooks_allow_loopback: bool = False
     webhooks_ca_file: str | None = None  # PEM
-    erase_after_days: int | None = 90  # texts and numbers of messages, and what else tells of them; None: never
+    # texts and numbers of messages, and what else tells of them; None: never
+    erase_after_days: int | None = 90
     delete_after_days: int | None = None  # messages and sends
-    synchronous_commit: str = "on"  # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
+    # when PostgreSQL may say that a transaction is stored: on, remote_apply or local
+    synchronous_commit: str = "on"
     metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
     cors_origins: tuple[str, ...] = ()  # of web pages whose scripts may call the API
-    secret_key_old: str | None = None  # another one that is known while this one replaces it; base/canary.py says which is in use
+    # another one that is known while this one replaces it; base/canary.py says which is in use
+    secret_key_old: str | None = None
 
     @property
     def secret_keys(self) -> Keys:
-        """What stored secrets may be under. Which key is in use says the database (base/canary.py)."""
-        return self.secret_key if self.secret_key_old is None else SecretKeys(self.secret_key, self.secret_key_old)
+        """What stored secrets may be under. Which key is in use says the database
+        (base/canary.py).
+        """
+        return (
+            self.secret_key
+            if self.secret_key_old is None
+            else SecretKeys(self.secret_key, self.secret_key_old)
+        )
 
 
-DATABASE_URLS: Final = (f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
-                        "HOST1:PORT1,HOST2:PORT2")
+DATABASE_URLS: Final = (
+    f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
+    "HOST1:PORT1,HOST2:PORT2"
+)
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
-# What names the file of base/env_file.py; what the tests are told; and what Kubernetes and Docker set by themselves beside a service of the name
-# heliograph.
-_NOT_OURS: Final = re.compile(r"HELIOGRAPH_(ENV_FILE|TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)")
+# What names the file of base/env_file.py; what the tests are told; and what Kubernetes and Docker
+# set by themselves beside a service of the name heliograph.
+_NOT_OURS: Final = re.compile(
+    r"HELIOGRAPH_(ENV_FILE|TEST_.*|SERVICE_(HOST|PORT.*)|PORT(_[0-9]+_(TCP|UDP).*)?)"
+)
 DRAIN_S_MAX: Final = 15.0  # with the requests under way (8 s) a process is gone within 30 s
-SYNCHRONOUS_COMMITS: Final = ("on", "remote_apply", "local")  # `off` and `remote_write` may lose what was accepted
+# `off` and `remote_write` may lose what was accepted
+SYNCHRONOUS_COMMITS: Final = ("on", "remote_apply", "local")
 LOG_FORMATS: Final = ("auto", "text", "json")
-ERASE_DAYS: Final = (7, 3_650)  # a message is valid for two days at most, and its receipts have three more to come
-DELETE_DAYS: Final = (40, 3_650)  # webhook events tell of messages for 30 days, from when they changed last
+# a message is valid for two days at most, and its receipts have three more to come
+ERASE_DAYS: Final = (7, 3_650)
+# webhook events tell of messages for 30 days, from when they changed last
+DELETE_DAYS: Final = (40, 3_650)
 NETWORKS: Final = "addresses or networks such as 10.0.0.0/8"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
-def load(data_dir: str | Path | None = None, environment: Mapping[str, str] = os.environ, making: Making = "always") -> Settings:
-    """Reads all settings. When it may make a database (`making`), it makes the data directory, and on SQLite the secret key, where they are
-    missing. When it may not, and there is none of SQLite, that is NoDatabase.
+def load(
+    data_dir: str | Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+    making: Making = "always",
+) -> Settings:
+    """Reads all settings. When it may make a database (`making`), it makes the data directory, and
+    on SQLite the secret key, where they are missing. When it may not, and there is none of SQLite,
+    that is NoDatabase.
 
-    Raises SettingError for the first wrong one."""
+    Raises SettingError for the first wrong one.
+    """
     _refuse_unknown(environment)
-    directory = Path(data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data").absolute()
+    directory = Path(
+        data_dir or environment.get("HELIOGRAPH_DATA_DIR") or "heliograph-data"
+    ).absolute()
     if making == "always":
         data_dirs.make(directory)
     given = _from_file(directory) | _from_environment(environment)
     database_url = _database_url(given.pop("database_url", None), directory)
     make = data_dirs.may_make(making, database_url, directory)
-    secret, old = data_dirs.secret_keys(given.pop("secret_key", None), given.pop("secret_key_old", None), directory, database_url, make=make)
+    secret, old = data_dirs.secret_keys(
+        given.pop("secret_key", None),
+        given.pop("secret_key_old", None),
+        directory,
+        database_url,
+        make=make,
+    )
     given.pop("data_dir", None)
-    checked = {name: _CHECKS[name](value) for name, value in given.items() if value not in (None, "")}
-    return Settings(data_dir=directory, database_url=database_url, secret_key=secret, secret_key_old=old, **checked)
+    checked = {
+        name: _CHECKS[name](value) for name, value in given.items() if value not in (None, "")
+    }
+    return Settings(
+        data_dir=directory,
+        database_url=database_url,
+        secret_key=secret,
+        secret_key_old=old,
+        **checked,
+    )
 
 
 def _variable(field: str) -> str:
@@ -92,7 +136,9 @@ def _variable(field: str) -> str:
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """A mistyped name would be a setting that is silently not in force, such as a token that guards nothing."""
+    """A mistyped name would be a setting that is silently not in force, such as a token that guards
+    nothing.
+    """
     known = [_variable(f.name) for f in fields(Settings)]
     for name in sorted(environment):
         if name.startswith("HELIOGRAPH_") and name not in known and not _NOT_OURS.fullmatch(name):
@@ -100,13 +146,23 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
 
 
 def _nearest_first(name: str, known: list[str]) -> str:
-    bare = {each.removeprefix("HELIOGRAPH_"): each for each in known}  # what all begin with makes nothing near
-    nearest = [bare[match] for match in difflib.get_close_matches(name.removeprefix("HELIOGRAPH_"), bare, 1)]
-    return ", ".join([*(f"{match} (the nearest)" for match in nearest), *sorted(set(known) - set(nearest))])
+    # what all begin with makes nothing near
+    bare = {each.removeprefix("HELIOGRAPH_"): each for each in known}
+    nearest = [
+        bare[match]
+        for match in difflib.get_close_matches(name.removeprefix("HELIOGRAPH_"), bare, 1)
+    ]
+    return ", ".join(
+        [*(f"{match} (the nearest)" for match in nearest), *sorted(set(known) - set(nearest))]
+    )
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    return {f.name: environment[_variable(f.name)] for f in fields(Settings) if environment.get(_variable(f.name))}
+    return {
+        f.name: environment[_variable(f.name)]
+        for f in fields(Settings)
+        if environment.get(_variable(f.name))
+    }
 
 
 def _from_file(directory: Path) -> dict[str, Any]:
@@ -119,7 +175,11 @@ def _from_file(directory: Path) -> dict[str, Any]:
             raise SettingError(str(path), str(error), "a TOML file") from error
         known = {f.name for f in fields(Settings)} - {"data_dir"}
         if unknown := sorted(set(found) - known):
-            raise SettingError(f"{path}: {unknown[0]}", "no such setting", _nearest_first(unknown[0], sorted(known)))
+            raise SettingError(
+                f"{path}: {unknown[0]}",
+                "no such setting",
+                _nearest_first(unknown[0], sorted(known)),
+            )
         return found
     return {}
 
@@ -132,7 +192,8 @@ def _database_url(found: Any, directory: Path) -> str:
         return _postgresql("postgresql://" + url.split("://", 1)[1])
     if url.startswith("sqlite:////"):
         return url
-    found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "no URL"  # the rest may hold a password
+    # the rest may hold a password
+    found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "no URL"
     raise SettingError("DATABASE_URL", found, DATABASE_URLS)
 
 
@@ -140,7 +201,9 @@ def _postgresql(url: str) -> str:
     try:
         parse_database_url(url)
     except WrongUrl as error:
-        raise SettingError("DATABASE_URL", error.found, DATABASE_URLS if error.allowed == FORM else error.allowed) from error
+        raise SettingError(
+            "DATABASE_URL", error.found, DATABASE_URLS if error.allowed == FORM else error.allowed
+        ) from error
     return url
 
 
@@ -156,7 +219,11 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:
 def _url(name: str, schemes: tuple[str, ...]) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if not str(value).startswith(tuple(f"{scheme}://" for scheme in schemes)):
-            raise SettingError(_variable(name), repr(str(value).split("@")[-1]), " or ".join(f"{scheme}://…" for scheme in schemes))
+            raise SettingError(
+                _variable(name),
+                repr(str(value).split("@")[-1]),
+                " or ".join(f"{scheme}://…" for scheme in schemes),
+            )
         return str(value).rstrip("/")
 
     return check
@@ -167,20 +234,29 @@ def _redis_url(value: Any) -> str:
 
     url = _url("redis_url", ("redis", "rediss", "unix"))(value)
     try:
-        ConnectionPool.from_url(url).make_connection()  # made, not connected: it looks at every part of the address
+        # made, not connected: it looks at every part of the address
+        ConnectionPool.from_url(url).make_connection()
     except (ValueError, TypeError) as error:  # its text may hold a password
-        raise SettingError("REDIS_URL", "an address that is no URL of Redis", "redis://USER:PASSWORD@HOST:PORT/NUMBER") from error
+        raise SettingError(
+            "REDIS_URL",
+            "an address that is no URL of Redis",
+            "redis://USER:PASSWORD@HOST:PORT/NUMBER",
+        ) from error
     return url
 
 
-def _list_of(name: str, judge: Callable[[str], object], allowed: str) -> Callable[[Any], tuple[str, ...]]:
+def _list_of(
+    name: str, judge: Callable[[str], object], allowed: str
+) -> Callable[[Any], tuple[str, ...]]:
     def check(value: Any) -> tuple[str, ...]:
         parts = value if isinstance(value, list) else str(value).split(",")
         for part in parts:
             try:
                 judge(str(part).strip())
             except ValueError as error:
-                raise SettingError(_variable(name), repr(part), f"{allowed}, separated by commas") from error
+                raise SettingError(
+                    _variable(name), repr(part), f"{allowed}, separated by commas"
+                ) from error
         return tuple(str(part).strip() for part in parts)
 
     return check
@@ -190,7 +266,11 @@ def _listen_address(value: Any) -> ListenAddress:
     try:
         return listen_address(str(value))
     except ValueError as error:
-        raise SettingError("HELIOGRAPH_METRICS_ADDRESS", repr(value), "HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100") from error
+        raise SettingError(
+            "HELIOGRAPH_METRICS_ADDRESS",
+            repr(value),
+            "HOST:PORT, such as 127.0.0.1:9100 or [::1]:9100",
+        ) from error
 
 
 def _switch(name: str) -> Callable[[Any], bool]:
@@ -208,9 +288,16 @@ def _authorities(name: str) -> Callable[[Any], str]:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
         except (OSError, ValueError) as error:  # ValueError: a NUL in it
-            why = error.strerror if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else "no certificates"
-            raise SettingError(_variable(name), f"{str(value)!r} ({why})",
-                               "a file of certificates in PEM that can be read") from error
+            why = (
+                error.strerror
+                if isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
+                else "no certificates"
+            )
+            raise SettingError(
+                _variable(name),
+                f"{str(value)!r} ({why})",
+                "a file of certificates in PEM that can be read",
+            ) from error
         return str(path)
 
     return check

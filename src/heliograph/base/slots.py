@@ -7,14 +7,18 @@ from heliograph.base.commits import Unconfirmed
 
 
 class Slots:
-    """The connections of a pool as places to wait for, in order of arrival. Whoever waits can be refused, which a pool cannot do."""
+    """The connections of a pool as places to wait for, in order of arrival. Whoever waits can be
+    refused, which a pool cannot do.
+    """
 
     def __init__(self, count: int) -> None:
         self._free = count
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self) -> None:
-        """Raises Unconfirmed when commits are found unconfirmed meanwhile: whoever holds the connections may hold them for long."""
+        """Raises Unconfirmed when commits are found unconfirmed meanwhile: whoever holds the
+        connections may hold them for long.
+        """
         if self._free:
             self._free -= 1
             return

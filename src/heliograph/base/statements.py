@@ -1,23 +1,39 @@
-"""Statements of the hot paths, each declared once: its parameters and the columns of its rows by name, and its text in both dialects.
+"""Statements of the hot paths, each declared once: its parameters and the columns of its rows by
+name, and its text in both dialects.
 
-A declaration names two kinds of Row. The fields of `given` are the parameters; the fields of `row` are the columns that come back, in their
-order. A field of `row` that is a Row itself takes as many columns as that has. The texts say `:name` where the value of a parameter
-stands; nobody numbers placeholders by hand. The types of the fields are the ones below, so that PostgreSQL is told the type of each
-parameter and mypy knows the type of each column.
+A declaration names two kinds of Row. The fields of `given` are the parameters; the fields of `row`
+are the columns that come back, in their order. A field of `row` that is a Row itself takes as many
+columns as that has. The texts say `:name` where the value of a parameter stands; nobody numbers
+placeholders by hand. The types of the fields are the ones below, so that PostgreSQL is told the
+type of each parameter and mypy knows the type of each column.
 
     class Segment(Row, frozen=True):
         message_id: Id
         part: SmallInt
 
-A `Statement` is asked with one set of values. A field of the type `list[Id]` is one value of it: an array on PostgreSQL, and on SQLite a JSON
-text for `json_each(:name)`. A `BatchStatement` is asked with many sets: its PostgreSQL text says `:given AS g`, which is a table of them all
-with the fields' names as columns (or `:name` for the array of one field); its SQLite text is executed for each of them.
+A `Statement` is asked with one set of values. A field of the type `list[Id]` is one value of it: an
+array on PostgreSQL, and on SQLite a JSON text for `json_each(:name)`. A `BatchStatement` is asked
+with many sets: its PostgreSQL text says `:given AS g`, which is a table of them all with the
+fields' names as columns (or `:name` for the array of one field); its SQLite text is executed for
+each of them.
 """
 
 import re
 import types
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec.structs import astuple
@@ -27,7 +43,8 @@ from heliograph.base.json import encode
 
 Id: TypeAlias = Annotated[str, "uuid"]  # raw: 32 hexadecimal digits
 Text: TypeAlias = Annotated[str, "text"]
-LongText: TypeAlias = Annotated[str, "text", "long"]  # kilobytes: an array of these goes by the driver, whose way is dearer for short ones
+# kilobytes: an array of these goes by the driver, whose way is dearer for short ones
+LongText: TypeAlias = Annotated[str, "text", "long"]
 Bool: TypeAlias = Annotated[bool, "bool"]
 SmallInt: TypeAlias = Annotated[int, "smallint"]
 Int: TypeAlias = Annotated[int, "int"]
@@ -38,7 +55,9 @@ Bytes: TypeAlias = Annotated[bytes, "bytea"]
 class Row(msgspec.Struct, frozen=True, order=True, gc=False):
     """What a statement takes, or answers. Rows are compared field by field.
 
-    The garbage collector does not look at them, as it would at tuples with names: there are a dozen of them for each message."""
+    The garbage collector does not look at them, as it would at tuples with names: there are a dozen
+    of them for each message.
+    """
 
 
 GivenT = TypeVar("GivenT", bound=Row)
@@ -53,13 +72,17 @@ class Nothing(Row, frozen=True):
 
 
 class Gone(Row, frozen=True):
-    """A row that was deleted or changed, where only their number is asked for: `RETURNING 1 AS one`."""
+    """A row that was deleted or changed, where only their number is asked for: `RETURNING
+    1 AS one`.
+    """
 
     one: Int
 
 
 class Parameter(NamedTuple):
-    """A value as the databases know it. `type`: PostgreSQL's name of it, of one element where it is an array."""
+    """A value as the databases know it. `type`: PostgreSQL's name of it, of one element
+    where it is an array.
+    """
 
     name: str
     type: str
@@ -67,28 +90,40 @@ class Parameter(NamedTuple):
     is_long: bool = False
 
     def placeholder(self, number: int) -> str:
-        """As PostgreSQL's driver gets it. (Where `::` tells the type of an array, it is handed over as one text: base/arrays.py.)"""
+        """As PostgreSQL's driver gets it. (Where `::` tells the type of an array, it is
+        handed over as one text: base/arrays.py.)
+        """
         if self.is_array and self.is_long:
             return f"CAST(${number} AS {self.type}[])"
         return f"${number}::{self.type}{'[]' if self.is_array else ''}"
 
 
 class _Text(NamedTuple):
-    """One dialect's text as the driver gets it. `places`: of the parameters whose values it wants, in the order of their numbers."""
+    """One dialect's text as the driver gets it. `places`: of the parameters whose values
+    it wants, in the order of their numbers.
+    """
 
     sql: str
     places: tuple[int, ...]
 
 
 class _Declared(Generic[RowT]):
-    """What all kinds of statements have in common: their parameters, their columns, and how a row is made of those."""
+    """What all kinds of statements have in common: their parameters, their columns, and
+    how a row is made of those.
+    """
 
-    def __init__(self, given: tuple[Parameter, ...], row: type[RowT], postgresql: str, sqlite: str) -> None:
+    def __init__(
+        self, given: tuple[Parameter, ...], row: type[RowT], postgresql: str, sqlite: str
+    ) -> None:
         self.given, self.row = given, fields_of(row)
-        self.postgresql = _numbered(postgresql, given, lambda number, parameter: parameter.placeholder(number))
+        self.postgresql = _numbered(
+            postgresql, given, lambda number, parameter: parameter.placeholder(number)
+        )
         self.sqlite = _numbered(sqlite, given, lambda number, _: f"?{number}")
         self._made = _maker(row)
-        self._booleans = tuple(place for place, column in enumerate(self.row) if column.type == "bool")
+        self._booleans = tuple(
+            place for place, column in enumerate(self.row) if column.type == "bool"
+        )
 
     def _rows(self, tx: HotTx, found: list[Any]) -> list[RowT]:
         made, booleans = self._made, self._booleans
@@ -102,9 +137,13 @@ class _Declared(Generic[RowT]):
 
 
 class Statement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One that is asked with one set of values. `sqlite` is empty of one that is for PostgreSQL only."""
+    """One that is asked with one set of values. `sqlite` is empty of one that is for
+    PostgreSQL only.
+    """
 
-    def __init__(self, given: type[GivenT], row: type[RowT], *, postgresql: str, sqlite: str = "") -> None:
+    def __init__(
+        self, given: type[GivenT], row: type[RowT], *, postgresql: str, sqlite: str = ""
+    ) -> None:
         super().__init__(fields_of(given), row, postgresql, sqlite)
 
     async def rows(self, tx: HotTx, given: GivenT) -> list[RowT]:
@@ -114,17 +153,37 @@ class Statement(_Declared[RowT], Generic[GivenT, RowT]):
             sql, places = self.postgresql
             return self._rows(tx, await tx.fetch(sql, *[values[place] for place in places]))
         sql, places = self.sqlite
-        return self._rows(tx, await tx.fetch(sql, *[encode(values[i]).decode() if self.given[i].is_array else values[i] for i in places]))
+        return self._rows(
+            tx,
+            await tx.fetch(
+                sql,
+                *[
+                    encode(values[i]).decode() if self.given[i].is_array else values[i]
+                    for i in places
+                ],
+            ),
+        )
 
 
 class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One that is asked with many sets of values at once; with none, nothing is asked. `postgresql` is empty of one that is for SQLite only."""
+    """One that is asked with many sets of values at once; with none, nothing is asked.
+    `postgresql` is empty of one that is for SQLite only.
+    """
 
-    def __init__(self, given: type[GivenT], row: type[RowT], shared: type[Row] = Nothing, *, postgresql: str = "",
-                 sqlite: str) -> None:
+    def __init__(
+        self,
+        given: type[GivenT],
+        row: type[RowT],
+        shared: type[Row] = Nothing,
+        *,
+        postgresql: str = "",
+        sqlite: str,
+    ) -> None:
         own = tuple(parameter._replace(is_array=True) for parameter in fields_of(given))
         names = [parameter.name for parameter in own]
-        super().__init__((*own, *fields_of(shared)), row, _unnested(postgresql, "given", names, names), sqlite)
+        super().__init__(
+            (*own, *fields_of(shared)), row, _unnested(postgresql, "given", names, names), sqlite
+        )
 
     async def rows(self, tx: HotTx, given: Sequence[GivenT]) -> list[RowT]:
         """Asks it. The rows come back in any order. Raises what the database raises."""
@@ -144,9 +203,19 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
 
 
 class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, RowT]):
-    """A BatchStatement with further values that are the same for every set, such as bounds that tell PostgreSQL which partitions to look into."""
+    """A BatchStatement with further values that are the same for every set, such as bounds
+    that tell PostgreSQL which partitions to look into.
+    """
 
-    def __init__(self, given: type[GivenT], shared: type[SharedT], row: type[RowT], *, postgresql: str, sqlite: str) -> None:
+    def __init__(
+        self,
+        given: type[GivenT],
+        shared: type[SharedT],
+        row: type[RowT],
+        *,
+        postgresql: str,
+        sqlite: str,
+    ) -> None:
         super().__init__(given, row, shared, postgresql=postgresql, sqlite=sqlite)
 
     async def rows_with(self, tx: HotTx, given: Sequence[GivenT], shared: SharedT) -> list[RowT]:
@@ -155,14 +224,18 @@ class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, Ro
 
 
 class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One for PostgreSQL that takes rows of several tables at once. (To SQLite, a statement for each of them costs no more.)
+    """One for PostgreSQL that takes rows of several tables at once. (To SQLite, a statement for
+    each of them costs no more.)
 
-    A field of `given` is a value; or `list[R]`, R a Row, which is a table by its rows; or a Row of lists, which is a table by its columns. The
-    text says `:sends AS s` for the table of the field `sends`."""
+    A field of `given` is a value; or `list[R]`, R a Row, which is a table by its rows; or a Row of
+    lists, which is a table by its columns. The text says `:sends AS s` for the table of the field
+    `sends`.
+    """
 
     def __init__(self, given: type[GivenT], row: type[RowT], *, postgresql: str) -> None:
         parameters: list[Parameter] = []
-        self._fields: list[tuple[int, bool]] = []  # of each: how many parameters it is (0: a value), and whether it is a table by its rows
+        # of each: how many parameters it is (0: a value), and whether it is a table by its rows
+        self._fields: list[tuple[int, bool]] = []
         for name, hint in get_type_hints(given, include_extras=True).items():
             by_rows = get_origin(hint) is list and _is_row(get_args(hint)[0])
             if not by_rows and not _is_row(hint):
@@ -172,7 +245,10 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
             columns = fields_of(get_args(hint)[0] if by_rows else hint)
             names = [f"{name}__{column.name}" for column in columns]
             postgresql = _unnested(postgresql, name, names, [column.name for column in columns])
-            parameters += [Parameter(of_table, column.type, True, column.is_long) for of_table, column in zip(names, columns, strict=True)]
+            parameters += [
+                Parameter(of_table, column.type, True, column.is_long)
+                for of_table, column in zip(names, columns, strict=True)
+            ]
             self._fields.append((len(columns), by_rows))
         super().__init__(tuple(parameters), row, postgresql, "")
         self._long = tuple(place for place, parameter in enumerate(parameters) if parameter.is_long)
@@ -186,7 +262,9 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
             elif not by_rows:
                 values += astuple(value)
             else:
-                values += map(list, zip(*map(astuple, value), strict=True)) if value else ([],) * width
+                values += (
+                    map(list, zip(*map(astuple, value), strict=True)) if value else ([],) * width
+                )
         for place in self._long:
             values[place] = tuple(values[place])
         sql, places = self.postgresql
@@ -194,7 +272,9 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
 
 
 def fields_of(named: type[Row]) -> tuple[Parameter, ...]:
-    """The fields of a row in their order; one that is a Row itself stands for its own. Raises TypeError for other types."""
+    """The fields of a row in their order; one that is a Row itself stands for its own. Raises
+    TypeError for other types.
+    """
     found: list[Parameter] = []
     for name, hint in get_type_hints(named, include_extras=True).items():
         found.extend(fields_of(hint) if _is_row(hint) else [_parameter(named, name, hint)])
@@ -223,11 +303,19 @@ def _parameter(named: type, name: str, hint: Any) -> Parameter:
 def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequence[str]) -> str:
     """PostgreSQL's text, with `:table AS t` written out."""
     arrays = ", ".join(f":{name}" for name in parameters)
-    return re.sub(rf"(?<!:):{table} AS (\w+)\b", lambda found: f"unnest({arrays}) AS {found[1]} ({', '.join(columns)})", text)
+    return re.sub(
+        rf"(?<!:):{table} AS (\w+)\b",
+        lambda found: f"unnest({arrays}) AS {found[1]} ({', '.join(columns)})",
+        text,
+    )
 
 
-def _numbered(text: str, given: Sequence[Parameter], placeholder: Callable[[int, Parameter], str]) -> _Text:
-    """The text with its names replaced, which are numbered as they come. Raises TypeError for a name that no parameter has."""
+def _numbered(
+    text: str, given: Sequence[Parameter], placeholder: Callable[[int, Parameter], str]
+) -> _Text:
+    """The text with its names replaced, which are numbered as they come. Raises TypeError
+    for a name that no parameter has.
+    """
     names = [parameter.name for parameter in given]
     numbers: dict[str, int] = {}
 
@@ -249,9 +337,13 @@ def _maker(kind: type[RowT]) -> Callable[[Sequence[Any]], RowT]:
     place = 0
     for hint in hints.values():
         width = len(fields_of(hint)) if _is_row(hint) else 1
-        parts.append((slice(place, place + width), _maker(hint)) if _is_row(hint) else (place, None))
+        parts.append(
+            (slice(place, place + width), _maker(hint)) if _is_row(hint) else (place, None)
+        )
         place += width
-    return lambda values: kind(*[values[at] if inner is None else inner(values[at]) for at, inner in parts])
+    return lambda values: kind(
+        *[values[at] if inner is None else inner(values[at]) for at, inner in parts]
+    )
 
 
 def columns_of(row: type[Row]) -> str:
@@ -264,8 +356,12 @@ def values_of(row: type[Row]) -> str:
     return ", ".join(f":{name}" for name in row.__struct_fields__)
 
 
-def same(given: type[GivenT], row: type[RowT], text: str, *, lock: str = "") -> Statement[GivenT, RowT]:
-    """Returns a statement whose text both databases read. `lock` ends it on PostgreSQL: SQLite has one writer, and locks nothing."""
+def same(
+    given: type[GivenT], row: type[RowT], text: str, *, lock: str = ""
+) -> Statement[GivenT, RowT]:
+    """Returns a statement whose text both databases read. `lock` ends it on PostgreSQL:
+    SQLite has one writer, and locks nothing.
+    """
     return Statement(given, row, postgresql=f"{text} {lock}" if lock else text, sqlite=text)
 
 
@@ -273,4 +369,8 @@ def insert(table: str, row: type[GivenT], more: str = "") -> BatchStatement[Give
     """Returns a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
     into = f"INSERT INTO {table} ({columns_of(row)})"
     return BatchStatement(
-        row, Nothing, postgresql=f"{into} SELECT * FROM :given AS g {more}", sqlite=f"{into} VALUES ({values_of(row)}) {more}")  # noqa: S608  names of ours
+        row,
+        Nothing,
+        postgresql=f"{into} SELECT * FROM :given AS g {more}",
+        sqlite=f"{into} VALUES ({values_of(row)}) {more}",
+    )

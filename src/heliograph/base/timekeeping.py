@@ -1,9 +1,12 @@
-"""The database's clock, by which all processes of one database go: compared at the start of each, and every minute.
+"""The database's clock, by which all processes of one database go: compared at the start of each,
+and every minute.
 
-Validity, retries and the order of the ledger are by stored times, which several machines write and read. A machine whose clock is an hour ahead
-would end in one look what is valid for less. So a process whose clock is more than 2 s from the database's does not start; what is less is
-corrected (`clock.agree`). One that runs, and finds them more than 5 s apart, claims nothing and lets nothing expire until they agree again: one of
-the two was set, and nobody can know which. SQLite has no clock of its own; there the machine's is the only one.
+Validity, retries and the order of the ledger are by stored times, which several machines write and
+read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a
+process whose clock is more than 2 s from the database's does not start; what is less is corrected
+(`clock.agree`). One that runs, and finds them more than 5 s apart, claims nothing and lets nothing
+expire until they agree again: one of the two was set, and nobody can know which. SQLite has no
+clock of its own; there the machine's is the only one.
 """
 
 import asyncio
@@ -17,8 +20,12 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.base.faults import told
 
-START_MS_MAX: Final = 2_000  # apart: what time servers keep apart is a hundred times less, and what is valid for a minute bears this
-CLAIM_MS_MAX: Final = 5_000  # apart, of a process that runs: more than any correction; what it holds would be ended, or sent, too early
+# apart: what time servers keep apart is a hundred times less, and what is valid for a minute bears
+# this
+START_MS_MAX: Final = 2_000
+# apart, of a process that runs: more than any correction; what it holds would be ended, or sent,
+# too early
+CLAIM_MS_MAX: Final = 5_000
 EVERY_S: Final = 60.0
 QUESTIONS_MAX: Final = 5  # one that is answered at once says most
 ANSWERED_MS: Final = 5.0  # at once
@@ -33,22 +40,31 @@ class ClockApart(Unavailable):
 
 
 class Measured(NamedTuple):
-    """How far the database's clock is ahead of this process's. `within_us`: how wrong that can be, half of the time that the answer took."""
+    """How far the database's clock is ahead of this process's. `within_us`: how wrong that can be,
+    half of the time that the answer took.
+    """
 
     ahead_us: int
     within_us: int
 
     @property
     def apart_ms(self) -> int:
-        """How far they are apart at least, in milliseconds: a slow answer says nothing against a clock."""
+        """How far they are apart at least, in milliseconds: a slow answer says nothing against a
+        clock.
+        """
         return max(0, abs(self.ahead_us) - self.within_us) // 1_000
 
     def in_words(self) -> str:
-        return f"{abs(self.ahead_us) / 1e6:.1f} s {'behind' if self.ahead_us > 0 else 'ahead of'} the database's"
+        return (
+            f"{abs(self.ahead_us) / 1e6:.1f} s {'behind' if self.ahead_us > 0 else 'ahead of'} the"
+            " database's"
+        )
 
 
 def measure(db: Database) -> Measured | None:
-    """Asks the database for the time, a few times if need be; the best answer counts. None on SQLite. Raises Unavailable."""
+    """Asks the database for the time, a few times if need be; the best answer counts. None
+    on SQLite. Raises Unavailable.
+    """
     if not db.postgresql:
         return None
     best: Measured | None = None
@@ -57,7 +73,9 @@ def measure(db: Database) -> Measured | None:
             asked_us = clock.process_us()
             database_us = int(tx.execute(_CLOCK).scalar_one())
             answered_us = clock.process_us()
-            measured = Measured(database_us - (asked_us + answered_us) // 2, (answered_us - asked_us) // 2)
+            measured = Measured(
+                database_us - (asked_us + answered_us) // 2, (answered_us - asked_us) // 2
+            )
             best = measured if best is None or measured.within_us < best.within_us else best
             if best.within_us < ANSWERED_MS * 1_000 / 2:
                 break
@@ -65,13 +83,17 @@ def measure(db: Database) -> Measured | None:
 
 
 def begin(db: Database) -> None:
-    """Compares before anything is written, and goes by the database's clock from then on. Raises ClockApart, Unavailable."""
+    """Compares before anything is written, and goes by the database's clock from then on. Raises
+    ClockApart, Unavailable.
+    """
     measured = measure(db)
     if measured is None:
         return
     if measured.apart_ms > START_MS_MAX:
-        raise ClockApart(f"The clock of this machine is {measured.in_words()}; it may be {START_MS_MAX // 1_000} s apart at most. "
-                         "Synchronise both with NTP.")
+        raise ClockApart(
+            f"The clock of this machine is {measured.in_words()}; it may be {START_MS_MAX // 1_000}"
+            " s apart at most. Synchronise both with NTP."
+        )
     clock.agree(measured.ahead_us)
 
 

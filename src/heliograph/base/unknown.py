@@ -1,7 +1,9 @@
-"""Which unknown fields of a body are refused rather than ignored: those that could cost (contract section 2).
+"""Which unknown fields of a body are refused rather than ignored: those that could cost (contract
+section 2).
 
-A name that is one edit away from a known one is a slip, and one that asks for another time, price or effect asks for what would not happen.
-It is called for bodies with unknown fields only, and takes about a microsecond for each of them, however many there are.
+A name that is one edit away from a known one is a slip, and one that asks for another time, price
+or effect asks for what would not happen. It is called for bodies with unknown fields only, and
+takes about a microsecond for each of them, however many there are.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,12 +11,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 _LONGER_MAX: Final = 1  # characters that a near name is longer
-_IGNORED: Final = str.maketrans("", "", "_-")  # between the words of a name: dryRun and dry-run are dry_run
+# between the words of a name: dryRun and dry-run are dry_run
+_IGNORED: Final = str.maketrans("", "", "_-")
 
 
 class Wish(NamedTuple):
-    """What some names ask for: `names` are in lower case without `_`; the first of `instead` that an endpoint knows is what it has for them.
-    `but`: what is said where it has none of these."""
+    """What some names ask for: `names` are in lower case without `_`; the first of `instead` that
+    an endpoint knows is what it has for them. `but`: what is said where it has none of these.
+    """
 
     but: str
     names: frozenset[str]
@@ -26,7 +30,9 @@ def _wish(but: str, names: str, *instead: str, joined: frozenset[str] = frozense
 
 
 def _joined(firsts: str, lasts: str) -> frozenset[str]:
-    """Returns each of the `firsts` followed by each of the `lasts`: `send` and `at` make `sendat`."""
+    """Returns each of the `firsts` followed by each of the `lasts`: `send` and `at` make
+    `sendat`.
+    """
     return frozenset(first + last for first in firsts.split() for last in lasts.split())
 
 
@@ -34,47 +40,95 @@ _TIMES: Final = "at on in by for after before until later next time date datetim
 _SPANS: Final = "s sec secs second seconds m min mins minute minutes h hour hours d day days ms"
 
 TIME: Final = _wish(
-    "a message is sent at once", """
-    schedule scheduled scheduling deliver publish release start begin delay delays delayed defer deferred postpone
-    date time datetime when later after before notbefore notafter timetosend timestamp""",
-    joined=_joined("send sending sendschedule schedule scheduled sched deliver delivery publish release start begin scheduledsend", _TIMES)
-    | _joined("delay delayed defer postpone", f"{_TIMES} {_SPANS}"))
+    "a message is sent at once",
+    """
+    schedule scheduled scheduling deliver publish release start begin delay delays delayed defer
+    deferred postpone date time datetime when later after before notbefore notafter timetosend
+    timestamp""",
+    joined=_joined(
+        "send sending sendschedule schedule scheduled sched deliver delivery publish release start"
+        " begin scheduledsend",
+        _TIMES,
+    )
+    | _joined("delay delayed defer postpone", f"{_TIMES} {_SPANS}"),
+)
 VALIDITY: Final = _wish(
     "the validity cannot be chosen here",
-    "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive validityperiod", "validity_s",
-    joined=_joined("validity valid ttl expiry expire expires expiration lifetime timeout maxage", f"{_TIMES} {_SPANS}"))
+    "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive"
+    " validityperiod",
+    "validity_s",
+    joined=_joined(
+        "validity valid ttl expiry expire expires expiration lifetime timeout maxage",
+        f"{_TIMES} {_SPANS}",
+    ),
+)
 TEST: Final = _wish(
     "this request cannot be tried out",
-    "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly checkonly nosend mode draft", "dry_run",
-    joined=_joined("test sandbox dry simulation", "mode run"))
+    "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly"
+    " checkonly nosend mode draft",
+    "dry_run",
+    joined=_joined("test sandbox dry simulation", "mode run"),
+)
 COUNTRY: Final = _wish(
     "the country cannot be chosen here",
-    "country countryiso countryprefix defaultcountry dialingcode diallingcode region", "countryCode", "country_code")
+    "country countryiso countryprefix defaultcountry dialingcode diallingcode region",
+    "countryCode",
+    "country_code",
+)
 PRICE: Final = _wish(
-    "the price cannot be limited here", "parts price cost budget", "max_segments",
-    joined=_joined("max", "parts price cost credits segments amount spend") | _joined("price cost credit spend", "limit cap max"))
-PAYER: Final = _wish("the request cannot be made for a customer", "customer customerref externalref onbehalfof subaccount", "customer_id")
-EFFECT: Final = _wish("the service has nothing of this kind", """
-    flash isflash channel gateway route carrier voice media mediaurl mediaurls attachment attachments mms template templateid variables placeholders
-    substitutions personalization personalisation personalize personalise params parameters merge mergefields cc bcc repeat repeats""")
-ONCE: Final = _wish("send it as the header Idempotency-Key", "idempotencykey idempotency idempotencytoken")
+    "the price cannot be limited here",
+    "parts price cost budget",
+    "max_segments",
+    joined=_joined("max", "parts price cost credits segments amount spend")
+    | _joined("price cost credit spend", "limit cap max"),
+)
+PAYER: Final = _wish(
+    "the request cannot be made for a customer",
+    "customer customerref externalref onbehalfof subaccount",
+    "customer_id",
+)
+EFFECT: Final = _wish(
+    "the service has nothing of this kind",
+    """
+    flash isflash channel gateway route carrier voice media mediaurl mediaurls attachment
+    attachments mms template templateid variables placeholders substitutions personalization
+    personalisation personalize personalise params parameters merge mergefields cc bcc repeat
+    repeats""",
+)
+ONCE: Final = _wish(
+    "send it as the header Idempotency-Key", "idempotencykey idempotency idempotencytoken"
+)
 CODE: Final = _wish(
     "the code and its form cannot be chosen",
-    "code otp otpcode pin pincode length otplength codelength pinlength digits otptype lang language locale")
+    "code otp otpcode pin pincode length otplength codelength pinlength digits otptype lang"
+    " language locale",
+)
 TEXT: Final = _wish("the text cannot be chosen here", "text content msg", "message")
-SENDER: Final = _wish("the sender cannot be chosen here", "senderid sendername source originator", "sender")
+SENDER: Final = _wish(
+    "the sender cannot be chosen here", "senderid sendername source originator", "sender"
+)
 FIGURES: Final = _wish(
-    "credits and money cannot be set here", "credit credits smscredits amount balance wallet walletbalance topup money",
-    "initial_sms_credits", "initial_wallet_balance", "credits",
-    joined=_joined("initial starting opening", "credits balance amount"))
+    "credits and money cannot be set here",
+    "credit credits smscredits amount balance wallet walletbalance topup money",
+    "initial_sms_credits",
+    "initial_wallet_balance",
+    "credits",
+    joined=_joined("initial starting opening", "credits balance amount"),
+)
 
-SITE: Final = _wish("the site cannot be chosen here", "url site website domain homeurl siteaddress", "site_url")
+SITE: Final = _wish(
+    "the site cannot be chosen here", "url site website domain homeurl siteaddress", "site_url"
+)
 
 SENDING: Final = (TIME, VALIDITY, TEST, COUNTRY, PRICE, PAYER, EFFECT, ONCE)
 
 
-def refusals(unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish, ...]) -> Iterator[tuple[str, str]]:
-    """Those of the `unknown` names that could cost, each with what is wrong with it. `known`: the names that the body may have, in order."""
+def refusals(
+    unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish, ...]
+) -> Iterator[tuple[str, str]]:
+    """Those of the `unknown` names that could cost, each with what is wrong with it. `known`: the
+    names that the body may have, in order.
+    """
     near = _nearness(known)
     longest = max(map(len, known), default=0) + _LONGER_MAX
     wished = {name: wish for wish in reversed(wishes) for name in wish.names}
@@ -86,7 +140,14 @@ def refusals(unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish,
             yield name, f"is unknown here; did you mean {meant}?"
         elif (wish := wished.get(folded)) is not None:
             meant = next((instead for instead in wish.instead if instead in known), None)
-            yield name, f"is unknown here; did you mean {meant}?" if meant else f"is unknown here: {wish.but}"
+            yield (
+                name,
+                (
+                    f"is unknown here; did you mean {meant}?"
+                    if meant
+                    else f"is unknown here: {wish.but}"
+                ),
+            )
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str | None:
@@ -95,7 +156,9 @@ def nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 
 class _Nearness:
-    """The known names, by what is left of each when it loses a character: two names that are one edit apart have such a rest in common."""
+    """The known names, by what is left of each when it loses a character: two names that
+    are one edit apart have such a rest in common.
+    """
 
     def __init__(self, known: tuple[str, ...]) -> None:
         self._whole = {_folded(name): name for name in reversed(known)}
@@ -106,7 +169,9 @@ class _Nearness:
                 self._rests.setdefault(rest, []).append(folded)
 
     def find(self, folded: str) -> str | None:
-        """The known name that this one is, or is one edit from: a character more, less, or another, or two neighbours swapped."""
+        """The known name that this one is, or is one edit from: a character more, less, or
+        another, or two neighbours swapped.
+        """
         if folded in self._whole:
             return self._whole[folded]
         if len(folded) > self._longest:
@@ -132,6 +197,9 @@ def _shortened(name: str) -> list[str]:
 
 
 def _is_one_edit(one: str, other: str) -> bool:
-    start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
     a, b = one[start:], other[start:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (len(a) > 1 and a[1::-1] + a[2:] == b)

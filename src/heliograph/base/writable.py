@@ -1,6 +1,8 @@
-"""Whether the database stores what is written: found out by writing, for whoever distributes requests over processes.
+"""Whether the database stores what is written: found out by writing, for whoever distributes
+requests over processes.
 
-A database can answer every question and store nothing: its synchronous standby is lost, its disk is full, it has become read-only.
+A database can answer every question and store nothing: its synchronous standby is lost, its disk is
+full, it has become read-only.
 """
 
 import asyncio
@@ -20,14 +22,19 @@ from heliograph.base.postgres_engine import answer_within
 from heliograph.base.sessions import sqlite_path
 
 EVERY_S: Final = 1.0  # at most one check in so long, however many ask
-WITHIN_S: Final = 1.5  # else nothing can be written, unless other transactions have been committed meanwhile
-ROOM_OCTETS: Final = 262_144  # of disk: more than one batch of sends takes, and little beside what a log of PostgreSQL takes (16 MiB)
+# else nothing can be written, unless other transactions have been committed meanwhile
+WITHIN_S: Final = 1.5
+# of disk: more than one batch of sends takes, and little beside what a log of PostgreSQL takes (16
+# MiB)
+ROOM_OCTETS: Final = 262_144
 
-# The first statement is refused where nothing may be written, and writes a record that is committed like any other; it changes no row, and
-# waits for no lock. The second one needs more memory than it may have, so PostgreSQL writes a temporary file of at least ROOM_OCTETS.
+# The first statement is refused where nothing may be written, and writes a record that is committed
+# like any other; it changes no row, and waits for no lock. The second one needs more memory than it
+# may have, so PostgreSQL writes a temporary file of at least ROOM_OCTETS.
 _WRITE: Final = """
     WITH nothing AS (UPDATE config SET epoch = epoch WHERE false)
-    SELECT set_config('work_mem', '64kB', true), CAST(pg_logical_emit_message(true, 'heliograph', 'written') AS text)"""
+    SELECT set_config('work_mem', '64kB', true),
+        CAST(pg_logical_emit_message(true, 'heliograph', 'written') AS text)"""
 _CONFIRM: Final = "SELECT CAST(pg_logical_emit_message(true, 'heliograph', 'written') AS text)"
 _FILL: Final = "SELECT count(*) FROM generate_series(1, 20000)"  # 14 octets each
 _WRITE_SQLITE: Final = "UPDATE config SET epoch = epoch"
@@ -48,10 +55,16 @@ class Writable:
     async def check(self) -> None:
         """Raises Unavailable when nothing can be stored, within WITHIN_S."""
         self._db.commits.check()
-        if self._checking is None or (self._checking.done() and clock.monotonic_s() - self._checked_s >= EVERY_S):
-            self._checking, self._checked_s = asyncio.create_task(self._check()), clock.monotonic_s()
+        if self._checking is None or (
+            self._checking.done() and clock.monotonic_s() - self._checked_s >= EVERY_S
+        ):
+            self._checking, self._checked_s = (
+                asyncio.create_task(self._check()),
+                clock.monotonic_s(),
+            )
         done, _ = await asyncio.wait({self._checking}, timeout=WITHIN_S)
-        if not done and clock.monotonic_s() - self._db.commits.confirmed_s > WITHIN_S:  # else it has its turn later, beside what is stored
+        # else it has its turn later, beside what is stored
+        if not done and clock.monotonic_s() - self._db.commits.confirmed_s > WITHIN_S:
             raise Unavailable("The database does not store what is written.")
         for task in done:
             if fault := task.result():
@@ -68,7 +81,11 @@ class Writable:
                 await self._apart.run(partial(try_to_write, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
             cancelling.obey(error)
-            fault = error.message if isinstance(error, Unavailable) else "The database does not store what is written."
+            fault = (
+                error.message
+                if isinstance(error, Unavailable)
+                else "The database does not store what is written."
+            )
             if not self._fault:
                 log.warning("database_not_writable", reason=fault, **told(error.__cause__ or error))
         else:
@@ -80,15 +97,19 @@ class Writable:
 
 
 def require_confirmed(db: Database) -> None:
-    """Makes sure that a commit, which may keep locks, will not wait for a standby that is lost; also in a database of PostgreSQL that has no schema
-    yet. Raises Unavailable, Unconfirmed among them, after WITHIN_S at the latest."""
+    """Makes sure that a commit, which may keep locks, will not wait for a standby that is lost;
+    also in a database of PostgreSQL that has no schema yet. Raises Unavailable, Unconfirmed among
+    them, after WITHIN_S at the latest.
+    """
     with db.write() as tx:
         answer_within(tx, WITHIN_S)
         tx.exec_driver_sql(_CONFIRM)
 
 
 def try_to_write(db: Database) -> None:
-    """Stores something that changes nothing. Raises Unavailable, Unconfirmed among them, after WITHIN_S at the latest."""
+    """Stores something that changes nothing. Raises Unavailable, Unconfirmed among them, after
+    WITHIN_S at the latest.
+    """
     with reachable():
         (_write if db.postgresql else _write_sqlite)(db)
 
@@ -101,7 +122,9 @@ def _write(db: Database) -> None:
 
 
 def _write_sqlite(db: Database) -> None:
-    """A small transaction writes over what a log of SQLite holds already, a larger one needs more of the disk: so that is tried beside it."""
+    """A small transaction writes over what a log of SQLite holds already, a larger one
+    needs more of the disk: so that is tried beside it.
+    """
     with tempfile.TemporaryFile(dir=sqlite_path(db.url).parent, buffering=0) as file:
         file.write(bytes(ROOM_OCTETS))
     with db.write() as tx:

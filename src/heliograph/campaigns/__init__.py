@@ -4,7 +4,17 @@ from heliograph.campaigns.api import endpoints
 from heliograph.campaigns.audience import look
 from heliograph.campaigns.campaign import Audience, Campaign, by_id, find, page, text_id
 from heliograph.campaigns.draft import Wish, create, read_wish
-from heliograph.campaigns.life import Launched, audience_size, cancel, estimate, launch, pause, resume, schedule, start_due
+from heliograph.campaigns.life import (
+    Launched,
+    audience_size,
+    cancel,
+    estimate,
+    launch,
+    pause,
+    resume,
+    schedule,
+    start_due,
+)
 from heliograph.campaigns.listed import Listed, create_listed
 from heliograph.campaigns.moment import When, read_time, read_when
 from heliograph.campaigns.numbers import BadRow, Numbers
@@ -13,6 +23,39 @@ from heliograph.campaigns.record import as_record
 from heliograph.campaigns.sample import Unfilled, sample, unfilled
 from heliograph.campaigns.states import WrongState
 
-__all__ = ["Audience", "BadRow", "Campaign", "Launched", "Listed", "Numbers", "Pricing", "Quote", "Unfilled", "When", "Wish", "WrongState",
-           "as_record", "audience_size", "by_id", "cancel", "create", "create_listed", "endpoints", "estimate", "find", "launch", "look", "page",
-           "pause", "read_time", "read_when", "read_wish", "resume", "sample", "schedule", "start_due", "text_id", "unfilled"]
+__all__ = [
+    "Audience",
+    "BadRow",
+    "Campaign",
+    "Launched",
+    "Listed",
+    "Numbers",
+    "Pricing",
+    "Quote",
+    "Unfilled",
+    "When",
+    "Wish",
+    "WrongState",
+    "as_record",
+    "audience_size",
+    "by_id",
+    "cancel",
+    "create",
+    "create_listed",
+    "endpoints",
+    "estimate",
+    "find",
+    "launch",
+    "look",
+    "page",
+    "pause",
+    "read_time",
+    "read_when",
+    "read_wish",
+    "resume",
+    "sample",
+    "schedule",
+    "start_due",
+    "text_id",
+    "unfilled",
+]

@@ -17,7 +17,14 @@ def endpoints(db: Database) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
-            found = page(tx, limit=wanted.limit + 1, account_id=account_id, sandbox=call.principal.sandbox, status=status, before_id=wanted.before)
+            found = page(
+                tx,
+                limit=wanted.limit + 1,
+                account_id=account_id,
+                sandbox=call.principal.sandbox,
+                status=status,
+                before_id=wanted.before,
+            )
         return Answer(page_body(found, wanted, lambda campaign: campaign.id, as_record))
 
     def campaign(call: Call) -> Answer:

@@ -1,4 +1,5 @@
-"""An audience is frozen: whom a campaign is for, as they are when it is launched, written down chunk by chunk, and priced as it is.
+"""An audience is frozen: whom a campaign is for, as they are when it is launched, written down
+chunk by chunk, and priced as it is.
 
 `look` goes through the same people and stores nothing: that is an estimate.
 """
@@ -18,16 +19,19 @@ from heliograph.campaigns.price import Pricing
 from heliograph.campaigns.text import Written as Text
 from heliograph.campaigns.text import counted
 
-PEOPLE_PER_LOOK: Final = 20_000  # 0.1 s; nobody waits for it, and so many groups at most are in memory
+# 0.1 s; nobody waits for it, and so many groups at most are in memory
+PEOPLE_PER_LOOK: Final = 20_000
 
 Tell: TypeAlias = Callable[[int], object]  # of so many people more that were looked at
 
 
 def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """Writes contacts down, without who opted out, after what an earlier one wrote was taken away. A file's numbers stand there already: who of them
-    opted out is marked, anew each time.
+    """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
+    A file's numbers stand there already: who of them opted out is marked, anew each time.
 
-    Transactions of `hold.size` people. Raises Taken, and StorageQuotaReached; what was written until then stays until it is cleared."""
+    Transactions of `hold.size` people. Raises Taken, and StorageQuotaReached; what was written
+    until then stays until it is cleared.
+    """
     if campaign.audience.kind != "numbers":
         clear(hold, campaign)
     if _is_filled_in(campaign):
@@ -35,7 +39,11 @@ def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
     looking = _looking(campaign, pricing, hold.size, write=True)
-    _go(lambda after: _without_texts(campaign, hold.step(lambda tx: looking(tx, after))), pricing, tell)
+    _go(
+        lambda after: _without_texts(campaign, hold.step(lambda tx: looking(tx, after))),
+        pricing,
+        tell,
+    )
 
 
 def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
@@ -70,7 +78,9 @@ def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, t
         tell(chunk.people)
 
 
-def _looking(campaign: Campaign, pricing: Pricing, size: int, *, write: bool) -> Callable[[Connection, int], Chunk | None]:
+def _looking(
+    campaign: Campaign, pricing: Pricing, size: int, *, write: bool
+) -> Callable[[Connection, int], Chunk | None]:
     """What takes the next chunk behind a number, when no texts have to be filled in."""
     plain = campaign.template.plain
     of_all = counted(plain) if plain is not None else None
@@ -117,7 +127,9 @@ class _Ahead:
 
 
 class _Behind:
-    """Chunks, stored one after the other while the texts of the next are filled in. All of them are when it is left without an error."""
+    """Chunks, stored one after the other while the texts of the next are filled in. All of them are
+    when it is left without an error.
+    """
 
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
@@ -142,14 +154,18 @@ class _Behind:
             self._last.result()
 
 
-def _fill_in(ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None) -> tuple[Chunk, Filling] | None:
+def _fill_in(
+    ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None
+) -> tuple[Chunk, Filling] | None:
     """The next chunk, filled in, and with `behind` stored."""
     people, filling = ahead.following(), Filling(campaign.template)
     if not people:
         return None
     recipients = filling.recipients(people)
     opted_out = sum(person.standing == OPTED_OUT for person in people)
-    chunk = Chunk(people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits))
+    chunk = Chunk(
+        people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits)
+    )
     if behind is not None:
         behind.store(lambda tx: store(tx, campaign, recipients))
     return chunk, filling

@@ -18,7 +18,9 @@ ID_PREFIX: Final = "cmp"
 
 
 class Audience(NamedTuple):
-    """Whom a campaign is for: all contacts, those with any of the tags, or the numbers of a file, which are written down when it is made."""
+    """Whom a campaign is for: all contacts, those with any of the tags, or the numbers of a file,
+    which are written down when it is made.
+    """
 
     kind: str  # all, tags, numbers
     tags: tuple[str, ...] = ()
@@ -76,7 +78,9 @@ def text_id(campaign: Campaign) -> str:
 
 
 def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
-    """The campaign with this raw id; `lock`: kept from every other change until the transaction ends. Raises NotFound."""
+    """The campaign with this raw id; `lock`: kept from every other change until the
+    transaction ends. Raises NotFound.
+    """
     query = sa.select(campaigns).where(campaigns.c.id == campaign_id)
     row = tx.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -85,15 +89,23 @@ def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
 
 
 def find(tx: Connection, campaign_text_id: str) -> Campaign:
-    """The campaign with this id in text form (`cmp_…`), of whatever account: for the operator. Raises NotFound."""
+    """The campaign with this id in text form (`cmp_…`), of whatever account: for the
+    operator. Raises NotFound.
+    """
     raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
-    row = tx.execute(sa.select(campaigns).where(campaigns.c.id == raw)).one_or_none() if raw is not None else None
+    row = (
+        tx.execute(sa.select(campaigns).where(campaigns.c.id == raw)).one_or_none()
+        if raw is not None
+        else None
+    )
     if row is None:
         raise NotFound(f"There is no campaign with the id {shown(campaign_text_id)}.")
     return Campaign(*row)
 
 
-def of_account(tx: Connection, account_id: str, campaign_text_id: str, *, sandbox: bool) -> Campaign:
+def of_account(
+    tx: Connection, account_id: str, campaign_text_id: str, *, sandbox: bool
+) -> Campaign:
     """An account's campaign in its mode. Raises NotFound, the same for others' and for none."""
     raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
     found = by_id(tx, raw) if raw is not None else None
@@ -102,11 +114,24 @@ def of_account(tx: Connection, account_id: str, campaign_text_id: str, *, sandbo
     return found
 
 
-def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: bool | None = None, status: str | None = None,
-         before_id: str | None = None) -> list[Campaign]:
-    """At most `limit` campaigns, newest first, those made before the one with the raw id `before_id`; without `account_id` everybody's."""
+def page(
+    tx: Connection,
+    *,
+    limit: int,
+    account_id: str | None = None,
+    sandbox: bool | None = None,
+    status: str | None = None,
+    before_id: str | None = None,
+) -> list[Campaign]:
+    """At most `limit` campaigns, newest first, those made before the one with the raw id
+    `before_id`; without `account_id` everybody's.
+    """
     query = sa.select(campaigns).order_by(campaigns.c.id.desc()).limit(limit)
-    wanted = {campaigns.c.account_id: account_id, campaigns.c.sandbox: sandbox, campaigns.c.status: status}
+    wanted = {
+        campaigns.c.account_id: account_id,
+        campaigns.c.sandbox: sandbox,
+        campaigns.c.status: status,
+    }
     for column, value in wanted.items():
         if value is not None:
             query = query.where(column == value)
@@ -116,20 +141,33 @@ def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: 
 
 
 def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign:
-    """Brings a campaign whose row is locked into the state `to`, with further columns. Raises WrongState."""
+    """Brings a campaign whose row is locked into the state `to`, with further columns. Raises
+    WrongState.
+    """
     states.require(campaign.status, to)
     return change(tx, campaign, status=to, **values)
 
 
 def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
     """Sets columns of a campaign whose row is locked."""
-    row = tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign.id).values(**values).returning(*campaigns.c)).one()
+    row = tx.execute(
+        sa.update(campaigns)
+        .where(campaigns.c.id == campaign.id)
+        .values(**values)
+        .returning(*campaigns.c)
+    ).one()
     return Campaign(*row)
 
 
 def is_suspended(tx: Connection, account_id: str) -> bool:
-    """Whether the account is, or the partner whose customer it is. The account is kept from being closed until the transaction ends."""
+    """Whether the account is, or the partner whose customer it is. The account is kept from being
+    closed until the transaction ends.
+    """
     partner = accounts.alias("partner")
-    query = sa.select(accounts.c.status, partner.c.status).select_from(accounts.outerjoin(partner, partner.c.id == accounts.c.parent_id))
-    statuses = tx.execute(query.where(accounts.c.id == account_id).with_for_update(read=True, of=accounts)).one()
+    query = sa.select(accounts.c.status, partner.c.status).select_from(
+        accounts.outerjoin(partner, partner.c.id == accounts.c.parent_id)
+    )
+    statuses = tx.execute(
+        query.where(accounts.c.id == account_id).with_for_update(read=True, of=accounts)
+    ).one()
     return any(status not in (None, "active") for status in statuses)

@@ -24,7 +24,9 @@ SENDER_ASKED_MAX: Final = 64
 
 
 class Wish(NamedTuple):
-    """A campaign as it was asked for, right in form. `rate`: messages a second at most, None for as fast as carriers take them."""
+    """A campaign as it was asked for, right in form. `rate`: messages a second at most, None for as
+    fast as carriers take them.
+    """
 
     name: str
     sender: str
@@ -39,7 +41,9 @@ def read_wish(body: dict[str, Any]) -> Wish:
 
     Raises InvalidRequest for all bad fields together."""
     form = Form(body)
-    name = form.value("name", read=keeping(lambda text: one_line("name", text, most=NAME_MAX)), required=True)
+    name = form.value(
+        "name", read=keeping(lambda text: one_line("name", text, most=NAME_MAX)), required=True
+    )
     sender = form.text("sender", required=True, most=SENDER_ASKED_MAX)
     template = form.value("message", read=read_template, required=True)
     kind = form.value("audience", read=_kind, required=True)
@@ -47,29 +51,65 @@ def read_wish(body: dict[str, Any]) -> Wish:
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     rate = form.integer("rate", least=1, most=RATE_MAX)
     if kind is not None and (kind == "tags") != bool(body.get("tags")):
-        form.refuse("tags", "must name one tag at least" if kind == "tags" else f"cannot be given with the audience {kind}")
+        form.refuse(
+            "tags",
+            (
+                "must name one tag at least"
+                if kind == "tags"
+                else f"cannot be given with the audience {kind}"
+            ),
+        )
     form.finish()
     assert name is not None
     assert sender is not None
     assert template is not None
     assert kind is not None
-    return Wish(name, sender, template, Audience(kind, tags, whole=kind != "numbers"), validity_s or VALIDITY_DEFAULT_S, rate)
+    return Wish(
+        name,
+        sender,
+        template,
+        Audience(kind, tags, whole=kind != "numbers"),
+        validity_s or VALIDITY_DEFAULT_S,
+        rate,
+    )
 
 
 def create(tx: Connection, account_id: str, wish: Wish, *, sandbox: bool, now_ms: int) -> Campaign:
     """A draft. Of an audience of numbers it is the head: `numbers.py` writes them down.
 
-    Raises InvalidRequest for a sender that is not approved for this account and mode, and a live campaign of a sandbox customer."""
+    Raises InvalidRequest for a sender that is not approved for this account and mode, and a live
+    campaign of a sandbox customer.
+    """
     account = accounts.by_id(tx, account_id)
     if account.sandbox and not sandbox:
-        raise InvalidRequest("This customer is in sandbox only: its campaigns are too.", reason="invalid_field")
+        raise InvalidRequest(
+            "This customer is in sandbox only: its campaigns are too.", reason="invalid_field"
+        )
     require_sender(tx, account_id, wish.sender, sandbox=sandbox)
     campaign_id = ids.raw_of_number(ids.new_number(now_ms))
     group_id = open_group(tx, account_id, campaign_id, sandbox=sandbox)
-    tx.execute(sa.insert(campaigns).values(
-        id=campaign_id, group_id=group_id, account_id=account_id, sandbox=sandbox, name=wish.name, sender=wish.sender, text=wish.template.source,
-        audience=encoded(wish.audience), validity_s=wish.validity_s, rate=wish.rate, status=states.DRAFT, as_far_as_credits_reach=False,
-        recipients_total=0, opted_out=0, refused=0, cursor=0, expanded=False, created_at_ms=now_ms))
+    tx.execute(
+        sa.insert(campaigns).values(
+            id=campaign_id,
+            group_id=group_id,
+            account_id=account_id,
+            sandbox=sandbox,
+            name=wish.name,
+            sender=wish.sender,
+            text=wish.template.source,
+            audience=encoded(wish.audience),
+            validity_s=wish.validity_s,
+            rate=wish.rate,
+            status=states.DRAFT,
+            as_far_as_credits_reach=False,
+            recipients_total=0,
+            opted_out=0,
+            refused=0,
+            cursor=0,
+            expanded=False,
+            created_at_ms=now_ms,
+        )
+    )
     return by_id(tx, campaign_id)
 
 
@@ -78,8 +118,11 @@ def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: boo
     approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
     if approved_sender(sender, approved, sandbox=sandbox) is None:
         usable = ", ".join(sorted(approved.values())) or "none"
-        raise InvalidRequest(f"sender must be one that is approved for this account and mode ({usable}), not {shown(sender)}.",
-                             reason=states.SENDER_NOT_APPROVED)
+        raise InvalidRequest(
+            f"sender must be one that is approved for this account and mode ({usable}), not"
+            f" {shown(sender)}.",
+            reason=states.SENDER_NOT_APPROVED,
+        )
 
 
 def encoded(audience: Audience) -> str:

@@ -1,4 +1,5 @@
-"""A chunk of a campaign: its messages, their charge and the campaign's place in its list are one transaction.
+"""A chunk of a campaign: its messages, their charge and the campaign's place in its list are one
+transaction.
 
 So whatever kills the process, each recipient has become a message once, or not yet.
 """
@@ -18,7 +19,9 @@ class _CampaignId(Row, frozen=True):
 
 
 class _Sending(Row, frozen=True):
-    """A campaign that is sending, locked. `cursor`: the last recipient who was taken. `is_active`: the account is, and its partner."""
+    """A campaign that is sending, locked. `cursor`: the last recipient who was taken.
+    `is_active`: the account is, and its partner.
+    """
 
     group_id: Int
     account_id: Id
@@ -30,11 +33,17 @@ class _Sending(Row, frozen=True):
     is_active: Bool
 
 
-_LOCK: Final = same(_CampaignId, _Sending, """
+_LOCK: Final = same(
+    _CampaignId,
+    _Sending,
+    """
     SELECT c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
            a.status = 'active' AND (p.status IS NULL OR p.status = 'active') AS is_active
-    FROM campaigns c JOIN accounts a ON a.id = c.account_id LEFT JOIN accounts p ON p.id = a.parent_id
-    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded""", lock="FOR UPDATE OF c")
+    FROM campaigns c JOIN accounts a ON a.id = c.account_id LEFT
+        JOIN accounts p ON p.id = a.parent_id
+    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded""",
+    lock="FOR UPDATE OF c",
+)
 
 
 class _After(Row, frozen=True):
@@ -48,7 +57,9 @@ class _After(Row, frozen=True):
 
 
 class _Next(Row, frozen=True):
-    """A recipient to come. `text`, `encoding`, `segments`: None where the campaign's text is the same for all."""
+    """A recipient to come. `text`, `encoding`, `segments`: None where the campaign's text
+    is the same for all.
+    """
 
     recipient: BigInt
     country_code: Text | None
@@ -59,15 +70,23 @@ class _Next(Row, frozen=True):
 
 
 # Who has opted out since the audience was frozen is told by an index of those alone.
-_NEXT: Final = same(_After, _Next, """
+_NEXT: Final = same(
+    _After,
+    _Next,
+    """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
            EXISTS (SELECT 1 FROM contacts o
-                   WHERE o.account_id = :account_id AND o.sandbox = :sandbox AND o.phone = r.recipient AND o.opted_out) AS opted_out
-    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor AND NOT r.opted_out ORDER BY r.recipient LIMIT :most""")
+                   WHERE o.account_id = :account_id AND o.sandbox = :sandbox
+                       AND o.phone = r.recipient AND o.opted_out) AS opted_out
+    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor
+        AND NOT r.opted_out ORDER BY r.recipient LIMIT :most""",
+)
 
 
 class _Moved(Row, frozen=True):
-    """Where a campaign stands after a chunk. `waits_for`: the credits of the recipient who could not be paid."""
+    """Where a campaign stands after a chunk. `waits_for`: the credits of the recipient who
+    could not be paid.
+    """
 
     id: Id
     cursor: BigInt
@@ -79,10 +98,15 @@ class _Moved(Row, frozen=True):
     waits_for: BigInt | None
 
 
-_MOVE_ON: Final = same(_Moved, Nothing, """
-    UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out, refused = refused + :refused,
+_MOVE_ON: Final = same(
+    _Moved,
+    Nothing,
+    """
+    UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out,
+        refused = refused + :refused,
         status = :status, status_reason = :status_reason, waits_for = :waits_for
-    WHERE id = :id""")
+    WHERE id = :id""",
+)
 
 
 class Expanded(NamedTuple):
@@ -94,21 +118,43 @@ class Expanded(NamedTuple):
     is_whole: bool = False
 
 
-async def expand(tx: HotTx, places: Places, chunker: Chunker, campaign_id: str, most: int) -> Expanded | None:
+async def expand(
+    tx: HotTx, places: Places, chunker: Chunker, campaign_id: str, most: int
+) -> Expanded | None:
     """The next recipients of a campaign, at most `most`; None: it is not sending any more."""
     locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
     if not locked:
         return None
     [campaign] = locked
     if not campaign.is_active:
-        await _MOVE_ON.rows(tx, _Moved(campaign_id, campaign.cursor, expanded=False, opted_out=0, refused=0, status=PAUSED,
-                                       status_reason=ACCOUNT_SUSPENDED, waits_for=None))
+        await _MOVE_ON.rows(
+            tx,
+            _Moved(
+                campaign_id,
+                campaign.cursor,
+                expanded=False,
+                opted_out=0,
+                refused=0,
+                status=PAUSED,
+                status_reason=ACCOUNT_SUSPENDED,
+                waits_for=None,
+            ),
+        )
         return Expanded(0, frozenset(), ACCOUNT_SUSPENDED)
-    found = await _NEXT.rows(tx, _After(campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox))
+    found = await _NEXT.rows(
+        tx, _After(campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox)
+    )
     recipients = _recipients(found, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
-        wanted = Wanted(campaign.group_id, campaign_id, campaign.account_id, campaign.sandbox, campaign.sender, campaign.validity_s)
+        wanted = Wanted(
+            campaign.group_id,
+            campaign_id,
+            campaign.account_id,
+            campaign.sandbox,
+            campaign.sender,
+            campaign.validity_s,
+        )
         chunk = await chunker.store(tx, places, wanted, recipients)
     cursor = campaign.cursor
     if chunk.taken < len(recipients):
@@ -118,15 +164,32 @@ async def expand(tx: HotTx, places: Places, chunker: Chunker, campaign_id: str, 
     opted_out = sum(one.opted_out for one in found if one.recipient <= cursor)
     is_whole = chunk.stopped is None and len(found) < most
     status = SENDING if chunk.stopped is None else PAUSED
-    await _MOVE_ON.rows(tx, _Moved(campaign_id, cursor, expanded=is_whole, opted_out=opted_out, refused=chunk.refused, status=status,
-                                   status_reason=chunk.stopped, waits_for=chunk.wanted))
+    await _MOVE_ON.rows(
+        tx,
+        _Moved(
+            campaign_id,
+            cursor,
+            expanded=is_whole,
+            opted_out=opted_out,
+            refused=chunk.refused,
+            status=status,
+            status_reason=chunk.stopped,
+            waits_for=chunk.wanted,
+        ),
+    )
     return Expanded(chunk.messages, chunk.carrier_ids, chunk.stopped, is_whole)
 
 
 def _recipients(found: list[_Next], template: str) -> list[Recipient]:
-    """Those of a chunk that have not opted out. A text without placeholders is the same for all, and kept once."""
+    """Those of a chunk that have not opted out. A text without placeholders is the same
+    for all, and kept once.
+    """
     text = parse(template).plain or ""
     encoding, segments = count_segments(text) if text else ("", 0)
-    return [Recipient(one.recipient, one.country_code, text, encoding, segments) if one.text is None or one.encoding is None or one.segments is None
-            else Recipient(one.recipient, one.country_code, one.text, one.encoding, one.segments)
-            for one in found if not one.opted_out]
+    return [
+        Recipient(one.recipient, one.country_code, text, encoding, segments)
+        if one.text is None or one.encoding is None or one.segments is None
+        else Recipient(one.recipient, one.country_code, one.text, one.encoding, one.segments)
+        for one in found
+        if not one.opted_out
+    ]

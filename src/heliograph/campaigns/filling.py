@@ -1,4 +1,6 @@
-"""The texts of a campaign, filled in for its recipients; who cannot get one is counted, and so is who lacks what."""
+"""The texts of a campaign, filled in for its recipients; who cannot get one is counted,
+and so is who lacks what.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,7 +22,8 @@ class Filling:
         self._names = template.names
         self._has_own = not {NAME, PHONE}.issuperset(self._names)
         self.unsendable: Counter[str] = Counter()  # people, by the reason
-        self.lacking: Counter[str] = Counter()  # people, by the placeholder that they have no value for
+        # people, by the placeholder that they have no value for
+        self.lacking: Counter[str] = Counter()
 
     def recipients(self, people: Iterable[Person]) -> list[Recipient]:
         """Of those who are reached, the ones for whom there is a text, with it."""
@@ -34,7 +37,9 @@ class Filling:
                     found.append(recipient)
         return found
 
-    def recipient(self, phone: int, country_code: str | None, values: dict[str, str]) -> Recipient | None:
+    def recipient(
+        self, phone: int, country_code: str | None, values: dict[str, str]
+    ) -> Recipient | None:
         """None: there is no text for them that can be sent."""
         for name in self._names:
             if not values.get(name):
@@ -49,7 +54,9 @@ class Filling:
         """As the server groups them when all get the same text."""
         found: dict[tuple[str, str | None], list[int]] = {}
         for recipient in recipients:
-            sums = found.setdefault((str(recipient.recipient)[:digits], recipient.country_code), [0, 0])
+            sums = found.setdefault(
+                (str(recipient.recipient)[:digits], recipient.country_code), [0, 0]
+            )
             sums[0] += 1
             sums[1] += recipient.segments or 0
         return [Group(*key, *sums) for key, sums in found.items()]

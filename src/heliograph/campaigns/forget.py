@@ -1,7 +1,9 @@
-"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in its tallies.
+"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in
+its tallies.
 
-So is whom a draft was written down for, when nobody has launched it for so long. One to a file's numbers is canceled with that, for nobody is left;
-another writes its contacts down anew when it is launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
+So is whom a draft was written down for, when nobody has launched it for so long. One to a file's
+numbers is canceled with that, for nobody is left; another writes its contacts down anew when it is
+launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
 """
 
 from typing import Final
@@ -21,7 +23,9 @@ class _EndedBefore(Row, frozen=True):
 
 
 class _DraftBefore(Row, frozen=True):
-    """`freezing`: the lowest mark of those who freeze an audience and have shown lately that they live."""
+    """`freezing`: the lowest mark of those who freeze an audience and have shown lately that they
+    live.
+    """
 
     until_ms: BigInt
     freezing: Id
@@ -54,45 +58,83 @@ class _SomeOf(Row, frozen=True):
 
 
 _HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
-_ENDED: Final = same(_EndedBefore, _Group, f"""
+_ENDED: Final = same(
+    _EndedBefore,
+    _Group,
+    f"""
     SELECT c.group_id FROM campaigns c
     WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
-    ORDER BY c.group_id LIMIT 1""")  # noqa: S608  texts of ours
-_OLD_DRAFT: Final = same(_DraftBefore, _Draft, f"""
+    ORDER BY c.group_id LIMIT 1""",
+)
+_OLD_DRAFT: Final = same(
+    _DraftBefore,
+    _Draft,
+    f"""
     SELECT c.group_id, c.audience FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms AND (c.freezing IS NULL OR c.freezing < :freezing)
+    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms
+        AND (c.freezing IS NULL OR c.freezing < :freezing)
         AND {_HAS_SOME}
-    ORDER BY c.group_id LIMIT 1""", lock="FOR UPDATE OF c SKIP LOCKED")  # noqa: S608  texts of ours
-_OLD_PAUSE: Final = same(_PausedBefore, _Group, f"""
+    ORDER BY c.group_id LIMIT 1""",
+    lock="FOR UPDATE OF c SKIP LOCKED",
+)
+_OLD_PAUSE: Final = same(
+    _PausedBefore,
+    _Group,
+    f"""
     SELECT c.group_id FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms AND {_HAS_SOME}
+    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms
+        AND {_HAS_SOME}
         AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= :until)
-    ORDER BY c.group_id LIMIT 1""", lock="FOR UPDATE OF c SKIP LOCKED")  # noqa: S608  texts of ours
-_CANCEL_PAUSED: Final = same(_Group, Nothing, f"""
-    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}' WHERE group_id = :group_id""")  # noqa: S608  texts of ours
+    ORDER BY c.group_id LIMIT 1""",
+    lock="FOR UPDATE OF c SKIP LOCKED",
+)
+_CANCEL_PAUSED: Final = same(
+    _Group,
+    Nothing,
+    f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
+        WHERE group_id = :group_id""",
+)
 # `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
-_CANCEL_GROUP: Final = same(_CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id")
-_CANCEL_DRAFT: Final = same(_CanceledAt, Nothing, f"""
-    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}', freezing = NULL, ended_at_ms = :now_ms
-    WHERE group_id = :group_id""")  # noqa: S608  texts of ours
-_NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")  # it was the last recipient's number
+_CANCEL_GROUP: Final = same(
+    _CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
+)
+_CANCEL_DRAFT: Final = same(
+    _CanceledAt,
+    Nothing,
+    f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}',
+        freezing = NULL, ended_at_ms = :now_ms
+    WHERE group_id = :group_id""",
+)
+# it was the last recipient's number
+_NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")
 _FORGET: Final = Statement(
-    _SomeOf, Gone,
+    _SomeOf,
+    Gone,
     postgresql="""
         DELETE FROM campaign_recipients WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient LIMIT :most))
+            SELECT ctid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient
+                LIMIT :most))
         RETURNING 1 AS one""",
     sqlite="""
         DELETE FROM campaign_recipients WHERE rowid IN (
-            SELECT rowid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient LIMIT :most)
-        RETURNING 1 AS one""")
+            SELECT rowid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient
+                LIMIT :most)
+        RETURNING 1 AS one""",
+)
 
 
 async def forget_some(tx: HotTx, until_ms: int) -> int:
-    """Recipients of one campaign that had ended by then, or has been a draft or paused since then, at most ROWS_AT_ONCE; how many. 0: there are
-    none."""
+    """Recipients of one campaign that had ended by then, or has been a draft or paused since then,
+    at most ROWS_AT_ONCE; how many. 0: there are none.
+    """
     ended = await _ENDED.rows(tx, _EndedBefore(until_ms))
-    group_id = ended[0].group_id if ended else await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
+    group_id = (
+        ended[0].group_id
+        if ended
+        else await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
+    )
     if group_id is None:
         return 0
     await _NOBODY.rows(tx, _Group(group_id))

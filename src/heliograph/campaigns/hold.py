@@ -1,7 +1,8 @@
 """Who writes down a campaign's audience: one at a time.
 
-Its row holds the id of whoever does, renewed in each of its transactions; so each sees whether it is still the one, and an id that is old is of
-somebody who was killed, for ids tell when they were made.
+Its row holds the id of whoever does, renewed in each of its transactions; so each sees whether it
+is still the one, and an id that is old is of somebody who was killed, for ids tell when they were
+made.
 """
 
 import time
@@ -18,11 +19,14 @@ from heliograph.campaigns.tables import campaigns
 
 T = TypeVar("T")
 
-SILENT_MS: Final = 30_000  # a transaction takes 0.2 s: whoever showed nothing for so long was killed
-# People in one transaction: others wait for it no longer than for a large send. On SQLite nobody else writes meanwhile.
+# a transaction takes 0.2 s: whoever showed nothing for so long was killed
+SILENT_MS: Final = 30_000
+# People in one transaction: others wait for it no longer than for a large send. On SQLite nobody
+# else writes meanwhile.
 PEOPLE_PER_TRANSACTION: Final = 20_000
 PEOPLE_PER_TRANSACTION_SQLITE: Final = 5_000
-# Between two transactions of a command on SQLite: a server that waits for its turn looks again every 0.1 s at the latest.
+# Between two transactions of a command on SQLite: a server that waits for its turn looks again
+# every 0.1 s at the latest.
 PAUSE_SQLITE_S: Final = 0.1
 
 
@@ -31,7 +35,9 @@ class Taken(WrongState):
 
 
 class Hold:
-    """The right to write down one campaign's audience, from `take` until it is given back, or somebody else has it."""
+    """The right to write down one campaign's audience, from `take` until it is given back,
+    or somebody else has it.
+    """
 
     def __init__(self, db: Database, campaign_id: str) -> None:
         self.db = db
@@ -40,7 +46,9 @@ class Hold:
         self.size = PEOPLE_PER_TRANSACTION if db.postgresql else PEOPLE_PER_TRANSACTION_SQLITE
 
     def take(self, work: Callable[[Connection], T]) -> T:
-        """One transaction that begins it. Whoever had it has it no more: its next transaction is rolled back. `work` says whether it may."""
+        """One transaction that begins it. Whoever had it has it no more: its next transaction is
+        rolled back. `work` says whether it may.
+        """
         return self._transact(work, since=None)
 
     def step(self, work: Callable[[Connection], T]) -> T:
@@ -69,7 +77,11 @@ class Hold:
                 self._renew(tx, since, following)
                 return work(tx)
             found = work(tx)
-            tx.execute(sa.update(campaigns).where(campaigns.c.id == self.campaign_id, campaigns.c.status.in_(STARTABLE)).values(freezing=following))
+            tx.execute(
+                sa.update(campaigns)
+                .where(campaigns.c.id == self.campaign_id, campaigns.c.status.in_(STARTABLE))
+                .values(freezing=following)
+            )
             return found
 
         found = self.db.transact(effect)
@@ -78,17 +90,37 @@ class Hold:
 
     def _renew(self, tx: Connection, mine: str | None, following: str | None) -> None:
         """Locks the row, too."""
-        if tx.execute(sa.update(campaigns).where(campaigns.c.id == self.campaign_id, campaigns.c.freezing == mine,
-                                                 campaigns.c.status.in_(STARTABLE)).values(freezing=following)).rowcount == 0:
+        if (
+            tx.execute(
+                sa.update(campaigns)
+                .where(
+                    campaigns.c.id == self.campaign_id,
+                    campaigns.c.freezing == mine,
+                    campaigns.c.status.in_(STARTABLE),
+                )
+                .values(freezing=following)
+            ).rowcount
+            == 0
+        ):
             raise Taken()
 
 
 def take_from_the_dead(tx: Connection, account_id: str) -> None:
-    """Who has been silent for so long has no campaign of this account any more; should one live after all, its next transaction is rolled back."""
-    held = tx.execute(sa.select(campaigns.c.id, campaigns.c.freezing).where(campaigns.c.account_id == account_id, campaigns.c.freezing.is_not(None)))
+    """Who has been silent for so long has no campaign of this account any more; should one
+    live after all, its next transaction is rolled back.
+    """
+    held = tx.execute(
+        sa.select(campaigns.c.id, campaigns.c.freezing).where(
+            campaigns.c.account_id == account_id, campaigns.c.freezing.is_not(None)
+        )
+    )
     for campaign_id, freezing in held.all():
         if not is_held(freezing):
-            tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id, campaigns.c.freezing == freezing).values(freezing=None))
+            tx.execute(
+                sa.update(campaigns)
+                .where(campaigns.c.id == campaign_id, campaigns.c.freezing == freezing)
+                .values(freezing=None)
+            )
 
 
 def is_held(freezing: str | None) -> bool:

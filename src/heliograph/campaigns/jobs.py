@@ -1,6 +1,8 @@
-"""What goes on with campaigns by itself: they are expanded, completed, resumed after a top-up; what is queued of them is held or fails.
+"""What goes on with campaigns by itself: they are expanded, completed, resumed after a top-up; what
+is queued of them is held or fails.
 
-One process does it for all. Everything that it knows is in the database but how much a campaign's rate still allows: after a start that begins anew.
+One process does it for all. Everything that it knows is in the database but how much a campaign's
+rate still allows: after a start that begins anew.
 """
 
 import asyncio
@@ -22,10 +24,14 @@ from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SE
 from heliograph.campaigns.work import AtWork, Glance
 
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
-EXPAND_S: Final = 1.0  # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
-CHUNK: Final = 2_000  # recipients in one transaction: the account's other sends wait for it, about 50 ms
-QUEUED_AHEAD_MAX: Final = 10_000  # messages of one campaign: the queue stays short, and a pause or a cancel has little to do
-RATED_AHEAD_S: Final = 5  # … of one with a rate: so that it stays near it when a carrier that was away comes back
+# … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
+EXPAND_S: Final = 1.0
+# recipients in one transaction: the account's other sends wait for it, about 50 ms
+CHUNK: Final = 2_000
+# messages of one campaign: the queue stays short, and a pause or a cancel has little to do
+QUEUED_AHEAD_MAX: Final = 10_000
+# … of one with a rate: so that it stays near it when a carrier that was away comes back
+RATED_AHEAD_S: Final = 5
 RATED_AHEAD_MIN: Final = 5
 BURST_S: Final = 0.5  # of a rate may be queued at once
 
@@ -41,11 +47,20 @@ class _Bucket(NamedTuple):
 
 
 class Jobs:
-    """The campaigns of one database, as long as this process has them. `on_queued` is told which carriers have something to send. `chunk`, `ahead`:
-    recipients in one transaction, and messages of a campaign that are queued at most."""
+    """The campaigns of one database, as long as this process has them. `on_queued` is told which
+    carriers have something to send. `chunk`, `ahead`: recipients in one transaction, and messages
+    of a campaign that are queued at most.
+    """
 
-    def __init__(self, db: Database, chunker: messages.Chunker, on_queued: Callable[[set[int]], None], *, chunk: int = CHUNK,
-                 ahead: int = QUEUED_AHEAD_MAX) -> None:
+    def __init__(
+        self,
+        db: Database,
+        chunker: messages.Chunker,
+        on_queued: Callable[[set[int]], None],
+        *,
+        chunk: int = CHUNK,
+        ahead: int = QUEUED_AHEAD_MAX,
+    ) -> None:
         self._db = db
         self._chunker = chunker
         self._on_queued = on_queued
@@ -54,22 +69,36 @@ class Jobs:
         self._next = ""  # whose turn it is to be expanded
 
     async def once(self) -> bool:
-        """One look at all that are at work. What cannot go on now is looked at again. Whether there are any."""
+        """One look at all that are at work. What cannot go on now is looked at again. Whether there
+        are any.
+        """
         campaigns, opted_out = await asyncio.to_thread(self._at_work)
         if opted_out:
             await self._heed()
-        self._buckets = {campaign.id: self._buckets[campaign.id] for campaign in campaigns if campaign.id in self._buckets}
+        self._buckets = {
+            campaign.id: self._buckets[campaign.id]
+            for campaign in campaigns
+            if campaign.id in self._buckets
+        }
         for campaign in campaigns:
             try:
                 await self._settle(campaign)
             except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
                 cancelling.obey(error)
                 log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
-        await self._expand([campaign for campaign in campaigns if campaign.status == SENDING and not campaign.expanded])
+        await self._expand(
+            [
+                campaign
+                for campaign in campaigns
+                if campaign.status == SENDING and not campaign.expanded
+            ]
+        )
         return bool(campaigns)
 
     async def glance(self) -> Glance:
-        """Whether a look is worth while: it is several questions, and what it costs is taken from what is sent."""
+        """Whether a look is worth while: it is several questions, and what it costs is
+        taken from what is sent.
+        """
         return await asyncio.to_thread(self._glance)
 
     def _glance(self) -> Glance:
@@ -111,12 +140,17 @@ class Jobs:
             await self._change(lambda tx: work.all_let_go(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
-        """What a carrier has at that moment goes on; what comes back from it fails at a later look. When nothing is queued, it has ended."""
+        """What a carrier has at that moment goes on; what comes back from it fails at a later look.
+        When nothing is queued, it has ended.
+        """
         if not campaign.queued:
             await self._change(lambda tx: work.end_canceled(tx, campaign.id))
             return
         until_s = clock.monotonic_s() + SETTLE_S
-        while await messages.fail_canceled(self._db, campaign.group_id, clock.now_ms()) and clock.monotonic_s() < until_s:
+        while (
+            await messages.fail_canceled(self._db, campaign.group_id, clock.now_ms())
+            and clock.monotonic_s() < until_s
+        ):
             pass
 
     async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
@@ -133,9 +167,13 @@ class Jobs:
     # what is still to be sent
 
     async def _expand(self, campaigns: list[AtWork]) -> None:
-        """Chunk by chunk, in turns, as long as any has room; what time has run out for is first at the next look."""
+        """Chunk by chunk, in turns, as long as any has room; what time has run out for is
+        first at the next look.
+        """
         queued = {campaign.id: campaign.queued for campaign in campaigns}
-        waiting = deque(sorted(campaigns, key=lambda campaign: (campaign.id < self._next, campaign.id)))
+        waiting = deque(
+            sorted(campaigns, key=lambda campaign: (campaign.id < self._next, campaign.id))
+        )
         until_s = clock.monotonic_s() + EXPAND_S
         while waiting:
             campaign = waiting.popleft()
@@ -162,7 +200,9 @@ class Jobs:
         now_s = clock.monotonic_s()
         most = max(1.0, campaign.rate * BURST_S)
         before = self._buckets.get(campaign.id, _Bucket(most, now_s))
-        bucket = self._buckets[campaign.id] = _Bucket(min(most, before.tokens + (now_s - before.at_s) * campaign.rate), now_s)
+        bucket = self._buckets[campaign.id] = _Bucket(
+            min(most, before.tokens + (now_s - before.at_s) * campaign.rate), now_s
+        )
         ahead = min(self._ahead, max(RATED_AHEAD_MIN, campaign.rate * RATED_AHEAD_S))
         return min(self._most, ahead - queued, int(bucket.tokens))
 

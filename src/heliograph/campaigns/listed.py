@@ -22,12 +22,15 @@ from heliograph.campaigns.tables import campaigns
 from heliograph.messages.tables import groups
 from heliograph.text import SEGMENTS_MAX
 
-NUMBERS_MAX: Final = 10_000_000  # of one file: a hundred times what most lists hold, and an hour at 3,000 a second
+# of one file: a hundred times what most lists hold, and an hour at 3,000 a second
+NUMBERS_MAX: Final = 10_000_000
 BAD_ROWS_TOLD_MAX: Final = 100
 
 
 class Listed(NamedTuple):
-    """What became of a file's lines: `recipients` are written down, the others counted; of bad ones the first are told."""
+    """What became of a file's lines: `recipients` are written down, the others counted; of bad ones
+    the first are told.
+    """
 
     campaign: Campaign
     rows: int
@@ -67,16 +70,32 @@ class _Reading:
         number, country_code = int(row.phone.digits), row.phone.country_code
         if self._same:
             return Recipient(number, country_code)
-        recipient = self.filling.recipient(number, country_code, {**row.values, "phone": row.phone.digits})
-        return recipient or BadRow(row.line, f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments")
+        recipient = self.filling.recipient(
+            number, country_code, {**row.values, "phone": row.phone.digits}
+        )
+        return recipient or BadRow(
+            row.line, f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments"
+        )
 
 
-def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *, sandbox: bool, tell: Tell = lambda people: None) -> Listed:
-    """A draft to the numbers of a file. Bad lines are left out, and told. A file that cannot be read to its end, or in which
-    nobody is left, makes no campaign; one whose reading was killed cannot be launched.
+def create_listed(
+    db: Database,
+    account_id: str,
+    wish: Wish,
+    numbers: Numbers,
+    *,
+    sandbox: bool,
+    tell: Tell = lambda people: None,
+) -> Listed:
+    """A draft to the numbers of a file. Bad lines are left out, and told. A file that cannot be
+    read to its end, or in which nobody is left, makes no campaign; one whose reading was killed
+    cannot be launched.
 
-    Raises InvalidRequest, as `create` does, and StorageQuotaReached."""
-    campaign = db.transact(lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()))
+    Raises InvalidRequest, as `create` does, and StorageQuotaReached.
+    """
+    campaign = db.transact(
+        lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+    )
     hold = Hold(db, campaign.id)
     hold.take(lambda tx: None)
     reading, stored, left = _Reading(wish), 0, numbers.rows(wish.template.names)
@@ -93,10 +112,20 @@ def create_listed(db: Database, account_id: str, wish: Wish, numbers: Numbers, *
         clear(hold, campaign)
         hold.finish(lambda tx: _remove(tx, campaign))
         raise
-    whole = hold.finish(lambda tx: change(tx, by_id(tx, campaign.id), audience=encoded(wish.audience._replace(whole=True))))
+    whole = hold.finish(
+        lambda tx: change(
+            tx, by_id(tx, campaign.id), audience=encoded(wish.audience._replace(whole=True))
+        )
+    )
     return Listed(
-        whole, reading.rows, stored, duplicates=reading.rows - reading.bad - stored, bad=reading.bad, told=reading.told,
-        lacking=dict(reading.filling.lacking))
+        whole,
+        reading.rows,
+        stored,
+        duplicates=reading.rows - reading.bad - stored,
+        bad=reading.bad,
+        told=reading.told,
+        lacking=dict(reading.filling.lacking),
+    )
 
 
 def _nobody(reading: _Reading) -> str:

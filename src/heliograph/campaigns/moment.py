@@ -1,4 +1,6 @@
-"""When a scheduled campaign starts: a time as the account's clocks show it, or one with an offset."""
+"""When a scheduled campaign starts: a time as the account's clocks show it, or one with an
+offset.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -20,10 +22,13 @@ class When(NamedTuple):
 
 
 def read_when(text: str, time_zone: str, now_ms: int) -> When:
-    """ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset of its own.
+    """ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset of its
+    own.
 
-    Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one that has passed, and one over a year ahead. Of one
-    that they show twice the earlier is meant, and that is said."""
+    Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one
+    that has passed, and one over a year ahead. Of one that they show twice the earlier is meant,
+    and that is said.
+    """
     when = _understood(text, time_zone)
     if when.at_ms <= now_ms:
         raise refused("at", f"must be in the future; {text} has passed ({_utc(when.at_ms)})")
@@ -33,13 +38,23 @@ def read_when(text: str, time_zone: str, now_ms: int) -> When:
 
 
 def read_time(text: str) -> datetime:
-    """The time as it is written, with an offset or without. Raises InvalidRequest about `at` for what is no time."""
+    """The time as it is written, with an offset or without. Raises InvalidRequest about
+    `at` for what is no time.
+    """
     try:
-        given = datetime.fromisoformat(text.upper().replace(" ", "T")) if _FORM.fullmatch(text) else None
+        given = (
+            datetime.fromisoformat(text.upper().replace(" ", "T"))
+            if _FORM.fullmatch(text)
+            else None
+        )
     except ValueError:
         given = None
     if given is None:
-        raise refused("at", f"must be a time such as 2027-01-31T09:30, or one with an offset such as 2027-01-31T09:30+01:00, not {shown(text)}")
+        raise refused(
+            "at",
+            "must be a time such as 2027-01-31T09:30, or one with an offset such as"
+            f" 2027-01-31T09:30+01:00, not {shown(text)}",
+        )
     return given
 
 
@@ -54,9 +69,16 @@ def _understood(text: str, time_zone: str) -> When:
     except OverflowError:
         raise refused("at", f"must be within a year from now, not {text}") from None
     if there != given:
-        raise refused("at", f"is {text}, which does not exist in {time_zone}: the clocks are put forward over it, and show {there:%H:%M} then")
+        raise refused(
+            "at",
+            f"is {text}, which does not exist in {time_zone}: the clocks are put forward over it,"
+            f" and show {there:%H:%M} then",
+        )
     if first.utcoffset() != second.utcoffset():
-        return When(_ms(first), f"{text} comes twice in {time_zone}; the earlier one is meant, {_utc(_ms(first))}.")
+        return When(
+            _ms(first),
+            f"{text} comes twice in {time_zone}; the earlier one is meant, {_utc(_ms(first))}.",
+        )
     return When(_ms(first))
 
 

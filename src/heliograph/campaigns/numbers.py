@@ -1,4 +1,6 @@
-"""A file of numbers: CSV with or without a header, or one number a line. Read as it streams; what is wrong is told by line."""
+"""A file of numbers: CSV with or without a header, or one number a line. Read as it
+streams; what is wrong is told by line.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,7 +16,17 @@ from heliograph.text import Phone, parse_phone
 LINE_MAX: Final = 65_536  # characters; a file that is no text has no ends of lines
 COLUMNS_MAX: Final = 100
 VALUE_MAX: Final = 1_530  # characters: more never fits into ten segments
-PHONE_COLUMNS: Final = ("phone", "number", "msisdn", "mobile", "recipient", "phone_number", "phone number", "telephone", "tel")
+PHONE_COLUMNS: Final = (
+    "phone",
+    "number",
+    "msisdn",
+    "mobile",
+    "recipient",
+    "phone_number",
+    "phone number",
+    "telephone",
+    "tel",
+)
 SAID_MAX: Final = 40  # characters of a bad number that a report repeats
 NAMES_SAID_MAX: Final = 200  # characters of a header's names
 _BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
@@ -41,8 +53,10 @@ class _Layout(NamedTuple):
 
 
 class Numbers:
-    """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`: without one, of numbers with a leading 0.
-    `columns`: what its header names, as soon as that is read; empty without one."""
+    """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`:
+    without one, of numbers with a leading 0. `columns`: what its header names, as soon as that is
+    read; empty without one.
+    """
 
     def __init__(self, file: IO[str], country: str | None, home: str | None = None) -> None:
         self._file = file
@@ -53,12 +67,17 @@ class Numbers:
     def rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
         """The lines that hold something. `asked_for`: the fields that are needed of each.
 
-        Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header names no column of numbers, it has none
-        and several columns could be the numbers, no column is called as a field that is asked for, or a quote in it is not closed."""
+        Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header
+        names no column of numbers, it has none and several columns could be the numbers, no column
+        is called as a field that is asked for, or a quote in it is not closed.
+        """
         try:
             yield from self._rows(asked_for)
         except UnicodeDecodeError as error:
-            raise InvalidRequest(f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand where it does.") from error
+            raise InvalidRequest(
+                f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand"
+                " where it does."
+            ) from error
 
     def _rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
         lines = _lines(self._file)
@@ -81,37 +100,70 @@ class Numbers:
                     continue
             if not layout.names:
                 _require_one_number(line, cells, self._country)
-            # Several columns without a header are told apart by what is a number, and an article's 0123456789 is none.
+            # Several columns without a header are told apart by what is a number, and an article's
+            # 0123456789 is none.
             is_certain = bool(layout.names) or len(cells) == 1
             yield _row(line, cells, layout, self._country, self._home if is_certain else None)
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
-    """That each placeholder of the text is a column: else it is misspelled, and everybody gets its default, or nothing. Raises InvalidRequest."""
+    """That each placeholder of the text is a column: else it is misspelled, and everybody gets its
+    default, or nothing. Raises InvalidRequest.
+    """
     there = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
     missing = [f"{{{name}}}" for name in asked_for if name not in there]
     if missing:
-        has = f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}" if columns else "it has no first line that names its columns"
-        raise InvalidRequest(f"The text asks for {', '.join(missing)}, which is no column of the file: {has}.")
+        has = (
+            f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}"
+            if columns
+            else "it has no first line that names its columns"
+        )
+        raise InvalidRequest(
+            f"The text asks for {', '.join(missing)}, which is no column of the file: {has}."
+        )
 
 
 def _require_one_number(line: int, cells: list[str], country: str | None) -> None:
-    """Of a file without a header: whichever was taken of two might be somebody else's. Raises InvalidRequest."""
-    places = [str(place) for place, cell in enumerate(cells, 1) if parse_phone(cell, country) is not None] if len(cells) > 1 else []
+    """Of a file without a header: whichever was taken of two might be somebody else's. Raises
+    InvalidRequest.
+    """
+    places = (
+        [
+            str(place)
+            for place, cell in enumerate(cells, 1)
+            if parse_phone(cell, country) is not None
+        ]
+        if len(cells) > 1
+        else []
+    )
     if len(places) > 1:
-        raise InvalidRequest(f"The file has no header, and the columns {', '.join(places)} of line {line} could all be the number; "
-                             f"begin it with a line that names its columns, that of the numbers {PHONE_COLUMNS[0]}.")
+        raise InvalidRequest(
+            f"The file has no header, and the columns {', '.join(places)} of line {line} could all"
+            " be the number; begin it with a line that names its columns, that of the numbers"
+            f" {PHONE_COLUMNS[0]}."
+        )
 
 
-def _row(line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None) -> Row | BadRow:
+def _row(
+    line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
+) -> Row | BadRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
     phone = parse_phone(raw, country, home)
     if phone is None:
-        return BadRow(line, f"says {shown(cut(raw, SAID_MAX))}, which is no valid number" if raw else "has no number")
+        return BadRow(
+            line,
+            (
+                f"says {shown(cut(raw, SAID_MAX))}, which is no valid number"
+                if raw
+                else "has no number"
+            ),
+        )
     values = {name: value for name, value in zip(layout.names, cells, strict=False) if name}
-    bad = next((name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None)
+    bad = next(
+        (name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None
+    )
     if bad is not None:
         return BadRow(line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}")
     own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
@@ -130,11 +182,16 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
     if len(cells) == 1:
         return _Layout(0, (cells[0],)), True
     if named is None:
-        raise InvalidRequest(f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or {', '.join(PHONE_COLUMNS[1:])}); "
-                             f"it names {cut(', '.join(cells), NAMES_SAID_MAX)}.")
-    names = [cell for cell in cells if cell]  # spreadsheets leave columns without one behind the last
+        raise InvalidRequest(
+            f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
+            f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
+        )
+    # spreadsheets leave columns without one behind the last
+    names = [cell for cell in cells if cell]
     if len(set(names)) < len(names):
-        raise InvalidRequest(f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}.")
+        raise InvalidRequest(
+            f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
+        )
     return _Layout(named, tuple(cells)), True
 
 

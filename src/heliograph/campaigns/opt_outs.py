@@ -1,7 +1,9 @@
-"""Whoever opts out while campaigns are under way: still to come, he is taken out of their lists; what is queued for him fails.
+"""Whoever opts out while campaigns are under way: still to come, he is taken out of their lists;
+what is queued for him fails.
 
-All that is done for some notes (`contacts/opt_outs.py`), and their end, is one transaction. A note is looked at again while a carrier has something
-for its phone, which may come back; and while an audience is being frozen, which may have been read before it.
+All that is done for some notes (`contacts/opt_outs.py`), and their end, is one transaction. A note
+is looked at again while a carrier has something for its phone, which may come back; and while an
+audience is being frozen, which may have been read before it.
 """
 
 from collections import Counter
@@ -13,14 +15,25 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Nothing, Row, Statement, same
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    Statement,
+    same,
+)
 from heliograph.campaigns.hold import SILENT_MS
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Person, fail_blocked
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
-AGAIN_MS: Final = 400  # what comes back throttled waits half a second, what is tried again two: it is found before it leaves
-
+# what comes back throttled waits half a second, what is tried again two: it is found before it
+# leaves
+AGAIN_MS: Final = 400
 
 
 class _DueNow(Row, frozen=True):
@@ -71,62 +84,100 @@ class _Again(Row, frozen=True):
     due_ms: BigInt
 
 
-_DUE: Final = same(_DueNow, Person, """
-    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms ORDER BY due_ms, account_id, sandbox, phone LIMIT :most""",
-    lock="FOR UPDATE SKIP LOCKED")
+_DUE: Final = same(
+    _DueNow,
+    Person,
+    """
+    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms
+        ORDER BY due_ms, account_id, sandbox, phone LIMIT :most""",
+    lock="FOR UPDATE SKIP LOCKED",
+)
 _FREEZING: Final = same(
-    _FrozenSince, _World,
-    "SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL AND freezing >= :freezing")
+    _FrozenSince,
+    _World,
+    """
+        SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL
+            AND freezing >= :freezing""",
+)
 
 _IN_LISTS: Final = BatchStatement(
-    Person, _ToCome,
+    Person,
+    _ToCome,
     postgresql="""
         SELECT c.group_id, r.recipient
         FROM :given AS g
-        JOIN campaigns c ON c.account_id = g.account_id AND c.sandbox = g.sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
-        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = g.phone AND r.recipient > c.cursor AND NOT r.opted_out""",
+        JOIN campaigns c ON c.account_id = g.account_id AND c.sandbox = g.sandbox
+            AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
+        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = g.phone
+            AND r.recipient > c.cursor AND NOT r.opted_out""",
     sqlite="""
         SELECT c.group_id, r.recipient
         FROM campaigns c
-        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = :phone AND r.recipient > c.cursor AND NOT r.opted_out
-        WHERE c.account_id = :account_id AND c.sandbox = :sandbox AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')""")
-_LOCK: Final = Statement(_Groups, _Locked, postgresql="SELECT id FROM campaigns WHERE group_id = ANY(:group_ids) ORDER BY id FOR UPDATE")
+        JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = :phone
+            AND r.recipient > c.cursor AND NOT r.opted_out
+        WHERE c.account_id = :account_id AND c.sandbox = :sandbox AND c.ended_at_ms IS NULL
+            AND c.status IN ('sending', 'paused')""",
+)
+_LOCK: Final = Statement(
+    _Groups,
+    _Locked,
+    postgresql="SELECT id FROM campaigns WHERE group_id = ANY(:group_ids) ORDER BY id FOR UPDATE",
+)
 # What a chunk has taken before the lock was there is a message now.
 _LEAVE_OUT: Final = BatchStatement(
-    _ToCome, _ToCome,
+    _ToCome,
+    _ToCome,
     postgresql="""
         DELETE FROM campaign_recipients r USING :given AS g, campaigns c
-        WHERE r.group_id = g.group_id AND r.recipient = g.recipient AND c.group_id = r.group_id AND r.recipient > c.cursor
+        WHERE r.group_id = g.group_id AND r.recipient = g.recipient AND c.group_id = r.group_id
+            AND r.recipient > c.cursor
         RETURNING r.group_id, r.recipient""",
     sqlite="""
         DELETE FROM campaign_recipients
-        WHERE group_id = :group_id AND recipient = :recipient AND recipient > (SELECT cursor FROM campaigns WHERE group_id = :group_id)
-        RETURNING group_id, recipient""")
-# When the one goes whose credits it waits for, what the next one costs is not known. With nobody left it has become all that it will.
+        WHERE group_id = :group_id AND recipient = :recipient
+            AND recipient > (SELECT cursor FROM campaigns WHERE group_id = :group_id)
+        RETURNING group_id, recipient""",
+)
+# When the one goes whose credits it waits for, what the next one costs is not known. With nobody
+# left it has become all that it will.
 _NEXT: Final = """
     (SELECT min(r.recipient) FROM campaign_recipients r
-     WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor AND NOT r.opted_out)"""
-_COUNT: Final = same(_Left, Nothing, f"""
+     WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor
+         AND NOT r.opted_out)"""
+_COUNT: Final = same(
+    _Left,
+    Nothing,
+    f"""
     UPDATE campaigns SET opted_out = opted_out + :count, expanded = {_NEXT} IS NULL,
         waits_for = CASE WHEN :lowest < {_NEXT} THEN NULL ELSE waits_for END
-    WHERE group_id = :group_id""")  # noqa: S608  a text of ours
+    WHERE group_id = :group_id""",
+)
 
 _PERSON: Final = "account_id = :account_id AND sandbox = :sandbox AND phone = :phone"
 _END: Final = BatchStatement(
-    Person, Nothing,
-    postgresql="DELETE FROM opt_outs o USING :given AS g WHERE o.account_id = g.account_id AND o.sandbox = g.sandbox AND o.phone = g.phone",
-    sqlite=f"DELETE FROM opt_outs WHERE {_PERSON}")  # noqa: S608  names of ours
+    Person,
+    Nothing,
+    postgresql="""
+        DELETE FROM opt_outs o USING :given AS g WHERE o.account_id = g.account_id
+            AND o.sandbox = g.sandbox AND o.phone = g.phone""",
+    sqlite=f"DELETE FROM opt_outs WHERE {_PERSON}",
+)
 _AGAIN: Final = BatchStatement(
-    _Again, Nothing,
+    _Again,
+    Nothing,
     postgresql="""
         UPDATE opt_outs o SET due_ms = g.due_ms FROM :given AS g
         WHERE o.account_id = g.account_id AND o.sandbox = g.sandbox AND o.phone = g.phone""",
-    sqlite=f"UPDATE opt_outs SET due_ms = :due_ms WHERE {_PERSON}")  # noqa: S608  names of ours
+    sqlite=f"UPDATE opt_outs SET due_ms = :due_ms WHERE {_PERSON}",
+)
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
     """Whether there is anything to heed: asked at each look, by index."""
-    return tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first() is not None
+    return (
+        tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first()
+        is not None
+    )
 
 
 async def heed(tx: HotTx, now_ms: int) -> int:
@@ -134,12 +185,21 @@ async def heed(tx: HotTx, now_ms: int) -> int:
     people = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
     if not people:
         return 0
-    # Before the lists are looked at: what is frozen until then is one of them, and what begins to be frozen after it reads the contacts as they are.
+    # Before the lists are looked at: what is frozen until then is one of them, and what begins to
+    # be frozen after it reads the contacts as they are.
     freezing = set(await _FREEZING.rows(tx, _FrozenSince(first_id_of(now_ms - SILENT_MS))))
     await _leave_out(tx, people)
-    again = await fail_blocked(tx, people, now_ms) | {person for person in people if _World(person.account_id, person.sandbox) in freezing}
-    await _AGAIN.rows(tx, [
-        _Again(person.account_id, person.sandbox, person.phone, now_ms + AGAIN_MS) for person in people if person in again])
+    again = await fail_blocked(tx, people, now_ms) | {
+        person for person in people if _World(person.account_id, person.sandbox) in freezing
+    }
+    await _AGAIN.rows(
+        tx,
+        [
+            _Again(person.account_id, person.sandbox, person.phone, now_ms + AGAIN_MS)
+            for person in people
+            if person in again
+        ],
+    )
     await _END.rows(tx, [person for person in people if person not in again])
     return len(people)
 

@@ -1,4 +1,6 @@
-"""What an audience costs, and who of it cannot be sent to: by the plans that accepting charges by."""
+"""What an audience costs, and who of it cannot be sent to: by the plans that accepting
+charges by.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,9 +16,11 @@ from heliograph.text import Phone
 
 
 class Quote(NamedTuple):
-    """`recipients`: who gets a text; `opted_out` and `refused` (people by reason) are beside them. Credits are 0 in sandbox.
+    """`recipients`: who gets a text; `opted_out` and `refused` (people by reason) are beside them.
+    Credits are 0 in sandbox.
 
-    `lacking`: people by the placeholder that they have no value for."""
+    `lacking`: people by the placeholder that they have no value for.
+    """
 
     recipients: int
     opted_out: int
@@ -35,7 +39,9 @@ class Quote(NamedTuple):
 class Pricing:
     """Adds up groups of recipients, by routes and rates as they were when it was made."""
 
-    def __init__(self, account_id: str, facts: AccountFacts, tariff: Tariff, *, sandbox: bool) -> None:
+    def __init__(
+        self, account_id: str, facts: AccountFacts, tariff: Tariff, *, sandbox: bool
+    ) -> None:
         self._account_id = account_id
         self._countries = facts.countries
         self._tariff = tariff
@@ -56,8 +62,14 @@ class Pricing:
     def add_groups(self, groups: Iterable[Group]) -> None:
         """`digits` of each: the first so many of its numbers, or all of shorter ones."""
         for group in groups:
-            plan = self._tariff.plan(self._account_id, Phone(group.digits, group.country_code), sandbox=self._sandbox)
-            refusal = plan.refusal if self._countries is None or group.country_code in self._countries else "country_not_allowed"
+            plan = self._tariff.plan(
+                self._account_id, Phone(group.digits, group.country_code), sandbox=self._sandbox
+            )
+            refusal = (
+                plan.refusal
+                if self._countries is None or group.country_code in self._countries
+                else "country_not_allowed"
+            )
             if refusal is not None:
                 self.unreachable[refusal] += group.recipients
                 continue
@@ -69,11 +81,19 @@ class Pricing:
     def quote(self, available: int) -> Quote:
         """`available`: credits in the wallet."""
         return Quote(
-            self.recipients, self.opted_out, dict(self.unreachable + self.unsendable), lacking=dict(self._lacking),
-            segments=self.segments, credits=self.credits, credits_available=available)
+            self.recipients,
+            self.opted_out,
+            dict(self.unreachable + self.unsendable),
+            lacking=dict(self._lacking),
+            segments=self.segments,
+            credits=self.credits,
+            credits_available=available,
+        )
 
 
 def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:
     """By routes and rates as they are now."""
     key = (campaign.account_id, campaign.sandbox)
-    return Pricing(campaign.account_id, FACTS.load(tx, [key])[key], load_tariff(tx), sandbox=campaign.sandbox)
+    return Pricing(
+        campaign.account_id, FACTS.load(tx, [key])[key], load_tariff(tx), sandbox=campaign.sandbox
+    )

@@ -10,17 +10,33 @@ from heliograph.messages import Tally
 def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:
     """Its fields; `statistics` where its tally is given, which lists leave out."""
     record = {
-        "id": text_id(campaign), "name": campaign.name, "status": campaign.status, "status_reason": campaign.status_reason,
-        "sender": campaign.sender, "message": campaign.text, "recipients_total": campaign.recipients_total,
-        "scheduled_at": rfc3339_or_none(campaign.scheduled_at_ms), "started_at": rfc3339_or_none(campaign.started_at_ms),
-        "completed_at": rfc3339_or_none(campaign.completed_at_ms), "created_at": rfc3339(campaign.created_at_ms), "sandbox": bool(campaign.sandbox),
-    }  # fmt: skip
+        "id": text_id(campaign),
+        "name": campaign.name,
+        "status": campaign.status,
+        "status_reason": campaign.status_reason,
+        "sender": campaign.sender,
+        "message": campaign.text,
+        "recipients_total": campaign.recipients_total,
+        "scheduled_at": rfc3339_or_none(campaign.scheduled_at_ms),
+        "started_at": rfc3339_or_none(campaign.started_at_ms),
+        "completed_at": rfc3339_or_none(campaign.completed_at_ms),
+        "created_at": rfc3339(campaign.created_at_ms),
+        "sandbox": bool(campaign.sandbox),
+    }
     return record if tally is None else {**record, "statistics": statistics(tally)}
 
 
 def statistics(tally: Tally) -> dict[str, Any]:
-    """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1, rounded down: 1 is
-    all of them. None while there are none."""
+    """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1,
+    rounded down: 1 is all of them. None while there are none.
+    """
     decided = tally.sent + tally.delivered + tally.failed
-    return {"queued": tally.queued, "sent": tally.sent, "delivered": tally.delivered, "failed": tally.failed, "segments": tally.segments,
-            "credits_used": tally.credits, "delivery_rate": tally.delivered * 10_000 // decided / 10_000 if decided else None}
+    return {
+        "queued": tally.queued,
+        "sent": tally.sent,
+        "delivered": tally.delivered,
+        "failed": tally.failed,
+        "segments": tally.segments,
+        "credits_used": tally.credits,
+        "delivery_rate": tally.delivered * 10_000 // decided / 10_000 if decided else None,
+    }

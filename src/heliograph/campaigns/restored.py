@@ -1,7 +1,8 @@
-"""Campaigns of a copy of the database that was restored: they stand still until somebody says that they go on.
+"""Campaigns of a copy of the database that was restored: they stand still until somebody says that
+they go on.
 
-The copy does not know how far they came after it was taken: its recipients' cursor is that of then. Nor does it know
-which scheduled ones were launched since.
+The copy does not know how far they came after it was taken: its recipients' cursor is that of then.
+Nor does it know which scheduled ones were launched since.
 """
 
 from typing import NamedTuple
@@ -23,15 +24,18 @@ class Stopped(NamedTuple):
 
 
 def stop_all(tx: Connection, now_ms: int) -> list[Stopped]:
-    """Pauses what is under way, also what waits for credits and would go on by itself. What is scheduled for a time
-    that is over becomes a draft again."""
+    """Pauses what is under way, also what waits for credits and would go on by itself. What is
+    scheduled for a time that is over becomes a draft again.
+    """
     columns = campaigns.c
     goes_on = columns.status.in_((states.SENDING, states.PAUSED)) & (
         columns.status_reason.is_(None) | (columns.status_reason != states.PAUSED_BY_OPERATOR)
     )
     is_over = (columns.status == states.SCHEDULED) & (columns.scheduled_at_ms <= now_ms)
     found = tx.execute(
-        sa.select(columns.id).where(columns.ended_at_ms.is_(None), goes_on | is_over).order_by(columns.id)
+        sa.select(columns.id)
+        .where(columns.ended_at_ms.is_(None), goes_on | is_over)
+        .order_by(columns.id)
     )
     return [_stop(tx, campaign_id) for campaign_id in found.scalars().all()]
 

@@ -14,7 +14,9 @@ from heliograph.text import SEGMENTS_MAX
 
 
 class Unfilled(NamedTuple):
-    """Placeholders that nobody among so many `people` has a value for: more likely misspelled than meant."""
+    """Placeholders that nobody among so many `people` has a value for: more likely misspelled than
+    meant.
+    """
 
     names: tuple[str, ...]
     people: int
@@ -25,13 +27,16 @@ def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
     if campaign.audience.kind == "numbers":
         return Unfilled((), 0)
     audience = Contacts(campaign)
-    names = tuple(name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name))
+    names = tuple(
+        name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name)
+    )
     return Unfilled(names, audience.reached(tx) if names else 0)
 
 
 def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
-    """As the one with this number would get it; if there is none, as the first of the audience. Raises NoRecipients, and InvalidRequest when theirs
-    takes too many segments or is empty."""
+    """As the one with this number would get it; if there is none, as the first of the audience.
+    Raises NoRecipients, and InvalidRequest when theirs takes too many segments or is empty.
+    """
     template = campaign.template
     if template.plain is not None:
         return template.plain
@@ -46,7 +51,11 @@ def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
     filling = Filling(template)
     recipients = filling.recipients([person])
     if not recipients:
-        why = f"takes more than {SEGMENTS_MAX} segments" if filling.unsendable[TOO_MANY_SEGMENTS] else "is empty"
+        why = (
+            f"takes more than {SEGMENTS_MAX} segments"
+            if filling.unsendable[TOO_MANY_SEGMENTS]
+            else "is empty"
+        )
         raise InvalidRequest(f"The text for {person.phone} {why}.")
     assert recipients[0].text is not None
     return recipients[0].text

@@ -19,7 +19,8 @@ FAILED: Final = "failed"
 
 # state → the states it may be reached from
 REACHED_FROM: Final[dict[str, tuple[str, ...]]] = {
-    DRAFT: (SCHEDULED,),  # in a restored copy, when its time is over: whether it was started then, the copy does not know
+    # in a restored copy, when its time is over: whether it was started then, the copy does not know
+    DRAFT: (SCHEDULED,),
     SCHEDULED: (DRAFT, SCHEDULED),  # a time may be moved
     SENDING: (DRAFT, SCHEDULED, PAUSED),
     PAUSED: (SENDING,),
@@ -29,10 +30,12 @@ REACHED_FROM: Final[dict[str, tuple[str, ...]]] = {
 }
 STARTABLE: Final = (DRAFT, SCHEDULED)  # its audience is yet to be frozen
 
-# why a campaign is paused, has failed or was canceled: `status_reason`; or what a chunk was stopped by, in the words of `messages`
+# why a campaign is paused, has failed or was canceled: `status_reason`; or what a chunk was stopped
+# by, in the words of `messages`
 PAUSED_BY_OPERATOR: Final = "paused_by_operator"
 NO_RECIPIENTS: Final = "no_recipients"
-RECIPIENTS_ERASED: Final = "recipients_erased"  # nobody launched or resumed it for as long as texts are kept
+# nobody launched or resumed it for as long as texts are kept
+RECIPIENTS_ERASED: Final = "recipients_erased"
 
 
 class WrongState(Conflict):

@@ -1,4 +1,6 @@
-"""Which campaigns have something to do, and the steps that they take by themselves, each one transaction of whoever calls it."""
+"""Which campaigns have something to do, and the steps that they take by themselves, each one
+transaction of whoever calls it.
+"""
 
 from typing import Any, Final, NamedTuple
 
@@ -23,16 +25,32 @@ _ITS_END: Final = 0  # the place of `campaign.completed` in the ids that belong 
 
 # What is asked every second is put together once: that costs more than asking.
 _NOW_MS: Final = sa.bindparam("now_ms", type_=sa.BigInteger)
-IS_DUE: Final = campaigns.c.ended_at_ms.is_(None) & (campaigns.c.status == states.SCHEDULED) & (campaigns.c.scheduled_at_ms <= _NOW_MS)
-_WAITS: Final = (campaigns.c.status == states.PAUSED) & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR) & groups.c.held
-_UNDER_WAY: Final = (campaigns.c.ended_at_ms.is_(None) & campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED))
-                     & (~_WAITS | campaigns.c.expanded))
-_GLANCE: Final = sa.select(sa.exists().where(_UNDER_WAY, groups.c.id == campaigns.c.group_id), sa.exists().where(opt_outs.c.due_ms <= _NOW_MS),
-                           sa.exists().where(IS_DUE))
+IS_DUE: Final = (
+    campaigns.c.ended_at_ms.is_(None)
+    & (campaigns.c.status == states.SCHEDULED)
+    & (campaigns.c.scheduled_at_ms <= _NOW_MS)
+)
+_WAITS: Final = (
+    (campaigns.c.status == states.PAUSED)
+    & (campaigns.c.status_reason == states.PAUSED_BY_OPERATOR)
+    & groups.c.held
+)
+_UNDER_WAY: Final = (
+    campaigns.c.ended_at_ms.is_(None)
+    & campaigns.c.status.not_in((states.DRAFT, states.SCHEDULED))
+    & (~_WAITS | campaigns.c.expanded)
+)
+_GLANCE: Final = sa.select(
+    sa.exists().where(_UNDER_WAY, groups.c.id == campaigns.c.group_id),
+    sa.exists().where(opt_outs.c.due_ms <= _NOW_MS),
+    sa.exists().where(IS_DUE),
+)
 
 
 class AtWork(NamedTuple):
-    """A campaign that has begun and not ended. Its id is raw. `can_go_on`: what it was paused for is over."""
+    """A campaign that has begun and not ended. Its id is raw. `can_go_on`: what it was
+    paused for is over.
+    """
 
     id: str
     group_id: int
@@ -63,30 +81,79 @@ def at_work(tx: Connection) -> list[AtWork]:
     """Those that something can be done for, at most AT_WORK_MAX."""
     found = []
     today = {"today": clock.now_ms() // clock.DAY_MS}
-    for id_, group_id, sandbox, status, reason, expanded, rate, held, in_queue, *figures in tx.execute(_AT_WORK, today):
-        found.append(AtWork(
-            id_, group_id, bool(sandbox), status=status, status_reason=reason, expanded=bool(expanded), rate=rate,
-            held=bool(held), queued=int(in_queue), can_go_on=_can_go_on(reason, *figures)))
+    for (
+        id_,
+        group_id,
+        sandbox,
+        status,
+        reason,
+        expanded,
+        rate,
+        held,
+        in_queue,
+        *figures,
+    ) in tx.execute(_AT_WORK, today):
+        found.append(
+            AtWork(
+                id_,
+                group_id,
+                bool(sandbox),
+                status=status,
+                status_reason=reason,
+                expanded=bool(expanded),
+                rate=rate,
+                held=bool(held),
+                queued=int(in_queue),
+                can_go_on=_can_go_on(reason, *figures),
+            )
+        )
     return found
 
 
 def _at_work() -> sa.Select[Any]:
-    queued = sa.func.coalesce(sa.select(sa.func.sum(tallies.c.queued)).where(tallies.c.group_id == campaigns.c.group_id).scalar_subquery(), 0)
-    spent = sa.case((wallets.c.spent_day == sa.bindparam("today", type_=sa.Integer), wallets.c.spent_credits), else_=0)
+    queued = sa.func.coalesce(
+        sa.select(sa.func.sum(tallies.c.queued))
+        .where(tallies.c.group_id == campaigns.c.group_id)
+        .scalar_subquery(),
+        0,
+    )
+    spent = sa.case(
+        (wallets.c.spent_day == sa.bindparam("today", type_=sa.Integer), wallets.c.spent_credits),
+        else_=0,
+    )
     return (
-        sa.select(campaigns.c.id, campaigns.c.group_id, campaigns.c.sandbox, campaigns.c.status, campaigns.c.status_reason, campaigns.c.expanded,
-                  campaigns.c.rate, groups.c.held, queued, campaigns.c.waits_for, wallets.c.sms_credits, accounts.c.daily_credits - spent)
-        .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id).join(wallets, wallets.c.account_id == campaigns.c.account_id)
+        sa.select(
+            campaigns.c.id,
+            campaigns.c.group_id,
+            campaigns.c.sandbox,
+            campaigns.c.status,
+            campaigns.c.status_reason,
+            campaigns.c.expanded,
+            campaigns.c.rate,
+            groups.c.held,
+            queued,
+            campaigns.c.waits_for,
+            wallets.c.sms_credits,
+            accounts.c.daily_credits - spent,
+        )
+        .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id)
+        .join(wallets, wallets.c.account_id == campaigns.c.account_id)
         .join(accounts, accounts.c.id == campaigns.c.account_id)
         .where(_UNDER_WAY)
-        .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id).limit(AT_WORK_MAX))
+        .order_by(campaigns.c.status == states.PAUSED, campaigns.c.id)
+        .limit(AT_WORK_MAX)
+    )
 
 
 _AT_WORK: Final = _at_work()
 
 
-def _can_go_on(reason: str | None, waits_for: int | None, credits: int, left_today: int | None) -> bool:
-    """Whether there are credits for the next recipient at least: so each time that it goes on, it gets on."""
+def _can_go_on(
+    reason: str | None, waits_for: int | None, credits: int, left_today: int | None
+) -> bool:
+    """Whether there are credits for the next recipient at least: so each time that it goes
+    on, it gets on.
+    """
     if reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
         return False
     needed = waits_for or 1
@@ -101,18 +168,28 @@ def go_on(tx: Connection, campaign: AtWork) -> None:
 
 
 def all_held(tx: Connection, group_id: int) -> None:
-    """Marks it, unless something of it still waits where a carrier takes it from: such as the rest of a run that one was taking meanwhile."""
+    """Marks it, unless something of it still waits where a carrier takes it from: such as
+    the rest of a run that one was taking meanwhile.
+    """
     _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
 
 
 def all_let_go(tx: Connection, group_id: int) -> None:
     """Marks it, unless something of it is still held."""
-    _mark(tx, group_id, held=False, but_for=(queue.c.rank_us >= HELD_FROM_US) & (queue.c.rank_us < RESTORED_FROM_US))
+    _mark(
+        tx,
+        group_id,
+        held=False,
+        but_for=(queue.c.rank_us >= HELD_FROM_US) & (queue.c.rank_us < RESTORED_FROM_US),
+    )
 
 
 def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElement[bool]) -> None:
-    tx.execute(sa.select(groups.c.id).where(groups.c.id == group_id).with_for_update())  # what is just coming back is looked at once it is there
-    left = sa.exists().where(but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id))
+    # what is just coming back is looked at once it is there
+    tx.execute(sa.select(groups.c.id).where(groups.c.id == group_id).with_for_update())
+    left = sa.exists().where(
+        but_for, sa.exists().where(sends.c.id == queue.c.send_id, sends.c.group_id == groups.c.id)
+    )
     tx.execute(sa.update(groups).where(groups.c.id == group_id, ~left).values(held=held))
 
 
@@ -123,11 +200,26 @@ def complete(tx: Connection, campaign_id: str) -> bool:
     if found.status not in (states.SENDING, states.PAUSED) or not found.expanded or tally.queued:
         return False
     now_ms = clock.now_ms()
-    completed = move(tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms)
+    completed = move(
+        tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms
+    )
     if heard_by := listeners_now(tx, found.account_id):
         number = ids.derived_number(int(found.id, 16), _ITS_END, now_ms)
         record = as_record(completed, tally)
-        emit_now(tx, heard_by, [Event(found.account_id, bool(found.sandbox), "campaign.completed", now_ms, record, number)])
+        emit_now(
+            tx,
+            heard_by,
+            [
+                Event(
+                    found.account_id,
+                    bool(found.sandbox),
+                    "campaign.completed",
+                    now_ms,
+                    record,
+                    number,
+                )
+            ],
+        )
     return True
 
 

@@ -11,15 +11,23 @@ T = TypeVar("T")
 
 
 class Delayed(Generic[T]):
-    """What is put in can be taken out `delay_s` later, in the same order; `on_due` is called when something can."""
+    """What is put in can be taken out `delay_s` later, in the same order; `on_due` is called when
+    something can.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float, on_due: "Callable[[Delayed[T]], None]") -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        delay_s: float,
+        on_due: "Callable[[Delayed[T]], None]",
+    ) -> None:
         self._loop = loop
         self._delay_s = delay_s
         self._on_due = on_due
         self._items: deque[tuple[float, T]] = deque()
         self._timer: asyncio.Handle | None = None
-        self._is_held = False  # some is due that could not be taken: whoever makes that possible looks again
+        # some is due that could not be taken: whoever makes that possible looks again
+        self._is_held = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -56,7 +64,11 @@ class Delayed(Generic[T]):
         """Sets the timer to when the first item is due, if there is one and it is not set."""
         if self._timer is None and self._items:
             wait_s = self._items[0][0] - self._loop.time()
-            self._timer = self._loop.call_later(wait_s, self._ring) if wait_s > 0 else self._loop.call_soon(self._ring)
+            self._timer = (
+                self._loop.call_later(wait_s, self._ring)
+                if wait_s > 0
+                else self._loop.call_soon(self._ring)
+            )
 
     def _ring(self) -> None:
         self._timer = None

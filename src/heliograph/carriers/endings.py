@@ -1,4 +1,5 @@
-"""What the simulators make of a submission, by its recipient's last three digits (contract section 4). The one place for that table.
+"""What the simulators make of a submission, by its recipient's last three digits (contract section
+4). The one place for that table.
 
 | …001 | refused at submit, command_status 0x0B (invalid destination address) |
 | …000 | accepted, receipt UNDELIV |
@@ -25,9 +26,12 @@ class Ending(NamedTuple):
 
 
 _DELIVERED: Final = Ending(0, ReceiptState.DELIVRD, "000", is_late=False)
-_ENDINGS: Final = {  # with the errors that a network gives (3GPP TS 29.002, 17.6.6): unknown subscriber, absent subscriber
+# with the errors that a network gives (3GPP TS 29.002, 17.6.6): unknown subscriber, absent
+# subscriber
+_ENDINGS: Final = {
     "000": Ending(0, ReceiptState.UNDELIV, "001", is_late=False),
-    "001": Ending(0x0B, ReceiptState.REJECTD, "000", is_late=False),  # ESME_RINVDSTADR (SMPP 3.4, 5.1.3)
+    # ESME_RINVDSTADR (SMPP 3.4, 5.1.3)
+    "001": Ending(0x0B, ReceiptState.REJECTD, "000", is_late=False),
     "002": Ending(0, ReceiptState.EXPIRED, "027", is_late=False),
     "003": Ending(0, ReceiptState.DELIVRD, "000", is_late=True),
 }

@@ -1,8 +1,9 @@
-"""What a carrier looks like to the rest of the house: a `Link` that takes submissions and hands back answers and receipts.
+"""What a carrier looks like to the rest of the house: a `Link` that takes submissions and hands
+back answers and receipts.
 
-The SMPP client and the simulator both are Links and pass one conformance suite. A Link knows the wire and nothing of the
-database: it never decides what a message becomes, it only reports. Whoever owns it (the carrier's turn) stores what was
-reported first and acknowledges after.
+The SMPP client and the simulator both are Links and pass one conformance suite. A Link knows the
+wire and nothing of the database: it never decides what a message becomes, it only reports. Whoever
+owns it (the carrier's turn) stores what was reported first and acknowledges after.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,9 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One submit_sm. `parts` has bit k-1 set for every segment k that it carries (one bit, or all of them for message_payload)."""
+    """One submit_sm. `parts` has bit k-1 set for every segment k that it carries (one bit,
+    or all of them for message_payload).
+    """
 
     message_id: str
     part: int  # its number: the lowest segment it carries, from 1
@@ -46,14 +49,18 @@ class Outcome(Enum):
     ACCEPTED = "accepted"
     THROTTLED = "throttled"  # RTHROTTLED, RMSGQFUL: try again, and the Link has slowed itself down
     RETRY = "retry"  # RSYSERR, RX_T_APPN and unknown codes: try this message again, 3 tries in all
-    UNSPENT = "unspent"  # a fault of the session (RINVBNDSTS…), or never written: the message was not tried at all
+    # a fault of the session (RINVBNDSTS…), or never written: the message was not tried at all
+    UNSPENT = "unspent"
     REFUSED = "refused"  # permanent: it will never be accepted
-    UNANSWERED = "unanswered"  # written, and no answer came in time or the connection went: in doubt
+    # written, and no answer came in time or the connection went: in doubt
+    UNANSWERED = "unanswered"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one Submission. Exactly one Answer is reported for each, late ones included (see `late`)."""
+    """What became of one Submission. Exactly one Answer is reported for each, late ones
+    included (see `late`).
+    """
 
     message_id: str
     part: int
@@ -81,15 +88,19 @@ class ReceiptState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A delivery receipt as it came in. `state` is None when it could not be read: it is stored and acknowledged all the same."""
+    """A delivery receipt as it came in. `state` is None when it could not be read: it is stored and
+    acknowledged all the same.
+    """
 
-    ref: str | None  # the carrier's message id, exactly as printed; the TLV's where present, else the text's
+    # the carrier's message id, exactly as printed; the TLV's where present, else the text's
+    ref: str | None
     state: ReceiptState | None
     error: str | None  # err: of the text, or network_error_code
     recipient: str | None  # digits: the handset, source_addr of the deliver_sm
     sender: str | None  # destination_addr of the deliver_sm
     user_message_reference: int | None
-    raw: bytes  # what an operator may see of its text, without what it quotes of the message; at most 1 KiB
+    # what an operator may see of its text, without what it quotes of the message; at most 1 KiB
+    raw: bytes
     token: object  # the Link's own: which deliver_sm to answer, on which session
     at_ms: int | None = None  # when it came, if that was not just now
 
@@ -117,22 +128,29 @@ class Link(Protocol):
     def state(self) -> LinkState: ...
 
     def room(self) -> int:
-        """How many submissions may be handed over now: window free on all bound sessions, and what the rate allows at once. 0 when unbound."""
+        """How many submissions may be handed over now: window free on all bound sessions,
+        and what the rate allows at once. 0 when unbound.
+        """
         ...
 
     def prepare(self, message: Outgoing) -> list[Submission]:
-        """Splits a message into its submissions. Pure: the same message always gives the same split and the same UDH reference."""
+        """Splits a message into its submissions. Pure: the same message always gives the same split
+        and the same UDH reference.
+        """
         ...
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake: what cannot be written is answered UNSPENT.
+        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake:
+        what cannot be written is answered UNSPENT.
 
         Nothing is reported from within the call: answers come in a later round of the event loop.
         """
         ...
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
-        """Answers the deliver_sm of receipts that are now stored. One whose session is gone is dropped: the carrier sends it again."""
+        """Answers the deliver_sm of receipts that are now stored. One whose session is gone is
+        dropped: the carrier sends it again.
+        """
         ...
 
     async def start(self) -> None:
@@ -140,5 +158,7 @@ class Link(Protocol):
         ...
 
     async def close(self, drain_s: float) -> None:
-        """Stops: waits up to `drain_s` for outstanding answers, unbinds, closes. Outstanding ones are reported UNANSWERED."""
+        """Stops: waits up to `drain_s` for outstanding answers, unbinds, closes.
+        Outstanding ones are reported UNANSWERED.
+        """
         ...

@@ -1,4 +1,6 @@
-"""Carriers as the operator keeps them: added, set, drained and removed; their passwords encrypted."""
+"""Carriers as the operator keeps them: added, set, drained and removed; their passwords
+encrypted.
+"""
 
 import json
 import re
@@ -22,11 +24,15 @@ from heliograph.carriers.smpp import SmppSettings, read_overrides
 from heliograph.carriers.tables import carriers
 
 SIMULATOR_ID: Final = 1
-DOWN_MS: Final = 60_000  # so long must a carrier have been down before its routes' next one is taken (contract section 8)
+# so long must a carrier have been down before its routes' next one is taken (contract section 8)
+DOWN_MS: Final = 60_000
 _CARRIER_ID_MAX: Final = 32_767  # of a smallint
 _PURPOSE: Final = "SMPP password"
-SEALED: Final = (Sealed("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),)
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)  # no comma: routes list names
+SEALED: Final = (
+    Sealed("carrier_passwords", carriers.c.password, lambda keys: Encrypted(keys, _PURPOSE)),
+)
+# no comma: routes list names
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 class Count(NamedTuple):
@@ -37,24 +43,31 @@ class Count(NamedTuple):
     most: int
 
 
-# What an SMPP carrier's settings hold beside what its connection needs (contract section 8), and their defaults.
+# What an SMPP carrier's settings hold beside what its connection needs (contract section 8), and
+# their defaults.
 _CHOICES: Final = {
     "id_format": ("auto", "hex", "dec"),  # how its receipts print the ids of its answers
     "in_doubt": ("resend", "never"),  # bulk messages whose answer never came
 }
 _COUNTS: Final = {
-    # Receipts that found no message, of which the oldest beyond are dropped (messages/crowded.py): 0.3 kB each, up to 1.5 kB; a thousand times what
-    # waits for late answers.
+    # Receipts that found no message, of which the oldest beyond are dropped (messages/crowded.py):
+    # 0.3 kB each, up to 1.5 kB; a thousand times what waits for late answers.
     "unmatched_max": Count(200_000, 1_000, 100_000_000),
 }
-# What a bind has room for beside the NUL (SMPP 3.4, 4.1.1). Carriers keep to it but for the password, of which some give out a longer one.
+# What a bind has room for beside the NUL (SMPP 3.4, 4.1.1). Carriers keep to it but for the
+# password, of which some give out a longer one.
 _LONGEST: Final = {"system_id": 15, "system_type": 12}
 PASSWORD_MAX: Final = 64
-_OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {"name", "password"}
+_OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) - {
+    "name",
+    "password",
+}
 
 
 class Carrier(NamedTuple):
-    """A carrier without its password. `settings`: what differs from the defaults of SmppSettings, and `id_format`, `in_doubt`, `unmatched_max`."""
+    """A carrier without its password. `settings`: what differs from the defaults of
+    SmppSettings, and `id_format`, `in_doubt`, `unmatched_max`.
+    """
 
     id: int
     name: str
@@ -81,7 +94,9 @@ def _of_row(row: Sequence[Any]) -> Carrier:
 def setting(carrier: Carrier, name: str) -> Any:
     """What holds for a carrier: as set, else the default."""
     defaults: dict[str, Any] = {key: allowed[0] for key, allowed in _CHOICES.items()}
-    defaults |= {key: count.default for key, count in _COUNTS.items()} | {field.name: field.default for field in fields(SmppSettings)}
+    defaults |= {key: count.default for key, count in _COUNTS.items()} | {
+        field.name: field.default for field in fields(SmppSettings)
+    }
     return carrier.settings.get(name, defaults[name])
 
 
@@ -99,44 +114,100 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
-    """The carriers that have been down so long that new messages take the next one of their route."""
-    return frozenset(tx.execute(sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)).scalars())
+    """The carriers that have been down so long that new messages take the next one of
+    their route.
+    """
+    return frozenset(
+        tx.execute(
+            sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)
+        ).scalars()
+    )
 
 
-def add_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str, *, secret_key: Keys, now_ms: int) -> Carrier:
-    """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises InvalidRequest."""
+def add_carrier(
+    tx: Connection,
+    name: str,
+    settings: Mapping[str, Any],
+    password: str,
+    *,
+    secret_key: Keys,
+    now_ms: int,
+) -> Carrier:
+    """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises
+    InvalidRequest.
+    """
     if not _NAME.fullmatch(name):
         raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
     _check_given(settings, password)
     _check(name, settings, password)
-    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
+    # first: its row's lock makes two changes of the configuration wait for each other
+    config.bump(tx)
     there = all_carriers(tx)
     if any(carrier.name == name for carrier in there):
         raise refused("name", f"must be new: there is a carrier {name}")
-    carrier = Carrier(_new_id({carrier.id for carrier in there}), name, "smpp", dict(settings), draining=False, state=LinkState.CLOSED.value,
-                      state_detail="has not been started yet", down_since_ms=now_ms, id_format=None, parked_read_as="auto", created_at_ms=now_ms)
-    tx.execute(carriers.insert().values(carrier._asdict() | {"settings": json.dumps(carrier.settings),
-                                                              "password": encrypt(secret_key, _PURPOSE, password)}))
+    carrier = Carrier(
+        _new_id({carrier.id for carrier in there}),
+        name,
+        "smpp",
+        dict(settings),
+        draining=False,
+        state=LinkState.CLOSED.value,
+        state_detail="has not been started yet",
+        down_since_ms=now_ms,
+        id_format=None,
+        parked_read_as="auto",
+        created_at_ms=now_ms,
+    )
+    tx.execute(
+        carriers.insert().values(
+            carrier._asdict()
+            | {
+                "settings": json.dumps(carrier.settings),
+                "password": encrypt(secret_key, _PURPOSE, password),
+            }
+        )
+    )
     return carrier
 
 
 def _new_id(taken: set[int]) -> int:
-    """At random rather than the next one: old messages and late receipts still name the carriers that were removed."""
-    return secrets.choice([number for number in range(SIMULATOR_ID + 1, _CARRIER_ID_MAX + 1) if number not in taken])
+    """At random rather than the next one: old messages and late receipts still name the
+    carriers that were removed.
+    """
+    return secrets.choice(
+        [number for number in range(SIMULATOR_ID + 1, _CARRIER_ID_MAX + 1) if number not in taken]
+    )
 
 
-def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password: str | None = None, *, secret_key: Keys) -> Carrier:
-    """Changes the given settings, and the password if one is given; None as a value: the default again. Raises NotFound, InvalidRequest."""
+def set_carrier(
+    tx: Connection,
+    name: str,
+    settings: Mapping[str, Any],
+    password: str | None = None,
+    *,
+    secret_key: Keys,
+) -> Carrier:
+    """Changes the given settings, and the password if one is given; None as a value: the default
+    again. Raises NotFound, InvalidRequest.
+    """
     _check_given(settings, password)
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
-    changed = {key: value for key, value in {**carrier.settings, **settings}.items() if value is not None}
-    if "status_overrides" in settings:  # status by status: one that is not named stays, and None is the table's reading again
+    changed = {
+        key: value for key, value in {**carrier.settings, **settings}.items() if value is not None
+    }
+    # status by status: one that is not named stays, and None is the table's reading again
+    if "status_overrides" in settings:
         both = {**carrier.settings.get("status_overrides", {}), **settings["status_overrides"]}
-        changed["status_overrides"] = {status: meaning for status, meaning in both.items() if meaning is not None}
+        changed["status_overrides"] = {
+            status: meaning for status, meaning in both.items() if meaning is not None
+        }
     known = password if password is not None else _password(tx, carrier, secret_key)
     _check(name, changed, known)
-    values: dict[str, Any] = {"settings": json.dumps(changed), "password": encrypt(secret_key, _PURPOSE, known)}
+    values: dict[str, Any] = {
+        "settings": json.dumps(changed),
+        "password": encrypt(secret_key, _PURPOSE, known),
+    }
     if "id_format" in settings:
         values["id_format"] = None  # what was learnt under another setting is learnt anew
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(values))
@@ -144,7 +215,9 @@ def set_carrier(tx: Connection, name: str, settings: Mapping[str, Any], password
 
 
 def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
-    """From now on it gets no new messages, and what it has goes out; with `draining` False it gets them again. Raises NotFound."""
+    """From now on it gets no new messages, and what it has goes out; with `draining` False it gets
+    them again. Raises NotFound.
+    """
     config.bump(tx)
     carrier = carrier_named(tx, name)
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(draining=draining))
@@ -154,21 +227,32 @@ def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
 def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carrier:
     """Forgets a carrier. `messages_waiting`: how many the caller found queued for it or in flight.
 
-    Raises NotFound; InvalidRequest for the simulator, and while a route leads to the carrier or messages wait for it."""
+    Raises NotFound; InvalidRequest for the simulator, and while a route leads to the carrier or
+    messages wait for it.
+    """
     config.bump(tx)
     carrier = _smpp_carrier(tx, name)
     leading = [route.prefix or '""' for route in all_routes(tx) if carrier.id in route.carrier_ids]
     if leading:
-        raise InvalidRequest(f"The carrier {name} still has routes: {', '.join(leading)}. Set them to another carrier, or remove them.")
+        raise InvalidRequest(
+            f"The carrier {name} still has routes: {', '.join(leading)}. Set them to another"
+            " carrier, or remove them."
+        )
     if messages_waiting:
-        raise InvalidRequest(f"The carrier {name} still has {messages_waiting} messages. Let it drain first.")
+        raise InvalidRequest(
+            f"The carrier {name} still has {messages_waiting} messages. Let it drain first."
+        )
     tx.execute(sa.delete(carriers).where(carriers.c.id == carrier.id))
     return carrier
 
 
 def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
-    """What its link needs. Raises SecretUnreadable when the password was stored under another secret key."""
-    return SmppSettings(name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings))
+    """What its link needs. Raises SecretUnreadable when the password was stored under
+    another secret key.
+    """
+    return SmppSettings(
+        name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings)
+    )
 
 
 def _smpp_carrier(tx: Connection, name: str) -> Carrier:
@@ -179,20 +263,34 @@ def _smpp_carrier(tx: Connection, name: str) -> Carrier:
 
 
 def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
-    return decrypt(secret_key, _PURPOSE, tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one())
+    return decrypt(
+        secret_key,
+        _PURPOSE,
+        tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one(),
+    )
 
 
 def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
     """What is wrong with these settings, whatever the others are. Raises InvalidRequest."""
     for key, most in _LONGEST.items():
         if len(settings.get(key) or "") > most:
-            raise refused(key, f"must have at most {most} characters (SMPP 3.4, 4.1.1), not {len(settings[key])}")
+            raise refused(
+                key,
+                f"must have at most {most} characters (SMPP 3.4, 4.1.1), not {len(settings[key])}",
+            )
     if settings.get("system_id") == "":
         raise refused("system_id", "must not be empty")
     if password is not None and len(password) > PASSWORD_MAX:
-        raise refused("password", f"must have at most {PASSWORD_MAX} characters, not {len(password)}")
+        raise refused(
+            "password", f"must have at most {PASSWORD_MAX} characters, not {len(password)}"
+        )
     least = {"host": "localhost", "port": 1, "system_id": "x"}
-    given = {key: value for key, value in settings.items() if value is not None and key != "status_overrides"}  # whose None is the default again
+    # whose None is the default again
+    given = {
+        key: value
+        for key, value in settings.items()
+        if value is not None and key != "status_overrides"
+    }
     _check("x", least | given, password or "")
 
 
@@ -204,7 +302,9 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
             raise refused(key, f"must be one of {', '.join(allowed)}, not {shown(settings[key])}")
     for key, count in _COUNTS.items():
         if key in settings and not count.least <= settings[key] <= count.most:
-            raise refused(key, f"must be from {count.least} to {count.most}, not {shown(settings[key])}")
+            raise refused(
+                key, f"must be from {count.least} to {count.most}, not {shown(settings[key])}"
+            )
     try:
         SmppSettings(name=name, password=password, **_of_link(settings))
     except ValueError as error:
@@ -215,4 +315,8 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
 def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the connection; JSON has neither tuples nor numbers for names."""
     read = {"status_overrides": read_overrides(settings.get("status_overrides", {}))}
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items() if key in _OF_CONNECTION} | read
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in settings.items()
+        if key in _OF_CONNECTION
+    } | read

@@ -1,4 +1,6 @@
-"""Rates: the SMS credits that one segment costs. An account's own before the general ones, then longest prefix, country, default."""
+"""Rates: the SMS credits that one segment costs. An account's own before the general ones, then
+longest prefix, country, default.
+"""
 
 import re
 from collections.abc import Iterable
@@ -16,12 +18,15 @@ from heliograph.text.countries import country
 
 DEFAULT: Final = "default"
 CREDITS_PER_SEGMENT_AT_FIRST: Final = 1  # while no general default is set
-CREDITS_PER_SEGMENT_MAX: Final = 100_000  # times 10 segments and 10,000 recipients stays far below what a wallet can hold
+# times 10 segments and 10,000 recipients stays far below what a wallet can hold
+CREDITS_PER_SEGMENT_MAX: Final = 100_000
 _DIGITS: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class Rate(NamedTuple):
-    """`account_id`: raw, or GENERAL. `destination`: digits, a country or "default". `credits` None: refused with `no_rate`."""
+    """`account_id`: raw, or GENERAL. `destination`: digits, a country or "default". `credits` None:
+    refused with `no_rate`.
+    """
 
     account_id: str
     destination: str
@@ -35,11 +40,15 @@ class _Tariff:
 
     def __init__(self, by_destination: dict[str, int | None]) -> None:
         self._by_destination = by_destination
-        self._lengths = sorted({len(prefix) for prefix in by_destination if prefix.isdigit()}, reverse=True)
+        self._lengths = sorted(
+            {len(prefix) for prefix in by_destination if prefix.isdigit()}, reverse=True
+        )
         self.longest = max(self._lengths, default=0)
 
     def find(self, digits: str, country_code: str | None) -> tuple[int | None] | None:
-        """The rate in a tuple, for it may be None; None when nothing is said of this destination."""
+        """The rate in a tuple, for it may be None; None when nothing is said of this
+        destination.
+        """
         rates = self._by_destination
         for length in self._lengths:
             if digits[:length] in rates:
@@ -55,15 +64,20 @@ class Rates:
     __slots__ = ("_by_account", "_general", "longest")
 
     def __init__(self, rates: Iterable[Rate]) -> None:
-        by_account: dict[str, dict[str, int | None]] = {GENERAL: {DEFAULT: CREDITS_PER_SEGMENT_AT_FIRST}}
+        by_account: dict[str, dict[str, int | None]] = {
+            GENERAL: {DEFAULT: CREDITS_PER_SEGMENT_AT_FIRST}
+        }
         for rate in rates:
             by_account.setdefault(rate.account_id, {})[rate.destination] = rate.credits
         self._general = _Tariff(by_account.pop(GENERAL))
         self._by_account = {account_id: _Tariff(own) for account_id, own in by_account.items()}
-        self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))  # as many digits decide
+        # as many digits decide
+        self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))
 
     def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
-        """Credits per segment to a number in E.164 digits; None: `no_rate`. `country_code`: the number's, None when it has none."""
+        """Credits per segment to a number in E.164 digits; None: `no_rate`. `country_code`: the
+        number's, None when it has none.
+        """
         own = self._by_account.get(account_id)
         found = own.find(digits, country_code) if own is not None else None
         if found is None:
@@ -79,12 +93,19 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     return [Rate(*row) for row in tx.execute(query)]
 
 
-def set_rate(tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL) -> Rate:
-    """What a segment costs there from now on; `credits` None: such messages are refused. Raises InvalidRequest."""
+def set_rate(
+    tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL
+) -> Rate:
+    """What a segment costs there from now on; `credits` None: such messages are refused. Raises
+    InvalidRequest.
+    """
     rate = Rate(account_id, _destination(destination), credits)
     if credits is not None and not 0 <= credits <= CREDITS_PER_SEGMENT_MAX:
-        raise refused("credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {credits}")
-    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
+        raise refused(
+            "credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {credits}"
+        )
+    # first: its row's lock makes two changes of the configuration wait for each other
+    config.bump(tx)
     _delete(tx, rate)
     tx.execute(rates.insert().values(rate._asdict()))
     return rate
@@ -98,7 +119,11 @@ def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) 
 
 
 def _delete(tx: Connection, rate: Rate) -> int:
-    return tx.execute(sa.delete(rates).where(rates.c.account_id == rate.account_id, rates.c.destination == rate.destination)).rowcount
+    return tx.execute(
+        sa.delete(rates).where(
+            rates.c.account_id == rate.account_id, rates.c.destination == rate.destination
+        )
+    ).rowcount
 
 
 def _destination(text: str) -> str:
@@ -106,5 +131,9 @@ def _destination(text: str) -> str:
         return text
     code = country(text)
     if code is None:
-        raise refused("destination", f"must be the first 1 to 15 digits of numbers, a country such as GH, or default; not {shown(text)}")
+        raise refused(
+            "destination",
+            "must be the first 1 to 15 digits of numbers, a country such as GH, or default; not"
+            f" {shown(text)}",
+        )
     return code

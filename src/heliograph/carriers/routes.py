@@ -1,4 +1,6 @@
-"""Routes: which carriers take the messages to which numbers. The longest prefix of digits wins; "" is the default."""
+"""Routes: which carriers take the messages to which numbers. The longest prefix of digits
+wins; "" is the default.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +15,8 @@ from heliograph.base.forms import shown
 from heliograph.base.lines import refused
 from heliograph.carriers.tables import carriers, routes
 
-CARRIERS_PER_ROUTE_MAX: Final = 8  # each one more is tried only when all before it have been down for a minute
+# each one more is tried only when all before it have been down for a minute
+CARRIERS_PER_ROUTE_MAX: Final = 8
 _PREFIX: Final = re.compile(r"[0-9]{0,15}", re.ASCII)
 
 
@@ -35,7 +38,9 @@ class Routes:
         self.longest = max(self._lengths, default=0)  # as many digits decide
 
     def carriers_for(self, digits: str) -> Route | None:
-        """The route of a number in E.164 digits: (prefix, carrier ids); None when there is none, or its carriers all drain."""
+        """The route of a number in E.164 digits: (prefix, carrier ids); None when there is none, or
+        its carriers all drain.
+        """
         for length in self._lengths:
             route = self._by_prefix.get(digits[:length])
             if route is not None:
@@ -45,27 +50,51 @@ class Routes:
 
 def all_routes(tx: Connection) -> list[Route]:
     """By prefix."""
-    return [_of_row(row) for row in tx.execute(sa.select(routes.c.prefix, routes.c.carrier_ids).order_by(routes.c.prefix))]
+    return [
+        _of_row(row)
+        for row in tx.execute(
+            sa.select(routes.c.prefix, routes.c.carrier_ids).order_by(routes.c.prefix)
+        )
+    ]
 
 
 def load_routes(tx: Connection) -> list[Route]:
-    """The routes as new messages take them: without carriers that drain. One that has none left still stands before shorter prefixes."""
-    draining = set(tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars())
-    return [Route(route.prefix, tuple(carrier for carrier in route.carrier_ids if carrier not in draining)) for route in all_routes(tx)]
+    """The routes as new messages take them: without carriers that drain. One that has none
+    left still stands before shorter prefixes.
+    """
+    draining = set(
+        tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars()
+    )
+    return [
+        Route(
+            route.prefix, tuple(carrier for carrier in route.carrier_ids if carrier not in draining)
+        )
+        for route in all_routes(tx)
+    ]
 
 
 def set_route(tx: Connection, prefix: str, carrier_names: Sequence[str]) -> Route:
-    """Makes or replaces the route of a prefix. Raises InvalidRequest for a prefix or carrier that is none."""
+    """Makes or replaces the route of a prefix. Raises InvalidRequest for a prefix or
+    carrier that is none.
+    """
     _check_prefix(prefix)
-    if not 1 <= len(carrier_names) <= CARRIERS_PER_ROUTE_MAX or len(set(carrier_names)) < len(carrier_names):
+    if not 1 <= len(carrier_names) <= CARRIERS_PER_ROUTE_MAX or len(set(carrier_names)) < len(
+        carrier_names
+    ):
         raise refused("carrier", f"must name 1 to {CARRIERS_PER_ROUTE_MAX} carriers, each once")
     config.bump(tx)  # first: its row's lock keeps a carrier from being removed meanwhile
-    ids_by_name = {row.name: row.id for row in tx.execute(sa.select(carriers.c.name, carriers.c.id))}
+    ids_by_name = {
+        row.name: row.id for row in tx.execute(sa.select(carriers.c.name, carriers.c.id))
+    }
     if unknown := [name for name in carrier_names if name not in ids_by_name]:
-        raise refused("carrier", f"must be one of {', '.join(sorted(ids_by_name))}; not {shown(unknown[0])}")
+        raise refused(
+            "carrier", f"must be one of {', '.join(sorted(ids_by_name))}; not {shown(unknown[0])}"
+        )
     route = Route(prefix, tuple(ids_by_name[name] for name in carrier_names))
     tx.execute(sa.delete(routes).where(routes.c.prefix == prefix))
-    tx.execute(routes.insert().values(prefix=prefix, carrier_ids=",".join(map(str, route.carrier_ids))))
+    tx.execute(
+        routes.insert().values(prefix=prefix, carrier_ids=",".join(map(str, route.carrier_ids)))
+    )
     return route
 
 
@@ -79,7 +108,11 @@ def remove_route(tx: Connection, prefix: str) -> None:
 
 def _check_prefix(prefix: str) -> None:
     if not _PREFIX.fullmatch(prefix):
-        raise refused("prefix", f'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not {shown(prefix)}')
+        raise refused(
+            "prefix",
+            'must be the first 1 to 15 digits of numbers, without +, or "" for all others; not'
+            f" {shown(prefix)}",
+        )
 
 
 def _of_row(row: Any) -> Route:

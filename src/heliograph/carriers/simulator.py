@@ -1,10 +1,13 @@
-"""The built-in simulator: a carrier in this process, for sandbox keys, demonstrations and tests. Nothing leaves the machine.
+"""The built-in simulator: a carrier in this process, for sandbox keys, demonstrations and tests.
+Nothing leaves the machine.
 
 The recipient's last three digits choose what becomes of a submission (carriers/endings.py).
 
-It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly stop leaves no message without one
-(a late receipt then comes early rather than never). A killed process takes what it owes with it: its messages would stay `sent`, as
-with a carrier that loses receipts. Whoever starts the next one knows them (accepted, without a final receipt) and gives them to `resume`.
+It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly
+stop leaves no message without one (a late receipt then comes early rather than never). A killed
+process takes what it owes with it: its messages would stay `sent`, as with a carrier that loses
+receipts. Whoever starts the next one knows them (accepted, without a final receipt) and gives them
+to `resume`.
 """
 
 import asyncio
@@ -18,18 +21,31 @@ from typing import Final, NamedTuple
 from heliograph.base import clock
 from heliograph.carriers.delayed import Delayed
 from heliograph.carriers.endings import LATE_S, ending_of
-from heliograph.carriers.link import Answer, Inbox, LinkState, Outcome, Outgoing, Receipt, ReceiptState, Submission
+from heliograph.carriers.link import (
+    Answer,
+    Inbox,
+    LinkState,
+    Outcome,
+    Outgoing,
+    Receipt,
+    ReceiptState,
+    Submission,
+)
 from heliograph.text import split_segments
 
-RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # handed over and not yet stored, as with an SMPP session
+# handed over and not yet stored, as with an SMPP session
+RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
 RECEIPTS_OWED_MAX: Final = 100_000  # 30 MB; past it there is no room until some are stored
-RECEIPTS_LATE_MAX: Final = 100_000  # further ones come with the others: a flood to …003 must not stop everybody's sandbox for 30 s
+# further ones come with the others: a flood to …003 must not stop everybody's sandbox for 30 s
+RECEIPTS_LATE_MAX: Final = 100_000
 TEXTS_KEPT_MAX: Final = 512  # a bulk send has one text for 10,000 recipients: it is split once
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatorSettings:
-    """Times in seconds. Raises ValueError, naming the setting, what was found and what is allowed."""
+    """Times in seconds. Raises ValueError, naming the setting, what was found and what is
+    allowed.
+    """
 
     window: int = 500  # submissions without an answer
     answer_delay_s: float = 0.0  # 0: in the event loop's next round
@@ -53,19 +69,26 @@ class Owed(NamedTuple):
 
 
 class SimulatorLink:
-    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there, but none from within `submit`."""
+    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there,
+    but none from within `submit`.
+    """
 
     def __init__(self, settings: SimulatorSettings, inbox: Inbox) -> None:
         self._settings = settings
         self._inbox = inbox
         self._loop = asyncio.get_running_loop()
         self._state = LinkState.CONNECTING
-        self._unanswered: Delayed[Submission] = Delayed(self._loop, settings.answer_delay_s, self._answer)
+        self._unanswered: Delayed[Submission] = Delayed(
+            self._loop, settings.answer_delay_s, self._answer
+        )
         self._owed: Delayed[Owed] = Delayed(self._loop, settings.receipt_delay_s, self._deliver)
-        self._owed_late: Delayed[Owed] = Delayed(self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver)
+        self._owed_late: Delayed[Owed] = Delayed(
+            self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver
+        )
         self._unacknowledged: set[int] = set()
         self._receipts_made = 0
-        self._process = os.urandom(4).hex()  # in each ref: processes that run side by side give different ones
+        # in each ref: processes that run side by side give different ones
+        self._process = os.urandom(4).hex()
         self._refs_made = 0
         self._is_drained = asyncio.Event()
 
@@ -76,25 +99,43 @@ class SimulatorLink:
     def room(self) -> int:
         if self._state is not LinkState.BOUND:
             return 0
-        return max(0, min(self._settings.window - len(self._unanswered), RECEIPTS_OWED_MAX - len(self._owed)))
+        return max(
+            0,
+            min(self._settings.window - len(self._unanswered), RECEIPTS_OWED_MAX - len(self._owed)),
+        )
 
     def prepare(self, message: Outgoing) -> list[Submission]:
         """One submission for each segment; `data` is the segment's text."""
         texts = (message.text,) if message.segments == 1 else _split(message.text, message.encoding)
-        return [Submission(
-            message.message_id, part, 1 << (part - 1), attempt=message.attempt, sender=message.sender,
-            recipient=message.recipient, data=text)
-                for part, text in enumerate(texts, 1)]
+        return [
+            Submission(
+                message.message_id,
+                part,
+                1 << (part - 1),
+                attempt=message.attempt,
+                sender=message.sender,
+                recipient=message.recipient,
+                data=text,
+            )
+            for part, text in enumerate(texts, 1)
+        ]
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Takes as many as there is room for; the others are answered UNSPENT, from the event loop's next round."""
+        """Takes as many as there is room for; the others are answered UNSPENT, from the
+        event loop's next round.
+        """
         room = self.room()
         self._unanswered.put(submissions[:room])
         if len(submissions) > room:
-            self._loop.call_soon(self._inbox.answered, [_answer(submission, Outcome.UNSPENT) for submission in submissions[room:]])
+            self._loop.call_soon(
+                self._inbox.answered,
+                [_answer(submission, Outcome.UNSPENT) for submission in submissions[room:]],
+            )
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
-        self._unacknowledged.difference_update([receipt.token for receipt in receipts if isinstance(receipt.token, int)])
+        self._unacknowledged.difference_update(
+            [receipt.token for receipt in receipts if isinstance(receipt.token, int)]
+        )
         self._owed.look_again()
         self._owed_late.look_again()
 
@@ -106,7 +147,9 @@ class SimulatorLink:
         self._show(LinkState.BOUND, "in this process")
 
     async def close(self, drain_s: float) -> None:
-        """Waits up to `drain_s` for the outstanding answers, and hands over at once all receipts that are owed."""
+        """Waits up to `drain_s` for the outstanding answers, and hands over at once all
+        receipts that are owed.
+        """
         if self._state is LinkState.CLOSED:
             return
         self._state = LinkState.CLOSED  # no room from here on
@@ -116,7 +159,9 @@ class SimulatorLink:
                     await self._is_drained.wait()
         unanswered = self._unanswered.take_all()
         if unanswered:
-            self._inbox.answered([_answer(submission, Outcome.UNANSWERED) for submission in unanswered])
+            self._inbox.answered(
+                [_answer(submission, Outcome.UNANSWERED) for submission in unanswered]
+            )
         owed = self._owed.take_all() + self._owed_late.take_all()
         if owed:
             self._inbox.received([self._receipt(each) for each in owed])
@@ -129,7 +174,8 @@ class SimulatorLink:
     def _answer(self, unanswered: Delayed[Submission]) -> None:
         """Answers all that is due, and owes the receipts of what it accepts. Hot."""
         answers, owed = [], []
-        now_ms = clock.now_ms()  # stands first in a ref: the refs of a time are a range of the index
+        # stands first in a ref: the refs of a time are a range of the index
+        now_ms = clock.now_ms()
         for submission in unanswered.take_due(self._settings.window):
             refused = ending_of(submission.recipient).command_status
             if refused:
@@ -157,7 +203,9 @@ class SimulatorLink:
         self._owed_late.put(late)
 
     def _deliver(self, owed: Delayed[Owed]) -> None:
-        """Hands over the receipts that are due, as many as may be unacknowledged; `acknowledge` looks again."""
+        """Hands over the receipts that are due, as many as may be unacknowledged;
+        `acknowledge` looks again.
+        """
         due = owed.take_due(RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged))
         if due:
             self._unacknowledged.update(range(self._receipts_made, self._receipts_made + len(due)))
@@ -168,8 +216,20 @@ class SimulatorLink:
         _, state, error, _ = ending_of(recipient)
         token = self._receipts_made
         self._receipts_made += 1
-        raw = f"id:{ref} sub:001 dlvrd:{'001' if state is ReceiptState.DELIVRD else '000'} stat:{state.value} err:{error} text:"
-        return Receipt(ref, state, error, recipient=recipient, sender=sender, user_message_reference=None, raw=raw.encode("ascii"), token=token)
+        raw = (
+            f"id:{ref} sub:001 dlvrd:{'001' if state is ReceiptState.DELIVRD else '000'}"
+            f" stat:{state.value} err:{error} text:"
+        )
+        return Receipt(
+            ref,
+            state,
+            error,
+            recipient=recipient,
+            sender=sender,
+            user_message_reference=None,
+            raw=raw.encode("ascii"),
+            token=token,
+        )
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -177,7 +237,15 @@ def _split(text: str, encoding: str) -> tuple[str, ...]:
     return tuple(split_segments(text, encoding))
 
 
-def _answer(submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0) -> Answer:
+def _answer(
+    submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0
+) -> Answer:
     return Answer(
-        submission.message_id, submission.part, submission.parts, attempt=submission.attempt, outcome=outcome, ref=ref,
-        command_status=command_status)
+        submission.message_id,
+        submission.part,
+        submission.parts,
+        attempt=submission.attempt,
+        outcome=outcome,
+        ref=ref,
+        command_status=command_status,
+    )

@@ -1,6 +1,8 @@
-"""What the processes find out about carriers: their state, since when they are down, how they print their ids.
+"""What the processes find out about carriers: their state, since when they are down, how they print
+their ids.
 
-Each process that serves a carrier keeps the state of its own link; the carrier's is the best of them.
+Each process that serves a carrier keeps the state of its own link; the carrier's is the best of
+them.
 """
 
 from typing import Final, NamedTuple
@@ -15,8 +17,18 @@ from heliograph.carriers.tables import carriers, links
 
 _DETAIL_MAX: Final = 255
 # Where none is bound, what an operator can do something about comes first.
-_ORDER: Final = {state.value: place for place, state in enumerate(
-    (LinkState.BOUND, LinkState.REFUSED, LinkState.BACKING_OFF, LinkState.CONNECTING, LinkState.CLOSED))}
+_ORDER: Final = {
+    state.value: place
+    for place, state in enumerate(
+        (
+            LinkState.BOUND,
+            LinkState.REFUSED,
+            LinkState.BACKING_OFF,
+            LinkState.CONNECTING,
+            LinkState.CLOSED,
+        )
+    )
+}
 
 
 class _State(NamedTuple):
@@ -27,33 +39,81 @@ class _State(NamedTuple):
 _NOBODY: Final = _State(LinkState.CLOSED.value, "")
 
 
-def record_state(tx: Connection, epoch: int, carrier_id: int, state: LinkState, detail: str, now_ms: int) -> None:
-    """Keeps what a process's link is in, and what that makes of the carrier. A process that has closed its link has none."""
-    if tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier_id)).one_or_none() is None:
+def record_state(
+    tx: Connection, epoch: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
+) -> None:
+    """Keeps what a process's link is in, and what that makes of the carrier. A process
+    that has closed its link has none.
+    """
+    if (
+        tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier_id)).one_or_none()
+        is None
+    ):
         return  # removed meanwhile
     tx.execute(sa.delete(links).where(links.c.epoch == epoch, links.c.carrier_id == carrier_id))
     if state is not LinkState.CLOSED:
-        tx.execute(links.insert().values(epoch=epoch, carrier_id=carrier_id, state=state.value, state_detail=detail[:_DETAIL_MAX]))
-    _store(tx, carrier_id, _combined([_State(*row) for row in tx.execute(
-        sa.select(links.c.state, links.c.state_detail).where(links.c.carrier_id == carrier_id))]), now_ms)
+        tx.execute(
+            links.insert().values(
+                epoch=epoch,
+                carrier_id=carrier_id,
+                state=state.value,
+                state_detail=detail[:_DETAIL_MAX],
+            )
+        )
+    _store(
+        tx,
+        carrier_id,
+        _combined(
+            [
+                _State(*row)
+                for row in tx.execute(
+                    sa.select(links.c.state, links.c.state_detail).where(
+                        links.c.carrier_id == carrier_id
+                    )
+                )
+            ]
+        ),
+        now_ms,
+    )
 
 
 def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
-    """Of carriers that some processes are bound to and others are not: how many processes serve it, and the states of those others, as text."""
+    """Of carriers that some processes are bound to and others are not: how many processes serve it,
+    and the states of those others, as text.
+    """
     found: dict[int, list[_State]] = {}
-    for carrier_id, state, detail in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)):
+    for carrier_id, state, detail in tx.execute(
+        sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)
+    ):
         found.setdefault(carrier_id, []).append(_State(state, detail))
-    unbound = {carrier_id: [f"{link.state}: {link.detail}" for link in of_carrier if link.state != LinkState.BOUND.value]
-               for carrier_id, of_carrier in found.items()}
-    return {carrier_id: (len(found[carrier_id]), others) for carrier_id, others in unbound.items() if 0 < len(others) < len(found[carrier_id])}
+    unbound = {
+        carrier_id: [
+            f"{link.state}: {link.detail}"
+            for link in of_carrier
+            if link.state != LinkState.BOUND.value
+        ]
+        for carrier_id, of_carrier in found.items()
+    }
+    return {
+        carrier_id: (len(found[carrier_id]), others)
+        for carrier_id, others in unbound.items()
+        if 0 < len(others) < len(found[carrier_id])
+    }
 
 
 def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
-    """Of which carriers another state is stored than their links make: after a process has died, or two have recorded at once."""
+    """Of which carriers another state is stored than their links make: after a process has died, or
+    two have recorded at once.
+    """
     of_carrier: dict[int, list[_State]] = {}
-    for carrier_id, state, detail in tx.execute(sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)):
+    for carrier_id, state, detail in tx.execute(
+        sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)
+    ):
         of_carrier.setdefault(carrier_id, []).append(_State(state, detail))
-    stored = {row.id: _State(row.state, row.state_detail) for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))}
+    stored = {
+        row.id: _State(row.state, row.state_detail)
+        for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))
+    }
     found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
     return {carrier_id: state for carrier_id, state in found.items() if state != stored[carrier_id]}
 
@@ -70,14 +130,20 @@ def _combined(of_links: list[_State]) -> _State:
     alike = sum(link.state == best.state for link in of_links)
     if len(of_links) == 1:
         return best
-    return best._replace(detail=f"in {alike} of {len(of_links)} processes: {best.detail}"[:_DETAIL_MAX])
+    return best._replace(
+        detail=f"in {alike} of {len(of_links)} processes: {best.detail}"[:_DETAIL_MAX]
+    )
 
 
 def _store(tx: Connection, carrier_id: int, found: _State, now_ms: int) -> None:
-    """`down_since_ms` stays at the moment it went down until it is bound again. One that comes up after having been down so long that messages
-    went elsewhere gets them again at once. One that we had ended ourselves begins anew, with its whole minute: the time without us says nothing
-    of the carrier."""
-    known = tx.execute(sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)).one()
+    """`down_since_ms` stays at the moment it went down until it is bound again. One that comes up
+    after having been down so long that messages went elsewhere gets them again at once. One that we
+    had ended ourselves begins anew, with its whole minute: the time without us says nothing of the
+    carrier.
+    """
+    known = tx.execute(
+        sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)
+    ).one()
     began_ms: int | None = known.down_since_ms if known.down_since_ms is not None else now_ms
     if found.state == LinkState.BOUND.value:
         if known.down_since_ms is not None and known.down_since_ms <= now_ms - DOWN_MS:
@@ -85,8 +151,11 @@ def _store(tx: Connection, carrier_id: int, found: _State, now_ms: int) -> None:
         began_ms = None
     elif known.state == LinkState.CLOSED.value and found.state != LinkState.CLOSED.value:
         began_ms = now_ms
-    tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id)
-               .values(state=found.state, state_detail=found.detail, down_since_ms=began_ms))
+    tx.execute(
+        sa.update(carriers)
+        .where(carriers.c.id == carrier_id)
+        .values(state=found.state, state_detail=found.detail, down_since_ms=began_ms)
+    )
 
 
 def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:
@@ -96,5 +165,9 @@ def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:
 
 
 def remember_parked_read_as(tx: Connection, carrier_id: int, id_format: str) -> None:
-    """The format in which a carrier's receipts that found no message have been read: they are read anew when another one is."""
-    tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id).values(parked_read_as=id_format))
+    """The format in which a carrier's receipts that found no message have been read: they are read
+    anew when another one is.
+    """
+    tx.execute(
+        sa.update(carriers).where(carriers.c.id == carrier_id).values(parked_read_as=id_format)
+    )

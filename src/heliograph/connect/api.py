@@ -1,4 +1,6 @@
-"""GET and POST /connect/customers, GET /connect/customers/{id}, POST /connect/customers/{id}/credits."""
+"""GET and POST /connect/customers, GET /connect/customers/{id}, POST
+/connect/customers/{id}/credits.
+"""
 
 from typing import Any, Final
 
@@ -25,8 +27,13 @@ def endpoints(db: Database) -> list[Endpoint]:
         wanted = read_page(call.query)
         call.query.finish()
         with db.read() as tx:
-            found = page(tx, call.principal.account_id, wanted, sandbox=call.principal.sandbox,
-                         external_ref=None if external_ref is None else external_ref.strip())
+            found = page(
+                tx,
+                call.principal.account_id,
+                wanted,
+                sandbox=call.principal.sandbox,
+                external_ref=None if external_ref is None else external_ref.strip(),
+            )
         return Answer(page_body(found, wanted, lambda customer: customer.account_id, as_record))
 
     def provision_customer(call: Call) -> Answer:
@@ -34,7 +41,13 @@ def endpoints(db: Database) -> list[Endpoint]:
         wish, warnings = read_wish(call.json())
 
         def effect(tx: Connection) -> Answer:
-            made = provision(tx, call.principal.account_id, wish, sandbox=call.principal.sandbox, now_ms=clock.now_ms())
+            made = provision(
+                tx,
+                call.principal.account_id,
+                wish,
+                sandbox=call.principal.sandbox,
+                now_ms=clock.now_ms(),
+            )
             return _answer({"data": as_record(made.customer), "created": made.created}, warnings)
 
         return db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
@@ -43,7 +56,18 @@ def endpoints(db: Database) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, call.path["id"])
-            return Answer({"data": as_record(by_id(tx, call.principal.account_id, account_id, sandbox=call.principal.sandbox))})
+            return Answer(
+                {
+                    "data": as_record(
+                        by_id(
+                            tx,
+                            call.principal.account_id,
+                            account_id,
+                            sandbox=call.principal.sandbox,
+                        )
+                    )
+                }
+            )
 
     def move_credits(call: Call) -> Answer:
         call.query.finish()
@@ -51,11 +75,22 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> Answer:
             customer_id = acting_for(tx, call.principal, call.path["id"], changes=True)
-            moved = credits.move_credits(tx, call.principal.account_id, customer_id, move, sandbox=call.principal.sandbox, now_ms=clock.now_ms())
-            return _answer({"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings)
+            moved = credits.move_credits(
+                tx,
+                call.principal.account_id,
+                customer_id,
+                move,
+                sandbox=call.principal.sandbox,
+                now_ms=clock.now_ms(),
+            )
+            return _answer(
+                {"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings
+            )
 
         def once(tx: Connection) -> Answer:
-            """Under the customer's id, however the path names it. Where there is no customer, no key can have been used."""
+            """Under the customer's id, however the path names it. Where there is no
+            customer, no key can have been used.
+            """
             found = text_of_id(acting_for(tx, call.principal, call.path["id"]), is_customer=True)
             return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)
 
@@ -63,9 +98,20 @@ def endpoints(db: Database) -> list[Endpoint]:
 
     return [
         Endpoint("GET", "/connect/customers", "connect.customers", handle_in_thread=list_customers),
-        Endpoint("POST", "/connect/customers", "connect.customers", handle_in_thread=provision_customer, partners_only=True),
+        Endpoint(
+            "POST",
+            "/connect/customers",
+            "connect.customers",
+            handle_in_thread=provision_customer,
+            partners_only=True,
+        ),
         Endpoint("GET", "/connect/customers/{id}", "connect.customers", handle_in_thread=customer),
-        Endpoint("POST", "/connect/customers/{id}/credits", "connect.customers", handle_in_thread=move_credits),
+        Endpoint(
+            "POST",
+            "/connect/customers/{id}/credits",
+            "connect.customers",
+            handle_in_thread=move_credits,
+        ),
     ]
 
 

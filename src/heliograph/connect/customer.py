@@ -34,36 +34,65 @@ class Customer(NamedTuple):
 
 _partner: Final = accounts.alias("partner")
 _FIELDS: Final = (
-    customers.c.account_id, customers.c.external_ref, customers.c.label, accounts.c.name, customers.c.phone, accounts.c.country_code,
-    customers.c.email, sa.func.coalesce(wallets.c.sandbox_balance_minor, wallets.c.balance_minor), wallets.c.currency,
-    sa.func.coalesce(wallets.c.sandbox_credits, wallets.c.sms_credits), sa.or_(accounts.c.status != "active", _partner.c.status != "active"),
-    customers.c.sandbox, accounts.c.created_at_ms,
-)  # fmt: skip
+    customers.c.account_id,
+    customers.c.external_ref,
+    customers.c.label,
+    accounts.c.name,
+    customers.c.phone,
+    accounts.c.country_code,
+    customers.c.email,
+    sa.func.coalesce(wallets.c.sandbox_balance_minor, wallets.c.balance_minor),
+    wallets.c.currency,
+    sa.func.coalesce(wallets.c.sandbox_credits, wallets.c.sms_credits),
+    sa.or_(accounts.c.status != "active", _partner.c.status != "active"),
+    customers.c.sandbox,
+    accounts.c.created_at_ms,
+)
 _JOINED: Final = (
-    customers.join(accounts, accounts.c.id == customers.c.account_id).join(wallets, wallets.c.account_id == customers.c.account_id)
+    customers.join(accounts, accounts.c.id == customers.c.account_id)
+    .join(wallets, wallets.c.account_id == customers.c.account_id)
     .join(_partner, _partner.c.id == customers.c.partner_id)
-)  # fmt: skip
+)
 
 
 def _of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
-    return sa.select(*_FIELDS).select_from(_JOINED).where(customers.c.partner_id == partner_id, customers.c.sandbox.is_(sandbox))
+    return (
+        sa.select(*_FIELDS)
+        .select_from(_JOINED)
+        .where(customers.c.partner_id == partner_id, customers.c.sandbox.is_(sandbox))
+    )
 
 
 def by_id(tx: Connection, partner_id: str, account_id: str, *, sandbox: bool) -> Customer:
     """Raises NotFound."""
-    row = tx.execute(_of(partner_id, sandbox).where(customers.c.account_id == account_id)).one_or_none()
+    row = tx.execute(
+        _of(partner_id, sandbox).where(customers.c.account_id == account_id)
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such customer.")
     return Customer(*row)
 
 
-def with_ref(tx: Connection, partner_id: str, external_ref: str, *, sandbox: bool) -> Customer | None:
-    row = tx.execute(_of(partner_id, sandbox).where(customers.c.external_ref == external_ref)).one_or_none()
+def with_ref(
+    tx: Connection, partner_id: str, external_ref: str, *, sandbox: bool
+) -> Customer | None:
+    row = tx.execute(
+        _of(partner_id, sandbox).where(customers.c.external_ref == external_ref)
+    ).one_or_none()
     return None if row is None else Customer(*row)
 
 
-def page(tx: Connection, partner_id: str, wanted: PageWanted, *, sandbox: bool, external_ref: str | None = None) -> list[Customer]:
-    """At most `limit` + 1 customers, newest first: the one too many tells that there is a next page."""
+def page(
+    tx: Connection,
+    partner_id: str,
+    wanted: PageWanted,
+    *,
+    sandbox: bool,
+    external_ref: str | None = None,
+) -> list[Customer]:
+    """At most `limit` + 1 customers, newest first: the one too many tells that there is a
+    next page.
+    """
     query = _of(partner_id, sandbox).order_by(customers.c.account_id.desc()).limit(wanted.limit + 1)
     if external_ref is not None:
         query = query.where(customers.c.external_ref == external_ref)
@@ -75,9 +104,19 @@ def page(tx: Connection, partner_id: str, wanted: PageWanted, *, sandbox: bool, 
 def as_record(customer: Customer) -> dict[str, Any]:
     """The fields of /connect/customers (contract section 6, Connect)."""
     return {
-        "id": text_of_id(customer.account_id, is_customer=True), "external_ref": customer.external_ref, "label": customer.label,
-        "full_name": customer.full_name, "phone": customer.phone, "country_code": customer.country_code, "email": customer.email,
-        "wallet": {"balance": to_number(customer.balance_minor, customer.currency), "currency": customer.currency},
-        "sms_credits": customer.sms_credits, "status": "suspended" if customer.suspended else "active", "sandbox": bool(customer.sandbox),
+        "id": text_of_id(customer.account_id, is_customer=True),
+        "external_ref": customer.external_ref,
+        "label": customer.label,
+        "full_name": customer.full_name,
+        "phone": customer.phone,
+        "country_code": customer.country_code,
+        "email": customer.email,
+        "wallet": {
+            "balance": to_number(customer.balance_minor, customer.currency),
+            "currency": customer.currency,
+        },
+        "sms_credits": customer.sms_credits,
+        "status": "suspended" if customer.suspended else "active",
+        "sandbox": bool(customer.sandbox),
         "created_at": rfc3339(customer.created_at_ms),
-    }  # fmt: skip
+    }

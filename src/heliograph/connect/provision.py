@@ -1,4 +1,6 @@
-"""Provisioning a customer: an account with a wallet, and what its partner gives it to begin with."""
+"""Provisioning a customer: an account with a wallet, and what its partner gives it to
+begin with.
+"""
 
 from typing import NamedTuple
 
@@ -24,29 +26,57 @@ class Provisioned(NamedTuple):
     created: bool
 
 
-def provision(tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now_ms: int) -> Provisioned:
-    """A new customer of the partner; with an `external_ref`, one for ever, also when equal requests race.
+def provision(
+    tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now_ms: int
+) -> Provisioned:
+    """A new customer of the partner; with an `external_ref`, one for ever, also when equal requests
+    race.
 
-    What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are the customer's to look at (contract
-    section 4). Raises CurrencyMismatch, InvalidRequest for money with more decimals than its currency, InsufficientCredits,
-    DailyCapReached, AccountClosed."""
+    What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are
+    the customer's to look at (contract section 4). Raises CurrencyMismatch, InvalidRequest for
+    money with more decimals than its currency, InsufficientCredits, DailyCapReached, AccountClosed.
+    """
     if wish.external_ref is not None:
         there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
         if there is None:
-            accounts.locked(tx, partner_id)  # who comes second waits here, and finds what the first has made
+            # who comes second waits here, and finds what the first has made
+            accounts.locked(tx, partner_id)
             there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
         if there is not None:
             return Provisioned(there, created=False)
-    accounts.kept_open(tx, partner_id)  # a partner is closed when its customers are: none comes meanwhile
+    # a partner is closed when its customers are: none comes meanwhile
+    accounts.kept_open(tx, partner_id)
     currency, given = _given(wish, wallet.wallet_of(tx, partner_id).currency)
-    account = accounts.create(tx, wish.full_name, wish.country_code, parent_id=partner_id, sandbox=sandbox,
-                              daily_credits=accounts.by_id(tx, partner_id).daily_credits, now_ms=now_ms)
+    account = accounts.create(
+        tx,
+        wish.full_name,
+        wish.country_code,
+        parent_id=partner_id,
+        sandbox=sandbox,
+        daily_credits=accounts.by_id(tx, partner_id).daily_credits,
+        now_ms=now_ms,
+    )
     wallet.open_wallet(tx, account.id, currency, sandbox=given if sandbox else None)
-    tx.execute(customers.insert().values(account_id=account.id, partner_id=partner_id, sandbox=sandbox, external_ref=wish.external_ref,
-                                         label=wish.label, phone=wish.phone, email=wish.email))
+    tx.execute(
+        customers.insert().values(
+            account_id=account.id,
+            partner_id=partner_id,
+            sandbox=sandbox,
+            external_ref=wish.external_ref,
+            label=wish.label,
+            phone=wish.phone,
+            email=wish.email,
+        )
+    )
     if any(given) and not sandbox:
-        entry = wallet.transfer(tx, partner_id, account.id, amount_minor=given.balance_minor, credits=given.sms_credits,
-                                description=f"Connect: to begin with, to {accounts.text_id(account)}")
+        entry = wallet.transfer(
+            tx,
+            partner_id,
+            account.id,
+            amount_minor=given.balance_minor,
+            credits=given.sms_credits,
+            description=f"Connect: to begin with, to {accounts.text_id(account)}",
+        )
         if given.sms_credits:
             wallet.count_moved(tx, partner_id, account.id, given.sms_credits, entry.created_at_ms)
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
@@ -56,6 +86,12 @@ def _given(wish: Wish, partners_currency: str) -> tuple[str, wallet.Figures]:
     """The customer's currency, and what it begins with."""
     currency = wish.currency or partners_currency
     if wish.initial_balance and currency != partners_currency:
-        wanted = FieldError("currency", f"must be {partners_currency}, the partner's, for money to begin with; not {currency}")
+        wanted = FieldError(
+            "currency",
+            f"must be {partners_currency}, the partner's, for money to begin with; not {currency}",
+        )
         raise CurrencyMismatch(fields=[wanted])
-    return currency, wallet.Figures(wallet.to_minor(wish.initial_balance, currency, field="initial_wallet_balance"), wish.initial_credits)
+    return currency, wallet.Figures(
+        wallet.to_minor(wish.initial_balance, currency, field="initial_wallet_balance"),
+        wish.initial_credits,
+    )

@@ -1,4 +1,6 @@
-"""POST /connect/customers and …/credits, first half: from a body to a wish that is right in form. Needs no database."""
+"""POST /connect/customers and …/credits, first half: from a body to a wish that is right in form.
+Needs no database.
+"""
 
 import math
 import re
@@ -13,11 +15,14 @@ from heliograph.text import parse_phone, read_country
 from heliograph.wallet import CREDITS_MAX, currency
 
 REFERENCE_MAX: Final = 128
-EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"  # nobody writes to it before its owner has shown that it is one: not more is judged
+# nobody writes to it before its owner has shown that it is one: not more is judged
+EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 
 
 class Wish(NamedTuple):
-    """A customer as its partner asked for it. `initial_balance` is in the currency's whole units; `currency` None: the partner's."""
+    """A customer as its partner asked for it. `initial_balance` is in the currency's whole units;
+    `currency` None: the partner's.
+    """
 
     full_name: str
     phone: str  # E.164 digits
@@ -38,13 +43,20 @@ class Move(NamedTuple):
 
 
 def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
-    """The wish (specification 2.4, contract section 6), and what is to be warned of. Raises InvalidRequest for all bad fields together."""
+    """The wish (specification 2.4, contract section 6), and what is to be warned of. Raises
+    InvalidRequest for all bad fields together.
+    """
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
-    full_name = form.value("full_name", read=keeping(lambda text: account_name("full_name", text)), required=True)
+    full_name = form.value(
+        "full_name", read=keeping(lambda text: account_name("full_name", text)), required=True
+    )
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
     phone = form.value("phone", read=lambda value: _phone(value, country_code), required=True)
     email = form.value("email", read=_email)
-    external_ref = form.value("external_ref", read=keeping(lambda text: one_line("external_ref", text, most=EXTERNAL_REF_MAX)))
+    external_ref = form.value(
+        "external_ref",
+        read=keeping(lambda text: one_line("external_ref", text, most=EXTERNAL_REF_MAX)),
+    )
     label = form.value("label", read=keeping(lambda text: one_line("label", text, most=LABEL_MAX)))
     initial_credits = form.integer("initial_sms_credits", least=0, most=CREDITS_MAX)
     initial_balance = form.value("initial_wallet_balance", read=_amount)
@@ -54,8 +66,16 @@ def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
     assert country_code is not None
     assert phone is not None
     wish = Wish(
-        full_name, phone, country_code, email=email, external_ref=external_ref, label=label,
-        initial_credits=initial_credits or 0, initial_balance=initial_balance or 0, currency=wanted_currency)
+        full_name,
+        phone,
+        country_code,
+        email=email,
+        external_ref=external_ref,
+        label=label,
+        initial_credits=initial_credits or 0,
+        initial_balance=initial_balance or 0,
+        currency=wanted_currency,
+    )
     return wish, form.warnings()
 
 
@@ -65,7 +85,9 @@ def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
     credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
     if credits == 0:
         form.refuse("credits", "must not be 0")
-    reference = form.value("reference", read=keeping(lambda text: one_line("reference", text, most=REFERENCE_MAX)))
+    reference = form.value(
+        "reference", read=keeping(lambda text: one_line("reference", text, most=REFERENCE_MAX))
+    )
     form.finish()
     assert credits is not None
     return Move(credits, reference), form.warnings()
@@ -74,20 +96,30 @@ def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
 def _phone(value: Any, country_code: str | None) -> str:
     phone = parse_phone(as_text(value), country_code)
     if phone is None:
-        raise ValueError(f"must be a phone number in international digits such as 233201234567, not {shown(value)}")
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
     return phone.digits
 
 
 def _email(value: Any) -> str:
     text = as_text(value)
     if len(text) > EMAIL_MAX or not text.isprintable() or re.fullmatch(EMAIL, text) is None:
-        raise ValueError(f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}")
+        raise ValueError(
+            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}"
+        )
     return text
 
 
 def _amount(value: Any) -> int | float:
     """Its decimals are judged where its currency is known."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value < 0
+    ):
         raise ValueError(f"must be a number of 0 or more, not {shown(value)}")
     if isinstance(value, Rounded):
         raise ValueError("has more digits than a number can be told apart by")

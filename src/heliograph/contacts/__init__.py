@@ -1,4 +1,6 @@
-"""Whom an account sends to. (Files of contacts are read and written by `importing.py`, `sheet.py` and `export.py`, which the commands import.)"""
+"""Whom an account sends to. (Files of contacts are read and written by `importing.py`,
+`sheet.py` and `export.py`, which the commands import.)
+"""
 
 from heliograph.contacts.api import endpoints
 from heliograph.contacts.change import Change, read_change
@@ -23,4 +25,4 @@ __all__ = [
     "text_id",
     "update",
     "upsert",
-]  # fmt: skip
+]

@@ -33,7 +33,14 @@ def endpoints(db: Database) -> list[Endpoint]:
                 found = page(tx, world, limit=wanted.limit + 1, before=wanted.before)
             else:
                 found = search(tx, world, needle, limit=wanted.limit + 1, before=wanted.before)
-        return Answer(page_body(found, wanted, lambda contact: contact.id, lambda contact: as_record(contact, sandbox=world.sandbox)))
+        return Answer(
+            page_body(
+                found,
+                wanted,
+                lambda contact: contact.id,
+                lambda contact: as_record(contact, sandbox=world.sandbox),
+            )
+        )
 
     def upsert_contact(call: Call) -> Answer:
         call.query.finish()
@@ -41,12 +48,23 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
-            (stored,), warnings = _opting_out(tx, asked.change, lambda change: upsert(tx, world, [change], now_ms=clock.now_ms()))
-            assert stored.contact is not None, "custom fields of a body are replaced whole, so they are never too many"
-            body = {"data": as_record(stored.contact, sandbox=world.sandbox), "created": stored.outcome is Outcome.CREATED}
+            (stored,), warnings = _opting_out(
+                tx, asked.change, lambda change: upsert(tx, world, [change], now_ms=clock.now_ms())
+            )
+            assert stored.contact is not None, (
+                "custom fields of a body are replaced whole, so they are never too many"
+            )
+            body = {
+                "data": as_record(stored.contact, sandbox=world.sandbox),
+                "created": stored.outcome is Outcome.CREATED,
+            }
             return _answer(body, [*asked.warnings, *warnings])
 
-        return db.transact(lambda tx: replay_or_run(tx, call, UPSERT_PATH, effect, is_opt_out=asked.change.opts_out))
+        return db.transact(
+            lambda tx: replay_or_run(
+                tx, call, UPSERT_PATH, effect, is_opt_out=asked.change.opts_out
+            )
+        )
 
     def update_contact(call: Call) -> Answer:
         call.query.finish()
@@ -54,8 +72,14 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
-            contact, warnings = _opting_out(tx, asked.change, lambda change: update(tx, world, call.path["id"], change, now_ms=clock.now_ms()))
-            return _answer({"data": as_record(contact, sandbox=world.sandbox)}, [*asked.warnings, *warnings])
+            contact, warnings = _opting_out(
+                tx,
+                asked.change,
+                lambda change: update(tx, world, call.path["id"], change, now_ms=clock.now_ms()),
+            )
+            return _answer(
+                {"data": as_record(contact, sandbox=world.sandbox)}, [*asked.warnings, *warnings]
+            )
 
         return db.transact(effect)
 
@@ -77,8 +101,12 @@ def endpoints(db: Database) -> list[Endpoint]:
     ]
 
 
-def _opting_out(tx: Connection, change: Change, apply: Callable[[Change], T]) -> tuple[T, list[str]]:
-    """What becomes of a change, and what is to be warned of: of one that opts out, and is too much to be stored today, that alone is done."""
+def _opting_out(
+    tx: Connection, change: Change, apply: Callable[[Change], T]
+) -> tuple[T, list[str]]:
+    """What becomes of a change, and what is to be warned of: of one that opts out, and is
+    too much to be stored today, that alone is done.
+    """
     if not change.opts_out:
         return apply(change), []
     try:
@@ -99,7 +127,9 @@ def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
 
 
 def _world(tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False) -> World:
-    return World(acting_for(tx, call.principal, customer_id, changes=changes), call.principal.sandbox)
+    return World(
+        acting_for(tx, call.principal, customer_id, changes=changes), call.principal.sandbox
+    )
 
 
 def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:

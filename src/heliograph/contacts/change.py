@@ -1,4 +1,6 @@
-"""What is to become of a contact: from a body to a change that is right in form, and what it makes of a contact. Needs no database."""
+"""What is to become of a contact: from a body to a change that is right in form, and what
+it makes of a contact. Needs no database.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +10,24 @@ from heliograph.base.forms import Form
 from heliograph.base.lines import without_joiners
 from heliograph.base.unknown import COUNTRY, PAYER
 from heliograph.contacts.contact import Contact
-from heliograph.contacts.rules import CUSTOM_MAX, read_custom, read_email, read_name, read_phone, read_tags
+from heliograph.contacts.rules import (
+    CUSTOM_MAX,
+    read_custom,
+    read_email,
+    read_name,
+    read_phone,
+    read_tags,
+)
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.text import Phone, read_country
 
-_CLEARED: Final[dict[str, Any]] = {"name": None, "email": None, "tags": (), "custom": {}, "opted_out": False}
+_CLEARED: Final[dict[str, Any]] = {
+    "name": None,
+    "email": None,
+    "tags": (),
+    "custom": {},
+    "opted_out": False,
+}
 
 
 class TooManyFields(ValueError):
@@ -21,13 +36,14 @@ class TooManyFields(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`given`: new values of `name`, `email`, `tags`, `custom` and `opted_out`; what is not among them stays. `parts`: custom fields that change
-    each for itself (None: goes), after that. `phone` None: stays."""
+    """`given`: new values of `name`, `email`, `tags`, `custom` and `opted_out`; what is not among
+    them stays. `parts`: custom fields that change each for itself (None: goes), after that. `phone`
+    None: stays.
+    """
 
     phone: Phone | None
     given: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, str | None] = field(default_factory=dict)
-
 
     @property
     def opts_out(self) -> bool:
@@ -48,11 +64,17 @@ class Asked(NamedTuple):
 
 
 def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
-    """Only given fields change, and null clears (contract section 6, "Contacts"). `home`: the account's country, by which a phone with a leading 0 is
-    read when no country is given. Raises InvalidRequest for all bad fields together."""
+    """Only given fields change, and null clears (contract section 6, "Contacts"). `home`: the
+    account's country, by which a phone with a leading 0 is read when no country is given. Raises
+    InvalidRequest for all bad fields together.
+    """
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
-    phone = form.value("phone", read=lambda value: read_phone(value, country_code, home), required=phone_required and "phone" not in body)
+    phone = form.value(
+        "phone",
+        read=lambda value: read_phone(value, country_code, home),
+        required=phone_required and "phone" not in body,
+    )
     if "phone" in body and body["phone"] is None:
         form.refuse("phone", "must not be null: a contact is known by it")
     read = {
@@ -64,7 +86,11 @@ def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None 
     }
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     form.finish()
-    given = {name: _CLEARED[name] if body[name] is None else value for name, value in read.items() if name in body}
+    given = {
+        name: _CLEARED[name] if body[name] is None else value
+        for name, value in read.items()
+        if name in body
+    }
     return Asked(Change(phone, given), customer_id, form.warnings())
 
 
@@ -75,17 +101,28 @@ def changed(contact: Contact, change: Change, now_ms: int) -> Contact:
         after = after._replace(phone=change.phone.digits, country_code=change.phone.country_code)
     if change.parts:
         custom = {**after.custom, **change.parts}
-        after = after._replace(custom={name: value for name, value in custom.items() if value is not None})
+        after = after._replace(
+            custom={name: value for name, value in custom.items() if value is not None}
+        )
     if len(after.custom) > CUSTOM_MAX:
-        raise TooManyFields(f"has {len(contact.custom)} custom fields, and would have {len(after.custom)}; {CUSTOM_MAX} are allowed")
+        raise TooManyFields(
+            f"has {len(contact.custom)} custom fields, and would have {len(after.custom)};"
+            f" {CUSTOM_MAX} are allowed"
+        )
     return contact if after == contact else after._replace(updated_at_ms=now_ms)
 
 
 def searched(contact: Contact) -> str:
-    """What a search looks through: each on a line of its own, so that nothing is found across two."""
-    return folded("\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags)))
+    """What a search looks through: each on a line of its own, so that nothing is found
+    across two.
+    """
+    return folded(
+        "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags))
+    )
 
 
 def folded(text: str) -> str:
-    """As texts are compared in a search: in any case, and whether or not whoever typed them has joiners on the keyboard."""
+    """As texts are compared in a search: in any case, and whether or not whoever typed them has
+    joiners on the keyboard.
+    """
     return without_joiners(text).casefold()

@@ -28,7 +28,9 @@ class World(NamedTuple):
 
     @property
     def here(self) -> sa.ColumnElement[bool]:
-        return sa.and_(contacts.c.account_id == self.account_id, contacts.c.sandbox.is_(self.sandbox))
+        return sa.and_(
+            contacts.c.account_id == self.account_id, contacts.c.sandbox.is_(self.sandbox)
+        )
 
 
 class Contact(NamedTuple):
@@ -48,21 +50,46 @@ class Contact(NamedTuple):
 
 _t: Final = contacts.c
 COLUMNS: Final = (
-    _t.id, _t.phone, _t.country_code, _t.name, _t.email, _t.tags, _t.custom, _t.opted_out, _t.created_at_ms, _t.updated_at_ms)
+    _t.id,
+    _t.phone,
+    _t.country_code,
+    _t.name,
+    _t.email,
+    _t.tags,
+    _t.custom,
+    _t.opted_out,
+    _t.created_at_ms,
+    _t.updated_at_ms,
+)
 
 
 def of_row(row: Sequence[Any]) -> Contact:
     """Of a row of COLUMNS."""
-    raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = row
+    raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = (
+        row
+    )
     return Contact(
-        raw, str(phone), country_code, name=name, email=email, tags=tuple(_tags.decode(tags)), custom=_custom.decode(custom),
-        opted_out=bool(opted_out), created_at_ms=created_at_ms, updated_at_ms=updated_at_ms)
+        raw,
+        str(phone),
+        country_code,
+        name=name,
+        email=email,
+        tags=tuple(_tags.decode(tags)),
+        custom=_custom.decode(custom),
+        opted_out=bool(opted_out),
+        created_at_ms=created_at_ms,
+        updated_at_ms=updated_at_ms,
+    )
 
 
 def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
     """`contact_id` in text form. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, contact_id)
-    row = None if raw is None else tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.id == raw)).one_or_none()
+    row = (
+        None
+        if raw is None
+        else tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.id == raw)).one_or_none()
+    )
     if row is None:
         raise NotFound("There is no such contact.")
     return of_row(row)
@@ -70,24 +97,39 @@ def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
 
 def by_phone(tx: Connection, world: World, phone: str) -> Contact | None:
     """`phone`: E.164 digits."""
-    row = tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.phone == int(phone))).one_or_none()
+    row = tx.execute(
+        sa.select(*COLUMNS).where(world.here, contacts.c.phone == int(phone))
+    ).one_or_none()
     return None if row is None else of_row(row)
 
 
 def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, Contact]:
     """Those that there are, by their phones; so many at once as one batch of an import holds."""
     numbers = sorted(map(int, phones))
-    query = _each_of(world, numbers) if tx.dialect.name == "postgresql" else sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_(numbers))
+    query = (
+        _each_of(world, numbers)
+        if tx.dialect.name == "postgresql"
+        else sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_(numbers))
+    )
     return {contact.phone: contact for contact in map(of_row, tx.execute(query))}
 
 
 def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
-    """One look into the index for each number: OFFSET 0 leaves no other way. Asked for a list, PostgreSQL comes to compare each of the account's
-    contacts with each of its numbers, which takes seconds."""
+    """One look into the index for each number: OFFSET 0 leaves no other way. Asked for a list,
+    PostgreSQL comes to compare each of the account's contacts with each of its numbers, which takes
+    seconds.
+    """
     array = sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))
     wanted = sa.func.unnest(array).table_valued("phone").render_derived("wanted")
-    found = sa.select(*COLUMNS).where(world.here, contacts.c.phone == wanted.c.phone).offset(sa.literal_column("0")).lateral("found")
-    return sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(wanted.join(found, sa.true()))
+    found = (
+        sa.select(*COLUMNS)
+        .where(world.here, contacts.c.phone == wanted.c.phone)
+        .offset(sa.literal_column("0"))
+        .lateral("found")
+    )
+    return sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(
+        wanted.join(found, sa.true())
+    )
 
 
 def page(tx: Connection, world: World, *, limit: int, before: str | None = None) -> list[Contact]:
@@ -105,6 +147,15 @@ def text_id(contact: Contact) -> str:
 def as_record(contact: Contact, *, sandbox: bool) -> dict[str, Any]:
     """The fields of /contacts (contract section 6, "Contacts")."""
     return {
-        "id": text_id(contact), "phone": contact.phone, "name": contact.name, "email": contact.email, "tags": list(contact.tags),
-        "country_code": contact.country_code, "custom": dict(contact.custom), "opted_out": contact.opted_out, "sandbox": sandbox,
-        "created_at": rfc3339(contact.created_at_ms), "updated_at": rfc3339(contact.updated_at_ms)}  # fmt: skip
+        "id": text_id(contact),
+        "phone": contact.phone,
+        "name": contact.name,
+        "email": contact.email,
+        "tags": list(contact.tags),
+        "country_code": contact.country_code,
+        "custom": dict(contact.custom),
+        "opted_out": contact.opted_out,
+        "sandbox": sandbox,
+        "created_at": rfc3339(contact.created_at_ms),
+        "updated_at": rfc3339(contact.updated_at_ms),
+    }

@@ -17,13 +17,16 @@ TOLD_MAX: Final = 20  # rows of each kind that a report names by line
 
 
 class Import:
-    """How far an import is; the figures stand for what is committed. Rows of one phone: the later one wins."""
+    """How far an import is; the figures stand for what is committed. Rows of one phone:
+    the later one wins.
+    """
 
     def __init__(self, db: Database, world: World) -> None:
         self._db = db
         self._world = world
         self._began_ms = clock.now_ms()
-        self._there_before = _Seen()  # contacts that are older than the import; what it makes or changes itself has its time
+        # contacts that are older than the import; what it makes or changes itself has its time
+        self._there_before = _Seen()
         self.created = self.updated = self.repeated = self.bad = 0
         self.line = 1  # up to which the file is done
         self.repeated_lines: list[int] = []
@@ -34,8 +37,9 @@ class Import:
         return self.created + self.updated + self.repeated
 
     def run(self, rows: Iterable[Row | BadRow]) -> Iterator[list[BadRow]]:
-        """Stores batch after batch, while the rows of the next are read; gives the bad rows of each when it is committed. What ends the reading is
-        raised when all that was read is stored."""
+        """Stores batch after batch, while the rows of the next are read; gives the bad rows of each
+        when it is committed. What ends the reading is raised when all that was read is stored.
+        """
         every, ended = iter(rows), deque[Exception]()
         with ThreadPoolExecutor(1, thread_name_prefix="import") as thread:
             batch = _read(every, ended)
@@ -50,7 +54,11 @@ class Import:
         good = [row for row in batch if isinstance(row, Row)]
         bad = [row for row in batch if isinstance(row, BadRow)]
         changes = [row.change for row in good]
-        outcomes = self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms)) if changes else []
+        outcomes = (
+            self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms))
+            if changes
+            else []
+        )
         for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
             if contact is None:
                 bad.append(BadRow(row.line, row.cells, why))
@@ -80,7 +88,9 @@ def _read(every: Iterator[Row | BadRow], ended: deque[Exception]) -> list[Row | 
 
 
 class _Seen:
-    """The phones of a file so far, in a file of SQLite's own that goes with it: so memory stays flat, however long the file is."""
+    """The phones of a file so far, in a file of SQLite's own that goes with it: so memory
+    stays flat, however long the file is.
+    """
 
     def __init__(self) -> None:
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -89,4 +99,7 @@ class _Seen:
         self._file.execute("BEGIN")  # and no transaction for each phone
 
     def again(self, phone: str) -> bool:
-        return self._file.execute("INSERT OR IGNORE INTO phones VALUES (?)", (int(phone),)).rowcount == 0
+        return (
+            self._file.execute("INSERT OR IGNORE INTO phones VALUES (?)", (int(phone),)).rowcount
+            == 0
+        )

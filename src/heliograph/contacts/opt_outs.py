@@ -1,4 +1,5 @@
-"""Who has just opted out, for whoever is sending to them at that moment: noted with the contact's change, and read and deleted by campaigns.
+"""Who has just opted out, for whoever is sending to them at that moment: noted with the contact's
+change, and read and deleted by campaigns.
 
 A note stands for itself: the contact may have another phone, or be gone, before it is read.
 """
@@ -14,24 +15,39 @@ from heliograph.contacts.contact import Contact, World
 from heliograph.contacts.tables import opt_outs
 
 _ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
-_NOTE: Final = sa.text(f"INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) SELECT CAST(:account_id AS uuid), :sandbox, phone, 0 "  # noqa: S608
-                       f"FROM unnest(CAST(:phones AS bigint[])) AS v (phone) ORDER BY phone {_ANEW}")
-_NOTE_SQLITE: Final = f"INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) VALUES (?, ?, ?, 0) {_ANEW}"  # noqa: S608  a text of ours
+_NOTE: Final = sa.text(
+    "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) SELECT CAST(:account_id AS uuid),"
+    " :sandbox, phone, 0 FROM unnest(CAST(:phones AS bigint[])) AS v (phone) ORDER BY phone"
+    f" {_ANEW}"
+)
+_NOTE_SQLITE: Final = (
+    f"INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) VALUES (?, ?, ?, 0) {_ANEW}"
+)
 
 
 def note(tx: Connection, world: World, changes: Iterable[tuple[Contact | None, Contact]]) -> None:
-    """Of contacts before (None: new) and after a change, those who want no campaigns any more, and those who want them again.
+    """Of contacts before (None: new) and after a change, those who want no campaigns any more, and
+    those who want them again.
 
-    Who opts out with a new phone does so with the old one too, to which something may be on its way."""
+    Who opts out with a new phone does so with the old one too, to which something may be on its
+    way.
+    """
     out, back = set[int](), set[int]()
     for before, after in changes:
-        if after.opted_out and (before is None or (before.opted_out, before.phone) != (True, after.phone)):
+        if after.opted_out and (
+            before is None or (before.opted_out, before.phone) != (True, after.phone)
+        ):
             out |= {int(after.phone), int((before or after).phone)}
         elif before is not None and before.opted_out and not after.opted_out:
             back.add(int(before.phone))
     if back:
-        tx.execute(sa.delete(opt_outs).where(opt_outs.c.account_id == world.account_id, opt_outs.c.sandbox.is_(world.sandbox),
-                                             opt_outs.c.phone.in_(sorted(back))))
+        tx.execute(
+            sa.delete(opt_outs).where(
+                opt_outs.c.account_id == world.account_id,
+                opt_outs.c.sandbox.is_(world.sandbox),
+                opt_outs.c.phone.in_(sorted(back)),
+            )
+        )
     if not out:
         return
     if tx.dialect.name == "postgresql":

@@ -1,4 +1,6 @@
-"""What the fields of a contact may be. Each function takes what was given and returns what is stored, or raises ValueError (BadParts)."""
+"""What the fields of a contact may be. Each function takes what was given and returns what
+is stored, or raises ValueError (BadParts).
+"""
 
 import re
 from collections.abc import Mapping
@@ -14,17 +16,22 @@ TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign
 TAG_MAX: Final = 64  # characters
 CUSTOM_MAX: Final = 50  # fields of one contact: as many as a campaign's text may ask for
 CUSTOM_NAME_MAX: Final = 64  # characters; so long may a placeholder's name be
-CUSTOM_VALUE_MAX: Final = 500  # characters; ten segments hold 1,530, and 50 fields of a contact 25,000
+# characters; ten segments hold 1,530, and 50 fields of a contact 25,000
+CUSTOM_VALUE_MAX: Final = 500
 TAG_SEPARATOR: Final = "|"  # between the tags of a cell
 NOT_IN_NAMES: Final = "{}|"  # what a placeholder of a campaign's text ends at
 OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could not be asked for
-_EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")  # nobody is written to by email: not more is judged
+# nobody is written to by email: not more is judged
+_EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
 
 
 def read_phone(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
     found = parse_phone(as_text(value), country_code, home)
     if found is None:
-        raise ValueError(f"must be a phone number in international digits such as 233201234567, not {shown(value)}")
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
     return found
 
 
@@ -37,14 +44,19 @@ _custom_value: Final = keeping(lambda text: one_line("value", text, most=CUSTOM_
 def read_email(value: Any) -> str:
     text = as_text(value).strip()
     if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
-        raise ValueError(f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}")
+        raise ValueError(
+            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}"
+        )
     return text
 
 
 def read_tag(value: Any) -> str:
     tag = _tag(value)
     if TAG_SEPARATOR in tag:
-        raise ValueError(f"must have no {TAG_SEPARATOR}, which stands between tags in files; found {shown(value)}")
+        raise ValueError(
+            f"must have no {TAG_SEPARATOR}, which stands between tags in files; found"
+            f" {shown(value)}"
+        )
     return tag
 
 
@@ -70,9 +82,13 @@ def read_custom_name(value: Any) -> str:
     """As a campaign's text names it between braces."""
     name = _custom_name(value)
     if name in OWN_PLACEHOLDERS:
-        raise ValueError(f"must not be called {name}, which a campaign's text means the contact's own {name} by")
+        raise ValueError(
+            f"must not be called {name}, which a campaign's text means the contact's own {name} by"
+        )
     if any(mark in name for mark in NOT_IN_NAMES):
-        raise ValueError("must have none of { } | in its name, for a campaign's text asks for it by {name}")
+        raise ValueError(
+            "must have none of { } | in its name, for a campaign's text asks for it by {name}"
+        )
     return name
 
 
@@ -91,7 +107,9 @@ def read_custom(value: Any) -> dict[str, str]:
         try:
             known = read_custom_name(name)
             if known in custom:
-                raise ValueError(f"is given twice: {shown(known)} and the same with spaces at its ends")
+                raise ValueError(
+                    f"is given twice: {shown(known)} and the same with spaces at its ends"
+                )
             custom[known] = read_custom_value(each)
         except ValueError as error:
             wrong.append(FieldError(f".{shown(name).strip(chr(39))}", str(error)))

@@ -1,4 +1,6 @@
-"""Searching: a case-insensitive substring of name, phone, email or tag, newest first (contract section 6, "Contacts")."""
+"""Searching: a case-insensitive substring of name, phone, email or tag, newest first
+(contract section 6, "Contacts").
+"""
 
 from typing import Any, Final
 
@@ -10,17 +12,27 @@ from heliograph.contacts.change import folded
 from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
 from heliograph.contacts.tables import contact_shelves, contacts
 
-NEEDLE_MAX: Final = 256  # characters; a query parameter has no more, and no field that is searched has
-GRAMS_MAX: Final = 5  # of a needle that are looked up; each costs some microseconds a shelf, and five leave little to look at in vain
-_SHELF: Final = "\x01"  # stands for the shelf's number; in nothing that is searched, as all of that is printable
+# characters; a query parameter has no more, and no field that is searched has
+NEEDLE_MAX: Final = 256
+# of a needle that are looked up; each costs some microseconds a shelf, and five leave little to
+# look at in vain
+GRAMS_MAX: Final = 5
+# stands for the shelf's number; in nothing that is searched, as all of that is printable
+_SHELF: Final = "\x01"
 
 
-def search(tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None) -> list[Contact]:
+def search(
+    tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None
+) -> list[Contact]:
     """At most `limit`, newest first, those made before the one with the raw id `before`."""
     wanted = folded(needle)
     if not wanted or "\n" in wanted or _SHELF in wanted:
         return []  # nothing but joiners; a line's end stands between the fields, and is in none
-    query = _by_shelves(world, wanted, before) if tx.dialect.name == "postgresql" else _one_by_one(world, wanted)
+    query = (
+        _by_shelves(world, wanted, before)
+        if tx.dialect.name == "postgresql"
+        else _one_by_one(world, wanted)
+    )
     if before is not None:
         query = query.where(query.selected_columns.id < before)
     return sorted((of_row(row) for row in tx.execute(query.limit(limit))), reverse=True)
@@ -28,29 +40,51 @@ def search(tx: Connection, world: World, needle: str, *, limit: int, before: str
 
 def _one_by_one(world: World, wanted: str) -> sa.Select[Any]:
     """All contacts from the newest on, until there are enough."""
-    return sa.select(*COLUMNS).where(world.here, sa.func.instr(contacts.c.searched, wanted) > 0).order_by(contacts.c.id.desc())
+    return (
+        sa.select(*COLUMNS)
+        .where(world.here, sa.func.instr(contacts.c.searched, wanted) > 0)
+        .order_by(contacts.c.id.desc())
+    )
 
 
 def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]:
     """Shelf by shelf, newest first; of each, what the index says, looked at in full, newest first.
 
-    A nested loop is the only way to carry this out, as the inner query speaks of the outer one's row; OFFSET 0 keeps the inner query whole, so that
-    the index is the only way to carry that out. So nothing is read beyond what fills the page."""
-    shelves = sa.select(contact_shelves.c.id).where(contact_shelves.c.account_id == world.account_id, contact_shelves.c.sandbox.is_(world.sandbox))
+    A nested loop is the only way to carry this out, as the inner query speaks of the outer one's
+    row; OFFSET 0 keeps the inner query whole, so that the index is the only way to carry that out.
+    So nothing is read beyond what fills the page.
+    """
+    shelves = sa.select(contact_shelves.c.id).where(
+        contact_shelves.c.account_id == world.account_id,
+        contact_shelves.c.sandbox.is_(world.sandbox),
+    )
     if before is not None:
         shelves = shelves.where(contact_shelves.c.first_id < before)
     shelf = shelves.order_by(contact_shelves.c.first_id.desc()).subquery("shelf")
-    asked = sa.cast(sa.func.replace(_query_of(wanted), _SHELF, sa.cast(shelf.c.id, sa.Text)), TSQUERY)
-    found = (sa.select(*COLUMNS, contacts.c.account_id, contacts.c.sandbox)
-             .where(sa.func.contact_grams(contacts.c.shelf, contacts.c.searched).bool_op("@@")(asked),
-                    sa.func.strpos(contacts.c.searched, wanted) > 0)
-             .order_by(contacts.c.id.desc()).offset(sa.literal_column("0")).lateral("found"))
-    return (sa.select(*(found.c[column.name] for column in COLUMNS)).select_from(shelf.join(found, sa.true()))
-            .where(found.c.account_id == world.account_id, found.c.sandbox.is_(world.sandbox)))
+    asked = sa.cast(
+        sa.func.replace(_query_of(wanted), _SHELF, sa.cast(shelf.c.id, sa.Text)), TSQUERY
+    )
+    found = (
+        sa.select(*COLUMNS, contacts.c.account_id, contacts.c.sandbox)
+        .where(
+            sa.func.contact_grams(contacts.c.shelf, contacts.c.searched).bool_op("@@")(asked),
+            sa.func.strpos(contacts.c.searched, wanted) > 0,
+        )
+        .order_by(contacts.c.id.desc())
+        .offset(sa.literal_column("0"))
+        .lateral("found")
+    )
+    return (
+        sa.select(*(found.c[column.name] for column in COLUMNS))
+        .select_from(shelf.join(found, sa.true()))
+        .where(found.c.account_id == world.account_id, found.c.sandbox.is_(world.sandbox))
+    )
 
 
 def _query_of(wanted: str) -> str:
-    """A tsquery for the trigrams of a needle, or for all that begin with a shorter one; with _SHELF in place of the shelf's number."""
+    """A tsquery for the trigrams of a needle, or for all that begin with a shorter one;
+    with _SHELF in place of the shelf's number.
+    """
     if len(wanted) < 3:
         return f"{_lexeme(wanted)}:*"
     last = len(wanted) - 3

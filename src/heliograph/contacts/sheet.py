@@ -1,4 +1,6 @@
-"""A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab between cells; quoted cells (RFC 4180)."""
+"""A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab
+between cells; quoted cells (RFC 4180).
+"""
 
 import csv
 import sys
@@ -11,12 +13,15 @@ from heliograph.base.records import Record, read_records
 from heliograph.contacts.cells import PHONE_COLUMNS, Layout, change_of, layout_of
 from heliograph.contacts.change import Change
 
-LINE_MAX: Final = 65_536  # characters; a contact has at most 30,000, and a file that is no text has no ends of lines
+# characters; a contact has at most 30,000, and a file that is no text has no ends of lines
+LINE_MAX: Final = 65_536
 DELIMITERS: Final = (",", ";", "\t")
 
 
 class Row(NamedTuple):
-    """A row that can be stored. `line`: where it begins in the file; `cells`: as they stand there."""
+    """A row that can be stored. `line`: where it begins in the file; `cells`: as they
+    stand there.
+    """
 
     line: int
     cells: Sequence[str]
@@ -32,16 +37,22 @@ class BadRow(NamedTuple):
 
 
 def open_sheet(path: str) -> TextIO:
-    """`-`: standard input. Octets that are not UTF-8 are read as lone surrogates, so that the row that has them can be told."""
+    """`-`: standard input. Octets that are not UTF-8 are read as lone surrogates, so that
+    the row that has them can be told.
+    """
     how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
     return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
 
 
 class Sheet:
-    """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises InvalidRequest when it is no such file."""
+    """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises
+    InvalidRequest when it is no such file.
+    """
 
     def __init__(self, file: TextIO, country: str | None, home: str) -> None:
-        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`: without one, those of numbers with a leading 0."""
+        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`:
+        without one, those of numbers with a leading 0.
+        """
         lines = _lines(file)
         self._country, self._home = country, home
         first = next(lines, "")
@@ -58,7 +69,9 @@ class Sheet:
         self.layout: Layout = layout_of(self.header)
 
     def rows(self) -> Iterator[Row | BadRow]:
-        """Each row that is not empty. Raises InvalidRequest where the file cannot be read any further."""
+        """Each row that is not empty. Raises InvalidRequest where the file cannot be read
+        any further.
+        """
         for line, cells, why in self._records:
             if not any(cells):
                 continue
@@ -89,9 +102,13 @@ def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 
 def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
-    """How well the first line is taken apart: whether there is a phone, then into how many cells."""
+    """How well the first line is taken apart: whether there is a phone, then into how many
+    cells.
+    """
     cells = next(csv.reader([line], delimiter=delimiter), [])
-    return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(cells)
+    return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(
+        cells
+    )
 
 
 def _is_utf_8(cell: str) -> bool:

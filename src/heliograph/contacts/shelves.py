@@ -1,8 +1,10 @@
 """Shelves: an account's contacts of a mode by age, some thousands together.
 
-PostgreSQL's index of trigrams (`contacts_grams`) knows the shelf of each, so a search takes one shelf after the other, newest first, and ends when
-its page is full. What it costs is bounded by a shelf's size where matches are many, and by the number of shelves where there are few; wherever they
-lie, and however many contacts other accounts have. A contact stays on its shelf: which one follows from its id alone.
+PostgreSQL's index of trigrams (`contacts_grams`) knows the shelf of each, so a search takes one
+shelf after the other, newest first, and ends when its page is full. What it costs is bounded by a
+shelf's size where matches are many, and by the number of shelves where there are few; wherever they
+lie, and however many contacts other accounts have. A contact stays on its shelf: which one follows
+from its id alone.
 """
 
 from bisect import bisect_right
@@ -17,45 +19,82 @@ from sqlalchemy.engine import Connection
 from heliograph.contacts.contact import World
 from heliograph.contacts.tables import contact_shelves, contacts
 
-SHELF_SIZE: Final = 8_192  # contacts: to look through all of them takes some milliseconds, and a million are on 122 shelves
+# contacts: to look through all of them takes some milliseconds, and a million are on 122 shelves
+SHELF_SIZE: Final = 8_192
 _LOWEST: Final = "0" * 32  # the first shelf's first id: no contact is below it
 
 _shelves: Final = contact_shelves.c
 
 
 def hold(tx: Connection, world: World) -> None:
-    """Waits until nobody else is changing contacts of this world, and keeps others waiting until the transaction ends."""
+    """Waits until nobody else is changing contacts of this world, and keeps others waiting
+    until the transaction ends.
+    """
     if tx.dialect.name != "postgresql":
         return  # a writer is alone there anyway
     first = _of(world) & (_shelves.first_id == _LOWEST)
     if tx.execute(sa.select(_shelves.id).where(first).with_for_update()).one_or_none() is None:
-        tx.execute(postgresql_insert(contact_shelves).values(**world._asdict(), first_id=_LOWEST, size=0).on_conflict_do_nothing())
+        tx.execute(
+            postgresql_insert(contact_shelves)
+            .values(**world._asdict(), first_id=_LOWEST, size=0)
+            .on_conflict_do_nothing()
+        )
         tx.execute(sa.select(_shelves.id).where(first).with_for_update()).one()
 
 
 def shelve(tx: Connection, world: World, new_ids: Sequence[str]) -> list[int | None]:
-    """The shelves of contacts that are about to be stored, `new_ids` in ascending order; a new one begins when the newest is full. None: on SQLite,
-    which has no use for them. Call `hold` first."""
+    """The shelves of contacts that are about to be stored, `new_ids` in ascending order; a new one
+    begins when the newest is full. None: on SQLite, which has no use for them. Call `hold` first.
+    """
     if tx.dialect.name != "postgresql":
         return [None] * len(new_ids)
-    lowest = (sa.select(_shelves.first_id).where(_of(world), _shelves.first_id <= new_ids[0]).order_by(_shelves.first_id.desc()).limit(1)
-              .scalar_subquery())
-    rows = tx.execute(sa.select(_shelves.first_id, _shelves.id, _shelves.size).where(_of(world), _shelves.first_id >= lowest)
-                      .order_by(_shelves.first_id)).all()
-    if rows[-1].size + len(new_ids) > SHELF_SIZE and (begins := _begins(tx, world, new_ids)) is not None:
-        made = tx.execute(contact_shelves.insert().values(**world._asdict(), first_id=begins, size=0).returning(_shelves.id)).scalar_one()
-        firsts, numbers = [*(row.first_id for row in rows), begins], [*(row.id for row in rows), made]
+    lowest = (
+        sa.select(_shelves.first_id)
+        .where(_of(world), _shelves.first_id <= new_ids[0])
+        .order_by(_shelves.first_id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    rows = tx.execute(
+        sa.select(_shelves.first_id, _shelves.id, _shelves.size)
+        .where(_of(world), _shelves.first_id >= lowest)
+        .order_by(_shelves.first_id)
+    ).all()
+    if (
+        rows[-1].size + len(new_ids) > SHELF_SIZE
+        and (begins := _begins(tx, world, new_ids)) is not None
+    ):
+        made = tx.execute(
+            contact_shelves.insert()
+            .values(**world._asdict(), first_id=begins, size=0)
+            .returning(_shelves.id)
+        ).scalar_one()
+        firsts, numbers = (
+            [*(row.first_id for row in rows), begins],
+            [*(row.id for row in rows), made],
+        )
     else:
         firsts, numbers = [row.first_id for row in rows], [row.id for row in rows]
     found = [numbers[bisect_right(firsts, new_id) - 1] for new_id in new_ids]
     for number, count in Counter(found).items():
-        tx.execute(contact_shelves.update().where(_shelves.id == number, _of(world)).values(size=_shelves.size + count))
+        tx.execute(
+            contact_shelves.update()
+            .where(_shelves.id == number, _of(world))
+            .values(size=_shelves.size + count)
+        )
     return found
 
 
 def _begins(tx: Connection, world: World, new_ids: Sequence[str]) -> str | None:
-    """Where a new shelf may begin: above all that is there. None: nowhere yet, for these were made by a clock that is behind another's."""
-    newest = tx.execute(sa.select(contacts.c.id).where(world.here).order_by(contacts.c.id.desc()).limit(1)).scalar_one_or_none() or _LOWEST
+    """Where a new shelf may begin: above all that is there. None: nowhere yet, for these
+    were made by a clock that is behind another's.
+    """
+    newest = (
+        tx.execute(
+            sa.select(contacts.c.id).where(world.here).order_by(contacts.c.id.desc()).limit(1)
+        ).scalar_one_or_none()
+        or _LOWEST
+    )
     return next((new_id for new_id in new_ids if new_id > newest), None)
 
 

@@ -1,5 +1,7 @@
-"""Contacts stored, changed and deleted. Whoever changes contacts of an account and mode is alone in it until the transaction ends: so equal
-upserts that race make one contact, and none waits for another in a circle."""
+"""Contacts stored, changed and deleted. Whoever changes contacts of an account and mode is alone in
+it until the transaction ends: so equal upserts that race make one contact, and none waits for
+another in a circle.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -20,7 +22,8 @@ from heliograph.contacts.opt_outs import note
 from heliograph.contacts.shelves import hold, shelve
 from heliograph.contacts.tables import contacts
 
-AT_ONCE_MAX: Final = 2_000  # changes of one transaction: a sixth of a second, for which others of the account wait
+# changes of one transaction: a sixth of a second, for which others of the account wait
+AT_ONCE_MAX: Final = 2_000
 
 
 class PhoneTaken(InvalidRequest):
@@ -48,8 +51,10 @@ class Stored(NamedTuple):
 
 
 def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: int) -> list[Stored]:
-    """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th change's. Of two changes of one phone the second
-    finds what the first left. At most AT_ONCE_MAX. Raises StorageQuotaReached."""
+    """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th
+    change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
+    Raises StorageQuotaReached.
+    """
     hold(tx, world)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, world, set(phones))
@@ -69,9 +74,22 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
             new[phone] = None
         elif after is not before and phone not in new:
             touched[phone] = None
-        outcomes.append(Stored(Outcome.UPDATED if before is not None else Outcome.CREATED, after, before_ms=before and before.updated_at_ms))
+        outcomes.append(
+            Stored(
+                Outcome.UPDATED if before is not None else Outcome.CREATED,
+                after,
+                before_ms=before and before.updated_at_ms,
+            )
+        )
     grown = [(found.get(phone), there[phone]) for phone in (*new, *touched)]
-    charge(tx, world.account_id, Kind.CONTACTS, sum(growth(*pair) for pair in grown), sandbox=world.sandbox, now_ms=now_ms)
+    charge(
+        tx,
+        world.account_id,
+        Kind.CONTACTS,
+        sum(growth(*pair) for pair in grown),
+        sandbox=world.sandbox,
+        now_ms=now_ms,
+    )
     if new:
         _insert(tx, world, [there[phone] for phone in new])
     if touched:
@@ -80,15 +98,27 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
     return outcomes
 
 
-def update(tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int) -> Contact:
+def update(
+    tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int
+) -> Contact:
     """`contact_id` in text form. Raises NotFound, PhoneTaken, StorageQuotaReached."""
     hold(tx, world)
     before = by_id(tx, world, contact_id)
     after = changed(before, change, now_ms)
     if after.phone != before.phone and by_phone(tx, world, after.phone) is not None:
-        raise PhoneTaken(f"phone {after.phone} is another contact's.", fields=[FieldError("phone", "is another contact's")])
+        raise PhoneTaken(
+            f"phone {after.phone} is another contact's.",
+            fields=[FieldError("phone", "is another contact's")],
+        )
     if after is not before:
-        charge(tx, world.account_id, Kind.CONTACTS, growth(before, after), sandbox=world.sandbox, now_ms=now_ms)
+        charge(
+            tx,
+            world.account_id,
+            Kind.CONTACTS,
+            growth(before, after),
+            sandbox=world.sandbox,
+            now_ms=now_ms,
+        )
         _update(tx, world, [after])
         note(tx, world, [(before, after)])
     return after
@@ -102,7 +132,9 @@ def delete(tx: Connection, world: World, contact_id: str) -> None:
 
 
 def growth(before: Contact | None, after: Contact) -> int:
-    """Octets that a change makes of a contact more. None for who is a contact only in order to have opted out: nobody is refused that."""
+    """Octets that a change makes of a contact more. None for who is a contact only in order to have
+    opted out: nobody is refused that.
+    """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)
         return 0 if is_bare else MEASURES[Kind.CONTACTS].row_octets + _octets(after)
@@ -111,7 +143,9 @@ def growth(before: Contact | None, after: Contact) -> int:
 
 def _octets(contact: Contact) -> int:
     """Of its texts: those that a search looks through stand in its row twice."""
-    return 2 * octets_of(contact.name, contact.email, contact.phone, *contact.tags) + octets_of(*contact.custom, *contact.custom.values())
+    return 2 * octets_of(contact.name, contact.email, contact.phone, *contact.tags) + octets_of(
+        *contact.custom, *contact.custom.values()
+    )
 
 
 def _phone(change: Change) -> str:
@@ -122,30 +156,60 @@ def _phone(change: Change) -> str:
 def _blank(change: Change, now_ms: int) -> Contact:
     assert change.phone is not None
     return Contact(
-        ids.raw_of_number(ids.new_number()), change.phone.digits, change.phone.country_code, name=None, email=None, tags=(),
-        custom={}, opted_out=False, created_at_ms=now_ms, updated_at_ms=now_ms)
+        ids.raw_of_number(ids.new_number()),
+        change.phone.digits,
+        change.phone.country_code,
+        name=None,
+        email=None,
+        tags=(),
+        custom={},
+        opted_out=False,
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
 
 
 _CHANGING: Final = {  # of a row, with the type that PostgreSQL is told
-    "id": "uuid", "phone": "bigint", "country_code": "text", "name": "text", "email": "text", "tags": "text", "custom": "text",
-    "opted_out": "bool", "searched": "text", "updated_at_ms": "bigint"}  # fmt: skip
+    "id": "uuid",
+    "phone": "bigint",
+    "country_code": "text",
+    "name": "text",
+    "email": "text",
+    "tags": "text",
+    "custom": "text",
+    "opted_out": "bool",
+    "searched": "text",
+    "updated_at_ms": "bigint",
+}
 _MADE: Final = _CHANGING | {"created_at_ms": "bigint", "shelf": "int"}
 
 
 def _unnest(columns: dict[str, str]) -> str:
-    return f"unnest({', '.join(f'CAST(:{name} AS {kind}[])' for name, kind in columns.items())}) AS v ({', '.join(columns)})"
+    return (
+        f"unnest({', '.join(f'CAST(:{name} AS {kind}[])' for name, kind in columns.items())}) AS v"
+        f" ({', '.join(columns)})"
+    )
 
 
-_INSERT: Final = sa.text(f"INSERT INTO contacts (account_id, sandbox, {', '.join(_MADE)}) "  # noqa: S608  names of ours
-                         f"SELECT CAST(:account_id AS uuid), :sandbox, {', '.join(_MADE)} FROM {_unnest(_MADE)} ORDER BY id")
-_UPDATE: Final = sa.text(f"UPDATE contacts c SET {', '.join(f'{name} = v.{name}' for name in _CHANGING if name != 'id')} "  # noqa: S608
-                         f"FROM {_unnest(_CHANGING)} WHERE c.id = v.id AND c.account_id = CAST(:account_id AS uuid) AND c.sandbox = :sandbox")
+_INSERT: Final = sa.text(
+    f"INSERT INTO contacts (account_id, sandbox, {', '.join(_MADE)}) SELECT CAST(:account_id AS"
+    f" uuid), :sandbox, {', '.join(_MADE)} FROM {_unnest(_MADE)} ORDER BY id"
+)
+_UPDATE: Final = sa.text(
+    f"UPDATE contacts c SET {', '.join(f'{name} = v.{name}' for name in _CHANGING if name != 'id')}"
+    f" FROM {_unnest(_CHANGING)} WHERE c.id = v.id AND c.account_id = CAST(:account_id AS uuid) AND"
+    " c.sandbox = :sandbox"
+)
 
 
 def _insert(tx: Connection, world: World, made: Sequence[Contact]) -> None:
     in_order = sorted(made)
-    rows = [_row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": shelf}
-            for contact, shelf in zip(in_order, shelve(tx, world, [contact.id for contact in in_order]), strict=True)]
+    rows = [
+        _row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": shelf}
+        for contact, shelf in zip(
+            in_order, shelve(tx, world, [contact.id for contact in in_order]), strict=True
+        )
+    ]
     if tx.dialect.name == "postgresql":
         tx.execute(_INSERT, _columns(rows) | world._asdict())
     else:
@@ -158,14 +222,27 @@ def _update(tx: Connection, world: World, touched: Sequence[Contact]) -> None:
         tx.execute(_UPDATE, _columns(rows) | world._asdict())
     else:
         changing: dict[str, Any] = {name: sa.bindparam(name) for name in _CHANGING if name != "id"}
-        tx.execute(contacts.update().where(world.here, contacts.c.id == sa.bindparam("raw_id")).values(changing),
-                   [{"raw_id": row.pop("id"), **row} for row in rows])
+        tx.execute(
+            contacts.update()
+            .where(world.here, contacts.c.id == sa.bindparam("raw_id"))
+            .values(changing),
+            [{"raw_id": row.pop("id"), **row} for row in rows],
+        )
 
 
 def _row(contact: Contact) -> dict[str, Any]:
-    return {"id": contact.id, "phone": int(contact.phone), "country_code": contact.country_code, "name": contact.name, "email": contact.email,
-            "tags": encode(contact.tags).decode(), "custom": encode(contact.custom).decode(), "opted_out": contact.opted_out,
-            "searched": searched(contact), "updated_at_ms": contact.updated_at_ms}
+    return {
+        "id": contact.id,
+        "phone": int(contact.phone),
+        "country_code": contact.country_code,
+        "name": contact.name,
+        "email": contact.email,
+        "tags": encode(contact.tags).decode(),
+        "custom": encode(contact.custom).decode(),
+        "opted_out": contact.opted_out,
+        "searched": searched(contact),
+        "updated_at_ms": contact.updated_at_ms,
+    }
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, str]:

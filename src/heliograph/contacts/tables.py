@@ -20,39 +20,76 @@ contacts = sa.Table(
     sa.Column("tags", sa.Text, nullable=False, comment="JSON: an array of strings"),
     sa.Column("custom", sa.Text, nullable=False, comment="JSON: an object of strings"),
     sa.Column("opted_out", sa.Boolean, nullable=False),
-    sa.Column("searched", sa.Text, nullable=False, comment="what a search looks through, in lower case"),
+    sa.Column(
+        "searched", sa.Text, nullable=False, comment="what a search looks through, in lower case"
+    ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("updated_at_ms", sa.BigInteger, nullable=False),
-    sa.Column("shelf", sa.Integer, nullable=True, comment="where PostgreSQL's index of its trigrams has it"),
+    sa.Column(
+        "shelf",
+        sa.Integer,
+        nullable=True,
+        comment="where PostgreSQL's index of its trigrams has it",
+    ),
     sa.Index("contacts_once", "account_id", "sandbox", "phone", unique=True),
     sa.Index("contacts_by_account", "account_id", "sandbox", "id"),
     # who has opted out is asked for at each chunk of each campaign
-    sa.Index("contacts_opted_out", "account_id", "sandbox", "phone", postgresql_where=sa.text("opted_out"), sqlite_where=sa.text("opted_out")),
+    sa.Index(
+        "contacts_opted_out",
+        "account_id",
+        "sandbox",
+        "phone",
+        postgresql_where=sa.text("opted_out"),
+        sqlite_where=sa.text("opted_out"),
+    ),
     # trigrams of `searched`, each behind the number of its shelf
-    sa.Index("contacts_grams", sa.text("contact_grams(shelf, searched)"), postgresql_using="gin",
-             postgresql_with={"gin_pending_list_limit": 256}).ddl_if(dialect="postgresql"),
+    sa.Index(
+        "contacts_grams",
+        sa.text("contact_grams(shelf, searched)"),
+        postgresql_using="gin",
+        postgresql_with={"gin_pending_list_limit": 256},
+    ).ddl_if(dialect="postgresql"),
 )
 
-# Who has just opted out: until what campaigns have for that phone is taken back (contacts/opt_outs.py).
+# Who has just opted out: until what campaigns have for that phone is taken back
+# (contacts/opt_outs.py).
 opt_outs = sa.Table(
     "opt_outs",
     metadata,
     sa.Column("account_id", RawId, primary_key=True),
     sa.Column("sandbox", sa.Boolean, primary_key=True),
-    sa.Column("phone", sa.BigInteger, primary_key=True, autoincrement=False, comment="E.164 digits as a number"),
-    sa.Column("due_ms", sa.BigInteger, nullable=False, comment="when it is looked at next; 0: for the first time"),
+    sa.Column(
+        "phone",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="E.164 digits as a number",
+    ),
+    sa.Column(
+        "due_ms",
+        sa.BigInteger,
+        nullable=False,
+        comment="when it is looked at next; 0: for the first time",
+    ),
     sa.Index("opt_outs_due", "due_ms"),
 )
 
-# Contacts of an account and mode by age, some thousands to a shelf: a search goes through them newest first, and ends when its page is full.
+# Contacts of an account and mode by age, some thousands to a shelf: a search goes through them
+# newest first, and ends when its page is full.
 contact_shelves = sa.Table(
     "contact_shelves",
     metadata,
     sa.Column("id", sa.Integer, sa.Identity(), primary_key=True),
     sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False),
-    sa.Column("first_id", RawId, nullable=False, comment="its contacts' ids are not below this, and below the next one's"),
-    sa.Column("size", sa.Integer, nullable=False, comment="contacts that were put there, deleted ones too"),
+    sa.Column(
+        "first_id",
+        RawId,
+        nullable=False,
+        comment="its contacts' ids are not below this, and below the next one's",
+    ),
+    sa.Column(
+        "size", sa.Integer, nullable=False, comment="contacts that were put there, deleted ones too"
+    ),
     sa.Index("contact_shelves_once", "account_id", "sandbox", "first_id", unique=True),
 )
-

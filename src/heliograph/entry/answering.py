@@ -1,4 +1,6 @@
-"""What one connection is answered: request by request, and how its last answer reaches it. A part of `entry/protocol.py`."""
+"""What one connection is answered: request by request, and how its last answer reaches it.
+A part of `entry/protocol.py`.
+"""
 
 import asyncio
 import math
@@ -22,12 +24,20 @@ NOTHING, HEAD, BODY = range(3)  # what is being read
 
 
 class Answering(HttpToolsProtocol, ABC):
-    """A connection's state, and what goes out on it. `until_s` and `unread_until_s`, by the loop's clock: when it will have taken too long."""
+    """A connection's state, and what goes out on it. `until_s` and `unread_until_s`, by the loop's
+    clock: when it will have taken too long.
+    """
 
     flow: Flow
 
-    def __init__(self, connected: Connected, config: Config, server_state: ServerState, app_state: dict[str, Any],
-                 _loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(
+        self,
+        connected: Connected,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.peer: Peer | None = None
         self.until_s = self.unread_until_s = math.inf
@@ -38,11 +48,15 @@ class Answering(HttpToolsProtocol, ABC):
         self._framing: Headers = []  # of a request that wishes for another protocol, and has a body
         self._thrown_away = 0
         self._held = b""  # what has come and waits to be parsed
-        self._taken = self._told = 0  # octets of the body that is being read or answered; those, and the held ones, as they were last counted
+        # octets of the body that is being read or answered; those, and the held ones, as they were
+        # last counted
+        self._taken = self._told = 0
         self._goes_on = False  # with what is held, at the loop's next turn
-        self._answering: RequestResponseCycle | None = None  # the request that is being answered, or was last
+        # the request that is being answered, or was last
+        self._answering: RequestResponseCycle | None = None
         self._why: ServiceError = invalid_http()
-        self._refusal: ServiceError | None = None  # what the last answer says, once there is something to refuse
+        # what the last answer says, once there is something to refuse
+        self._refusal: ServiceError | None = None
         self._last_s = math.inf  # when the last answer was written
         self._is_over = False  # nothing more is parsed
 
@@ -67,7 +81,8 @@ class Answering(HttpToolsProtocol, ABC):
     def on_response_complete(self) -> None:
         """In place of uvicorn's, which sets a timer for each request."""
         self.server_state.total_requests += 1
-        if self._answering is not None and self._answering.body:  # nobody has read it, and nobody will
+        # nobody has read it, and nobody will
+        if self._answering is not None and self._answering.body:
             self._answering.body.clear()
         self._taken = 0
         if self._told:
@@ -101,7 +116,9 @@ class Answering(HttpToolsProtocol, ABC):
         return not self.pipeline and (self.cycle is None or self.cycle.response_complete)
 
     def _be_counted(self) -> None:
-        """As one that waits for its client, also while that does not take its answers, or as one at work."""
+        """As one that waits for its client, also while that does not take its answers, or as one at
+        work.
+        """
         if self.peer is None:
             return
         if self.flow.write_paused or self._last_s != math.inf or self._is_answered():
@@ -123,8 +140,9 @@ class Answering(HttpToolsProtocol, ABC):
     # --- refusing
 
     def _refuse(self, why: ServiceError) -> None:
-        """Parses nothing more, and says why once all is answered that was asked before. A request whose body is being read says so itself, unless it
-        has its answer."""
+        """Parses nothing more, and says why once all is answered that was asked before. A request
+        whose body is being read says so itself, unless it has its answer.
+        """
         self._is_over = True
         self._let_go()
         self.flow.hold()
@@ -162,7 +180,9 @@ class Answering(HttpToolsProtocol, ABC):
         self.until_s = self._last_s + times.UNREAD_S
 
     def _linger(self) -> None:
-        """Shuts the connection for writing, and throws away what still comes, before it is closed."""
+        """Shuts the connection for writing, and throws away what still comes, before it is
+        closed.
+        """
         self._is_over = True
         self._let_go()
         self.pipeline.clear()

@@ -1,4 +1,6 @@
-"""`heliograph api`: the HTTP API in processes of its own, for PostgreSQL. What they queue is sent by `heliograph worker` (or `serve`)."""
+"""`heliograph api`: the HTTP API in processes of its own, for PostgreSQL. What they queue
+is sent by `heliograph worker` (or `serve`).
+"""
 
 import asyncio
 import os
@@ -38,21 +40,35 @@ log = structlog.get_logger(__name__)
 def run(settings: Settings, host: str, port: int, workers: int) -> int:
     """Answers until SIGTERM or SIGINT; the exit status. Raises AddressInUse, SettingError."""
     if not settings.database_url.startswith("postgresql"):
-        raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
+        raise SettingError(
+            "DATABASE_URL",
+            "SQLite",
+            "postgresql://…, for what is more than one process; heliograph serve is one",
+        )
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"nothing, with {workers} API processes")
     files.raise_limit()
     processes.be_known_as(API)
     _reach(settings)
-    with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir  # where all of them count: /metrics of each adds it up
+    with (
+        listening(host, port) as listener,
+        tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
+    ):
+        # where all of them count: /metrics of each adds it up
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir
         address = address_of(host, listener.getsockname()[1])
         with showing_metrics_at(settings.metrics_address, settings.metrics_token):
-            return Siblings(workers, _process, (replace(settings, base_url=settings.base_url or address), listener)).run()
+            return Siblings(
+                workers,
+                _process,
+                (replace(settings, base_url=settings.base_url or address), listener),
+            ).run()
 
 
 def _reach(settings: Settings) -> None:
-    """Raises SettingError; ClockApart; OperationalError, which says why, when the database cannot be reached."""
+    """Raises SettingError; ClockApart; OperationalError, which says why, when the database
+    cannot be reached.
+    """
     db = Database(settings.database_url, settings.synchronous_commit)
     try:
         with db.engine.connect():
@@ -66,7 +82,8 @@ def _reach(settings: Settings) -> None:
 
 
 def _process(settings: Settings, listener: socket.socket, signals: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that starts this one, which passes it on
+    # Ctrl-C is for the one that starts this one, which passes it on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.set_up(settings)
     processes.be_known_as(API)
     try:
@@ -82,7 +99,10 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
 async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
     asyncio.get_running_loop().set_exception_handler(logs.unexpected)
     db = Database(settings.database_url, settings.synchronous_commit)
-    counting, lease = CountingHeld(db, settings), Lease(db, API, secret_keys=key_ids(settings.secret_keys))
+    counting, lease = (
+        CountingHeld(db, settings),
+        Lease(db, API, secret_keys=key_ids(settings.secret_keys)),
+    )
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
@@ -90,12 +110,19 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         await asyncio.to_thread(require_home, db, settings.data_dir, anew=True)
         await counting.take()
         await asyncio.to_thread(lease.begin)
-        await asyncio.to_thread(require_secret_key, db, settings)  # only now: a rotation sees who is registered
+        # only now: a rotation sees who is registered
+        await asyncio.to_thread(require_secret_key, db, settings)
         app = App(settings, db, _found_by_looking if teller is None else teller.tell)
         await app.start()
         holding = asyncio.create_task(counting.keep())
-        beside = [asyncio.create_task(task) for task in (
-            _keep(lease), timekeeping.keep(db), share_limits(app.limiter, lambda: lease.count(*ANSWERING)))]
+        beside = [
+            asyncio.create_task(task)
+            for task in (
+                _keep(lease),
+                timekeeping.keep(db),
+                share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
+            )
+        ]
         tune_collector()
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
@@ -127,9 +154,10 @@ async def _end_in_time(server: Server) -> None:
 
 
 def _obey(server: Server, signals: Connection) -> None:
-    """What the one that starts this one passes on is for all of them; SIGTERM to this one is for it alone, unless the other follows: a service
-    manager signals all processes. When that one is gone nobody would start this one again, and its place on the socket is wanted: that is the end
-    too."""
+    """What the one that starts this one passes on is for all of them; SIGTERM to this one is for it
+    alone, unless the other follows: a service manager signals all processes. When that one is gone
+    nobody would start this one again, and its place on the socket is wanted: that is the end too.
+    """
     loop = asyncio.get_running_loop()
 
     def hear() -> None:

@@ -1,4 +1,6 @@
-"""The one ASGI application: the API below /api/v1, and beside it health, metrics and the documentation."""
+"""The one ASGI application: the API below /api/v1, and beside it health, metrics and the
+documentation.
+"""
 
 import asyncio
 import hmac
@@ -44,9 +46,13 @@ OK: Final = b"ok\n"
 
 
 class App:
-    """What one process answers over HTTP. `start` before the first request, `stop` after the last."""
+    """What one process answers over HTTP. `start` before the first request, `stop` after
+    the last.
+    """
 
-    def __init__(self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]) -> None:
+    def __init__(
+        self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]
+    ) -> None:
         self._settings = settings
         self._db = db
         self.cache = ConfigCache(db)
@@ -61,18 +67,27 @@ class App:
         self._tasks: list[asyncio.Task[None]] = []
         self.postgresql = db.postgresql
         self.stopping = False  # whoever distributes requests shall take others
-        self._readiness = Readiness(at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)])
+        self._readiness = Readiness(
+            at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)]
+        )
         self._metrics_apart = Apart("metrics")
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._pages: dict[str, Page] = {
-            "/healthz": self._health, "/readyz": self._ready, **published_pages(table, settings.base_url)}
+            "/healthz": self._health,
+            "/readyz": self._ready,
+            **published_pages(table, settings.base_url),
+        }
         if settings.metrics_address is None:
             self._pages["/metrics"] = self._metrics
 
     async def start(self) -> None:
         await self.cache.refresh()
         self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
-        self._tasks = [asyncio.create_task(self.cache.poll()), asyncio.create_task(self._keep_usage()), asyncio.create_task(watch_loop_delay())]
+        self._tasks = [
+            asyncio.create_task(self.cache.poll()),
+            asyncio.create_task(self._keep_usage()),
+            asyncio.create_task(watch_loop_delay()),
+        ]
 
     async def stop(self) -> None:
         await cancelling.end(*self._tasks)
@@ -89,7 +104,9 @@ class App:
             await self._store_usage()
 
     async def _store_usage(self) -> None:
-        """When keys were last used is told to the operator and decides nothing: what cannot be stored is left out."""
+        """When keys were last used is told to the operator and decides nothing: what
+        cannot be stored is left out.
+        """
         used = self.api.usage.taken()
         try:
             await asyncio.to_thread(self._db.transact, lambda tx: store_usage(tx, used))
@@ -115,24 +132,33 @@ class App:
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers, has this version's schema and stores what is written, what is remembered of the configuration is of now, and this
-        process is not about to end."""
+        """The database answers, has this version's schema and stores what is written, what is
+        remembered of the configuration is of now, and this process is not about to end.
+        """
         await self._readiness.require()
         await self._writable.check()
         return Shown(OK, [TEXT])
 
     def _require_going_on(self) -> None:
         if self.stopping:
-            raise Unavailable("This server is stopping: it answers what it is asked, and soon nothing more.", reason="stopping")
+            raise Unavailable(
+                "This server is stopping: it answers what it is asked, and soon nothing more.",
+                reason="stopping",
+            )
 
     def _require_fresh(self) -> None:
         if not self.cache.is_fresh:
             raise Unavailable("The configuration could not be read for a second.")
 
     async def _metrics(self, scope: Scope) -> Shown:
-        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only, who ask for it by a name of this machine."""
+        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only, who
+        ask for it by a name of this machine.
+        """
         if not _may_read_metrics(self._settings.metrics_token, scope, self.proxies):
-            raise Forbidden("Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address, in Host too.")
+            raise Forbidden(
+                "Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a"
+                " loopback address, in Host too."
+            )
         text = await self._metrics_apart.run(lambda: generate_latest(metrics.registry()))
         return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
@@ -144,13 +170,30 @@ def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
         return account_ends(tx)
 
 
-def endpoints(db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue, settings: Settings) -> list[Endpoint]:
-    """The one table of all endpoints: routing, guards, description and tests are made from it. Raises SettingError."""
+def endpoints(
+    db: Database,
+    cache: ConfigCache,
+    on_queued: Callable[[set[int]], None],
+    queue: FairQueue,
+    settings: Settings,
+) -> list[Endpoint]:
+    """The one table of all endpoints: routing, guards, description and tests are made from
+    it. Raises SettingError.
+    """
     acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
     service_sender = _service_sender(settings)
-    return [*wallet_endpoints(db), *sender_endpoints(db, service_sender=service_sender), *message_endpoints(acceptor, cache, db),
-            *otp_endpoints(acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender),
-            *campaign_endpoints(db), *connect_endpoints(db), *plugin_endpoints(db), *contact_endpoints(db)]
+    return [
+        *wallet_endpoints(db),
+        *sender_endpoints(db, service_sender=service_sender),
+        *message_endpoints(acceptor, cache, db),
+        *otp_endpoints(
+            acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender
+        ),
+        *campaign_endpoints(db),
+        *connect_endpoints(db),
+        *plugin_endpoints(db),
+        *contact_endpoints(db),
+    ]
 
 
 def _service_sender(settings: Settings) -> str:
@@ -158,7 +201,9 @@ def _service_sender(settings: Settings) -> str:
         return senders.check(settings.otp_sender)
     except InvalidRequest as error:
         allowed = error.fields[0].message.removeprefix("must ").rpartition("; not ")[0]
-        raise SettingError("HELIOGRAPH_OTP_SENDER", repr(settings.otp_sender), f"what would {allowed}") from error
+        raise SettingError(
+            "HELIOGRAPH_OTP_SENDER", repr(settings.otp_sender), f"what would {allowed}"
+        ) from error
 
 
 def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:

@@ -1,4 +1,6 @@
-"""A request's body, read whole: how large it may be. How long it may take to come, `entry/protocol.py` watches over."""
+"""A request's body, read whole: how large it may be. How long it may take to come,
+`entry/protocol.py` watches over.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -8,8 +10,11 @@ from heliograph.base import cancelling
 from heliograph.base.errors import PayloadTooLarge, ServiceError, Unavailable
 
 OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
-PIECES_MAX: Final = 32_768  # chunks: 20,000 if each value of the largest body (base/json.py) is one; each costs what a few hundred octets cost
-REFUSAL: Final = "heliograph.refusal"  # of a scope: why the rest of the body will not be read, once that is so
+# chunks: 20,000 if each value of the largest body (base/json.py) is one; each costs what a few
+# hundred octets cost
+PIECES_MAX: Final = 32_768
+# of a scope: why the rest of the body will not be read, once that is so
+REFUSAL: Final = "heliograph.refusal"
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -20,13 +25,16 @@ class Disconnected(Exception):
 
 
 async def read_body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
-    """Raises PayloadTooLarge, what the protocol refuses the rest for, Unavailable when this process ends before it has come, Disconnected."""
+    """Raises PayloadTooLarge, what the protocol refuses the rest for, Unavailable when this process
+    ends before it has come, Disconnected.
+    """
     for name, value in scope["headers"]:
         if name == b"content-length" and int(value) > OCTETS_MAX:
             raise PayloadTooLarge
     try:
         return await _whole(scope, receive)
-    except asyncio.CancelledError as error:  # this process waits no longer: nothing was begun, so another can take it
+    # this process waits no longer: nothing was begun, so another can take it
+    except asyncio.CancelledError as error:
         cancelling.answer_instead()
         raise Unavailable("This server is stopping, and the body has not come whole.") from error
 

@@ -10,24 +10,31 @@ from heliograph.entry.http import Scope
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 FORWARDED: Final = (b"x-forwarded-for", b"forwarded")
-_WITH_PORT: Final = re.compile(r"\[([0-9a-fA-F:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")  # some proxies add it
+# some proxies add it
+_WITH_PORT: Final = re.compile(r"\[([0-9a-fA-F:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
 _HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 
 
 class Proxies:
-    """The operator's own proxies, as addresses and networks. What they say of a client is believed, and nobody else."""
+    """The operator's own proxies, as addresses and networks. What they say of a client is believed,
+    and nobody else.
+    """
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks = [ipaddress.ip_network(network) for network in networks]
 
     def client_of(self, scope: Scope) -> Address | None:
-        """The peer; if that is a proxy of ours, the last address of X-Forwarded-For that is none: those before it anybody may have written.
+        """The peer; if that is a proxy of ours, the last address of X-Forwarded-For that is none:
+        those before it anybody may have written.
 
-        None: a proxy does not say, or says what is no address."""
+        None: a proxy does not say, or says what is no address.
+        """
         peer = _address(scope["client"][0]) if scope.get("client") else None
         if peer is None or not self._ours(peer):
             return peer
-        said = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+        said = b",".join(
+            value for name, value in scope["headers"] if name == b"x-forwarded-for"
+        ).decode("latin-1")
         for entry in reversed(said.split(",")):
             address = _address(entry.strip())
             if address is None or not self._ours(address):
@@ -35,8 +42,13 @@ class Proxies:
         return None
 
     def is_local(self, scope: Scope) -> bool:
-        """Whether a client on this machine asks. What a proxy passed on that nobody has named does not count as that."""
-        client, peer = self.client_of(scope), _address(scope["client"][0]) if scope.get("client") else None
+        """Whether a client on this machine asks. What a proxy passed on that nobody has
+        named does not count as that.
+        """
+        client, peer = (
+            self.client_of(scope),
+            _address(scope["client"][0]) if scope.get("client") else None,
+        )
         passed_on = any(name in FORWARDED for name, _ in scope["headers"])
         return client is not None and client.is_loopback and (client != peer or not passed_on)
 
@@ -56,8 +68,10 @@ def host_of(scope: Scope) -> str:
 
 
 def names_this_machine(host: str) -> bool:
-    """Whether this Host (RFC 9110, 7.2) is a loopback address or `localhost`. A page of anybody's can make a browser here ask a loopback address
-    under the page's own name (DNS rebinding), and a proxy mostly passes on the name that it was asked for."""
+    """Whether this Host (RFC 9110, 7.2) is a loopback address or `localhost`. A page of anybody's
+    can make a browser here ask a loopback address under the page's own name (DNS rebinding), and a
+    proxy mostly passes on the name that it was asked for.
+    """
     name = (_HOST.fullmatch(host) or ("", ""))[1]
     if name.lower() in ("localhost", "localhost."):
         return True
@@ -71,4 +85,5 @@ def _address(text: str) -> Address | None:
         address = ipaddress.ip_address((found[1] or found[2]) if found else text)
     except ValueError:
         return None
-    return getattr(address, "ipv4_mapped", None) or address  # as a socket of both families names IPv4 peers
+    # as a socket of both families names IPv4 peers
+    return getattr(address, "ipv4_mapped", None) or address

@@ -7,15 +7,24 @@ _COLOURS: Final = {
     colour: frozenset(words.split())
     for colour, words in {
         "green": "ok active delivered approved bound completed",
-        "yellow": "warning queued submitted suspended paused scheduled connecting backing_off draining",
+        "yellow": (
+            "warning queued submitted suspended paused scheduled connecting backing_off draining"
+        ),
         "red": "failure failed rejected refused closed disabled revoked",
     }.items()
 }
 
 
 def wanted(stream: TextIO | None) -> bool:
-    """On a terminal that knows colours, unless NO_COLOR (no-color.org) says otherwise; never in a pipe or a file. None: it was closed before."""
-    return stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """On a terminal that knows colours, unless NO_COLOR (no-color.org) says otherwise;
+    never in a pipe or a file. None: it was closed before.
+    """
+    return (
+        stream is not None
+        and stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def colour_of(word: str) -> str | None:

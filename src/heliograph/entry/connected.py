@@ -1,6 +1,8 @@
-"""Who is connected: how many connections there may be, in all and from one address, and one look a second at those whose time is up.
+"""Who is connected: how many connections there may be, in all and from one address, and one look a
+second at those whose time is up.
 
-A limit that is reached closes the connection that has waited longest for a request of its client, so that whoever comes to ask is let in.
+A limit that is reached closes the connection that has waited longest for a request of its client,
+so that whoever comes to ask is let in.
 """
 
 import asyncio
@@ -14,11 +16,18 @@ from heliograph.base import clock, files, metrics
 from heliograph.base.addresses import network_of
 from heliograph.base.faults import told
 
-MOST: Final = 10_000  # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be, and what may be held
-HELD_OCTETS_MOST: Final = 256 * 1024 * 1024  # of bodies and of requests ahead of their turn, in all; a body is 1 MiB at most, a read 250 KiB
-SHARE: Final = 2  # half of the files that a process may open: webhooks take three eighths (webhooks/places.py), databases and carriers the rest
-ADDRESS_SHARE: Final = 4  # and one address a quarter of those at most: a single one keeps nobody else out
-LOOK_S: Final = 1.0  # how much longer anything may take: a timer for each costs more than reading a request does
+# 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be,
+# and what may be held
+MOST: Final = 10_000
+# of bodies and of requests ahead of their turn, in all; a body is 1 MiB at most, a read 250 KiB
+HELD_OCTETS_MOST: Final = 256 * 1024 * 1024
+# half of the files that a process may open: webhooks take three eighths (webhooks/places.py),
+# databases and carriers the rest
+SHARE: Final = 2
+# and one address a quarter of those at most: a single one keeps nobody else out
+ADDRESS_SHARE: Final = 4
+# how much longer anything may take: a timer for each costs more than reading a request does
+LOOK_S: Final = 1.0
 TELL_S: Final = 60.0
 
 ADDRESS_LIMIT: Final = "address_limit"
@@ -42,7 +51,9 @@ class Connection(Protocol):
 
 
 class Peer:
-    """One address with its connections. `waiting`: those whose client is to send a request, the longest first."""
+    """One address with its connections. `waiting`: those whose client is to send a request, the
+    longest first.
+    """
 
     __slots__ = ("count", "is_proxy", "key", "waiting")
 
@@ -54,8 +65,10 @@ class Peer:
 
 
 class Connected:
-    """The connections of one process. `is_proxy` tells of an address whether it is a proxy of the operator's own: its connections carry requests of
-    many clients, so only the limit of all holds for them, and none of them is closed for another's sake."""
+    """The connections of one process. `is_proxy` tells of an address whether it is a proxy of the
+    operator's own: its connections carry requests of many clients, so only the limit of all holds
+    for them, and none of them is closed for another's sake.
+    """
 
     def __init__(self, is_proxy: Callable[[str], bool]) -> None:
         self.most = min(MOST, files.limit() // SHARE)
@@ -74,7 +87,11 @@ class Connected:
         """Counts a new connection, which waits. False: there is no room, and none can be made."""
         key = network_of(host)
         peer = self._peers.get(key) or Peer(key, self._is_proxy(host))
-        if peer.count >= self.most_of_one and not peer.is_proxy and not self._make_room(ADDRESS_LIMIT, peer.waiting, host):
+        if (
+            peer.count >= self.most_of_one
+            and not peer.is_proxy
+            and not self._make_room(ADDRESS_LIMIT, peer.waiting, host)
+        ):
             return False
         if len(self._all) >= self.most and not self._make_room(PROCESS_LIMIT, self._waiting, host):
             return False
@@ -96,7 +113,9 @@ class Connected:
         peer.waiting.pop(connection, None)
 
     def holds(self, connection: Connection, octets: int) -> None:
-        """So much of what its client has sent is in memory. If that is too much in all, those are closed that have held some for the longest."""
+        """So much of what its client has sent is in memory. If that is too much in all, those are
+        closed that have held some for the longest.
+        """
         if connection.peer is None:
             return
         self._held_octets += octets - self._holding.get(connection, 0)
@@ -130,7 +149,9 @@ class Connected:
                 log.error("connections_not_looked_at", **told(error))
 
     def _look(self, now_s: float) -> None:
-        for connection in [each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s]:
+        for connection in [
+            each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s
+        ]:
             connection.overdue()
         self._tell()
 
@@ -153,5 +174,12 @@ class Connected:
         """At once, and then at most once a minute, with the address that came last."""
         if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
             self._told_s = clock.monotonic_s()
-            log.warning("connections_limited", **self._untold, open=len(self._all), most=self.most, most_of_one=self.most_of_one, client=self._host)
+            log.warning(
+                "connections_limited",
+                **self._untold,
+                open=len(self._all),
+                most=self.most,
+                most_of_one=self.most_of_one,
+                client=self._host,
+            )
             self._untold = dict.fromkeys(self._untold, 0)

@@ -1,7 +1,8 @@
 """`/metrics` of a process that answers nothing else: what it has counted, for whoever may read it.
 
-Its connections are no way to do the process harm, which needs its files for carriers and webhooks: there are few, each is for one request, and each
-has little time. One more than there may be ends the oldest that has not brought its request yet, so nobody keeps readers away by holding
+Its connections are no way to do the process harm, which needs its files for carriers and webhooks:
+there are few, each is for one request, and each has little time. One more than there may be ends
+the oldest that has not brought its request yet, so nobody keeps readers away by holding
 connections, or by making new ones all the time.
 """
 
@@ -22,8 +23,13 @@ from heliograph.base.addresses import ListenAddress
 from heliograph.base.settings import SettingError
 from heliograph.entry.client import names_this_machine
 
-REFUSED: Final = b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback address in Host.\n"
-CONNECTIONS_MAX: Final = 128  # a few readers, every few seconds; beside 5,000 new connections a second one has 25 ms to bring its request
+REFUSED: Final = (
+    b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback"
+    b" address in Host.\n"
+)
+# a few readers, every few seconds; beside 5,000 new connections a second one has 25 ms to bring its
+# request
+CONNECTIONS_MAX: Final = 128
 FILES_SHARE: Final = 16  # and of the files: API and webhooks have seven eighths
 BACKLOG: Final = 128  # past it a reader would be let in a second later, when it asks again
 HEAD_OCTETS_MAX: Final = 8_192
@@ -36,29 +42,49 @@ Application: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable
 log = structlog.get_logger(__name__)
 
 
-def showing_metrics_at(address: ListenAddress | None, token: str | None) -> AbstractContextManager[None]:
+def showing_metrics_at(
+    address: ListenAddress | None, token: str | None
+) -> AbstractContextManager[None]:
     """The same at HELIOGRAPH_METRICS_ADDRESS, if it is set."""
     host, port = address or ("", None)
-    return showing_metrics(host, port, token, "HELIOGRAPH_METRICS_ADDRESS", "HELIOGRAPH_METRICS_ADDRESS")
+    return showing_metrics(
+        host, port, token, "HELIOGRAPH_METRICS_ADDRESS", "HELIOGRAPH_METRICS_ADDRESS"
+    )
 
 
 @contextmanager
-def showing_metrics(host: str, port: int | None, token: str | None, host_named: str = "--metrics-host",
-                    port_named: str = "--metrics-port") -> Iterator[None]:
-    """While the block lasts, in a thread of its own; with `port` None nowhere. Whoever reads has to show the token, if there is one. Raises
-    SettingError for an address that cannot be listened on, and for one that other machines reach while there is no token."""
+def showing_metrics(
+    host: str,
+    port: int | None,
+    token: str | None,
+    host_named: str = "--metrics-host",
+    port_named: str = "--metrics-port",
+) -> Iterator[None]:
+    """While the block lasts, in a thread of its own; with `port` None nowhere. Whoever reads has to
+    show the token, if there is one. Raises SettingError for an address that cannot be listened on,
+    and for one that other machines reach while there is no token.
+    """
     if port is None:
         yield
         return
     if not token and not _is_loopback(host):
-        raise SettingError(host_named, host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set")
+        raise SettingError(
+            host_named, host, "127.0.0.1 or ::1, or another with HELIOGRAPH_METRICS_TOKEN set"
+        )
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
+        )
     except OSError as error:
-        why = (error.strerror or "").partition(" (while")[0]  # without the address, which create_server repeats
-        raise SettingError(port_named, f"{port} on {host} ({why})", "a free port of an address of this machine") from error
+        # without the address, which create_server repeats
+        why = (error.strerror or "").partition(" (while")[0]
+        raise SettingError(
+            port_named, f"{port} on {host} ({why})", "a free port of an address of this machine"
+        ) from error
     readers = _Readers(_guarded(token))
-    thread = threading.Thread(target=asyncio.run, args=(readers.serve(listener),), name="metrics", daemon=True)
+    thread = threading.Thread(
+        target=asyncio.run, args=(readers.serve(listener),), name="metrics", daemon=True
+    )
     thread.start()
     try:
         yield
@@ -108,7 +134,9 @@ class _Readers:
             writer.close()
 
     def _end_oldest(self) -> None:
-        oldest = next((writer for writer in self._there if writer not in self._asked), None) or next(iter(self._there))
+        oldest = next(
+            (writer for writer in self._there if writer not in self._asked), None
+        ) or next(iter(self._there))
         del self._there[oldest]
         self._asked.pop(oldest, None)
         oldest.transport.abort()
@@ -131,7 +159,9 @@ class _Readers:
 
 
 def _answered(application: Application, head: str) -> bytes:
-    """Returns the whole answer to a request with this head, after which the connection is closed."""
+    """Returns the whole answer to a request with this head, after which the connection is
+    closed.
+    """
     request, *lines = head.split("\r\n")
     method, _, rest = request.partition(" ")
     path, _, query = rest.partition(" ")[0].partition("?")
@@ -139,14 +169,29 @@ def _answered(application: Application, head: str) -> bytes:
     for line in lines:
         name, _, value = line.partition(":")
         field = "HTTP_" + name.upper().replace("-", "_")
-        environ[field] = f"{environ[field]}, {value.strip()}" if field in environ else value.strip()  # two of Host are no host (RFC 9110, 5.3)
+        # two of Host are no host (RFC 9110, 5.3)
+        environ[field] = f"{environ[field]}, {value.strip()}" if field in environ else value.strip()
     started: list[str] = []
 
     def start(status: str, headers: list[tuple[str, str]]) -> None:
-        started.extend((f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers if name.lower() != "content-length")))
+        started.extend(
+            (
+                f"HTTP/1.1 {status}",
+                *(
+                    f"{name}: {value}"
+                    for name, value in headers
+                    if name.lower() != "content-length"
+                ),
+            )
+        )
 
     body = b"".join(application(environ, start))
-    return "\r\n".join([*started, f"Content-Length: {len(body)}", "Connection: close", "", ""]).encode("latin-1") + body
+    return (
+        "\r\n".join([*started, f"Content-Length: {len(body)}", "Connection: close", "", ""]).encode(
+            "latin-1"
+        )
+        + body
+    )
 
 
 def _is_loopback(host: str) -> bool:
@@ -162,7 +207,11 @@ def _guarded(token: str | None) -> Application:
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
         host = environ.get("HTTP_HOST", "")
-        if not (hmac.compare_digest(given, b"Bearer " + token.encode()) if token else names_this_machine(host)):
+        if not (
+            hmac.compare_digest(given, b"Bearer " + token.encode())
+            if token
+            else names_this_machine(host)
+        ):
             start("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
             return [REFUSED]
         found: Iterable[bytes] = shown(environ, start)

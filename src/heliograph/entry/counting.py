@@ -1,6 +1,8 @@
-"""Who answers the API counts a key's requests together with all others that do, through Redis, or is the only one of its database.
+"""Who answers the API counts a key's requests together with all others that do, through Redis, or
+is the only one of its database.
 
-An advisory lock of PostgreSQL sees to it: shared by those with REDIS_URL, one process's own without. A SQLite file has one process only.
+An advisory lock of PostgreSQL sees to it: shared by those with REDIS_URL, one process's own
+without. A SQLite file has one process only.
 """
 
 import asyncio
@@ -18,7 +20,9 @@ from heliograph.entry.only_server import RETRY_S, TRIES
 from heliograph.keys import Limiter
 
 API_LOCK: Final = 0x48454C41
-TRIES_AGAIN: Final = 120  # 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end (sessions.KEEPALIVE)
+# 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end
+# (sessions.KEEPALIVE)
+TRIES_AGAIN: Final = 120
 
 log = structlog.get_logger(__name__)
 
@@ -41,12 +45,17 @@ class CountingHeld:
                 return
             await asyncio.sleep(RETRY_S)
         if self._together:
-            raise SettingError("REDIS_URL", "nothing, in another API process of this database", "the same redis://… in all of them")
+            raise SettingError(
+                "REDIS_URL",
+                "nothing, in another API process of this database",
+                "the same redis://… in all of them",
+            )
         raise needs_redis("nothing, beside another API process of this database")
 
     async def keep(self) -> None:
-        """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until cancelled. Raises SettingError when another process
-        has it meanwhile."""
+        """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until
+        cancelled. Raises SettingError when another process has it meanwhile.
+        """
         while self._lock is not None:
             await self._lock.lost()
             log.warning("api_lock_lost")
@@ -64,11 +73,15 @@ class CountingHeld:
 
 
 def needs_redis(found: str) -> SettingError:
-    return SettingError("REDIS_URL", found, "redis://…: through it they count a key's requests together")
+    return SettingError(
+        "REDIS_URL", found, "redis://…: through it they count a key's requests together"
+    )
 
 
 async def share_limits(limiter: Limiter, processes: Callable[[], int]) -> None:
-    """Tells a limiter how many live processes share what a key may use while Redis is away, until cancelled."""
+    """Tells a limiter how many live processes share what a key may use while Redis is away, until
+    cancelled.
+    """
     while True:
         limiter.share_with(processes())
         await asyncio.sleep(LOOK_S)

@@ -1,4 +1,6 @@
-"""`heliograph doctor`: what is wrong with this installation, or soon will be, and what to do about it."""
+"""`heliograph doctor`: what is wrong with this installation, or soon will be, and what to
+do about it.
+"""
 
 import asyncio
 import shutil
@@ -54,8 +56,11 @@ FILES_SHOWN_MAX: Final = 20
 OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
 
+
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Looks at everything, one thing after the other; never changes anything, though it tries to."""
+    """Looks at everything, one thing after the other; never changes anything, though it
+    tries to.
+    """
     yield Finding("settings", "ok", f"data directory {settings.data_dir}")
     yield _disk(settings)
     yield _files(settings)
@@ -65,29 +70,61 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         yield from _database(db, settings)
     except ServiceError as error:
-        yield Finding("database", "failure", why(error), "check DATABASE_URL, and that the database runs")
+        yield Finding(
+            "database", "failure", why(error), "check DATABASE_URL, and that the database runs"
+        )
     finally:
         db.close()
 
 
 def _disk(settings: Settings) -> Finding:
-    there = next(place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists())  # on PostgreSQL it may be yet to be made
+    # on PostgreSQL it may be yet to be made
+    there = next(
+        place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists()
+    )
     free = shutil.disk_usage(there).free
     found = f"{free / (1 << 30):.1f} GiB free for the data directory"
-    return Finding("disk", "ok", found) if free >= DISK_BYTES_MIN else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+    return (
+        Finding("disk", "ok", found)
+        if free >= DISK_BYTES_MIN
+        else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+    )
 
 
 def _files(settings: Settings) -> Finding:
-    database = None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
+    database = (
+        None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
+    )
     open_files, is_all = open_to_others(settings.data_dir, database)
-    only = "" if is_all else f"; the data directory holds more than {ENTRIES_MAX} files and folders, of which only the service's own were looked at"
+    only = (
+        ""
+        if is_all
+        else (
+            f"; the data directory holds more than {ENTRIES_MAX} files and folders, of which only"
+            " the service's own were looked at"
+        )
+    )
     if not open_files:
         found = "nobody else may read what is in the data directory, or the database"
-        return Finding("files", "ok" if is_all else "warning", found + only, None if is_all else "keep other things in another directory")
+        return Finding(
+            "files",
+            "ok" if is_all else "warning",
+            found + only,
+            None if is_all else "keep other things in another directory",
+        )
     named = ", ".join(map(str, open_files[:FILES_SHOWN_MAX]))
-    more = f" and {len(open_files) - FILES_SHOWN_MAX} more" if len(open_files) > FILES_SHOWN_MAX else ""
-    return Finding("files", "warning", f"others may read {named}{more}{only}",
-                   "any other command makes what belongs to its user private (mode 0600, folders 0700); look whether copies elsewhere are too")
+    more = (
+        f" and {len(open_files) - FILES_SHOWN_MAX} more"
+        if len(open_files) > FILES_SHOWN_MAX
+        else ""
+    )
+    return Finding(
+        "files",
+        "warning",
+        f"others may read {named}{more}{only}",
+        "any other command makes what belongs to its user private (mode 0600, folders 0700); look"
+        " whether copies elsewhere are too",
+    )
 
 
 def _redis(settings: Settings) -> Iterator[Finding]:
@@ -95,32 +132,62 @@ def _redis(settings: Settings) -> Iterator[Finding]:
         yield Finding("redis", "ok", "not used: one process counts its rate limits by itself")
         return
     try:
-        with Redis.from_url(settings.redis_url, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S) as redis:
+        with Redis.from_url(
+            settings.redis_url,
+            socket_timeout=REDIS_TIMEOUT_S,
+            socket_connect_timeout=REDIS_TIMEOUT_S,
+        ) as redis:
             redis.ping()
         yield Finding("redis", "ok", "answers")
     except (RedisError, OSError) as error:
-        yield Finding("redis", "warning", f"does not answer ({type(error).__name__})",
-                      "check REDIS_URL; until then each process counts rate limits alone")
+        yield Finding(
+            "redis",
+            "warning",
+            f"does not answer ({type(error).__name__})",
+            "check REDIS_URL; until then each process counts rate limits alone",
+        )
 
 
 def _behind_proxies(settings: Settings) -> Iterator[Finding]:
     """Whether links that are shown lead to the address that clients use."""
     if settings.trusted_proxies and settings.base_url is None:
-        yield Finding("base url", "warning", "HELIOGRAPH_TRUSTED_PROXIES names a proxy, and HELIOGRAPH_BASE_URL is not set",
-                      "set HELIOGRAPH_BASE_URL to the public address, such as https://sms.example.com: links are made with it")
+        yield Finding(
+            "base url",
+            "warning",
+            "HELIOGRAPH_TRUSTED_PROXIES names a proxy, and HELIOGRAPH_BASE_URL is not set",
+            "set HELIOGRAPH_BASE_URL to the public address, such as https://sms.example.com: links"
+            " are made with it",
+        )
     elif settings.trusted_proxies and str(settings.base_url).startswith("http://"):
-        yield Finding("base url", "warning", f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in front",
-                      "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would go over the network readable")
+        yield Finding(
+            "base url",
+            "warning",
+            f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in"
+            " front",
+            "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would"
+            " go over the network readable",
+        )
     elif str(settings.base_url).startswith("https://") and not settings.trusted_proxies:
-        yield Finding("base url", "warning", f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is trusted",
-                      "set HELIOGRAPH_TRUSTED_PROXIES to its address: until then all clients count as one, by the proxy's address")
+        yield Finding(
+            "base url",
+            "warning",
+            f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is"
+            " trusted",
+            "set HELIOGRAPH_TRUSTED_PROXIES to its address: until then all clients count as one, by"
+            " the proxy's address",
+        )
 
 
 def _database(db: Database, settings: Settings) -> Iterator[Finding]:
     with db.read() as tx:
         kind = "postgresql" if db.postgresql else "sqlite"
         if not migrate.is_current(tx):
-            yield Finding("database", "failure", f"{kind}, without this version's schema", "run `heliograph migrate`")
+            yield Finding(
+                "database",
+                "failure",
+                f"{kind}, without this version's schema",
+                "run `heliograph migrate`",
+            )
             return
         yield Finding("database", "ok", f"{kind}, schema up to date")
         yield from _restored(db, settings, tx)
@@ -135,59 +202,112 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
             yield _processes(kinds)
         yield from sealed.findings(tx, settings)
         carriers = all_carriers(tx)
-        yield from _carriers(carriers, unbound_links(tx), lambda carrier: connection_settings(tx, carrier, settings.secret_keys))
-        yield from _routes({carrier.id: carrier for carrier in carriers}, [(route.prefix, route.carrier_ids) for route in all_routes(tx)])
+        yield from _carriers(
+            carriers,
+            unbound_links(tx),
+            lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
+        )
+        yield from _routes(
+            {carrier.id: carrier for carrier in carriers},
+            [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
+        )
         now_ms = clock.now_ms()
         yield from database_findings.doubts(tx, now_ms)
         there = endpoints.enabled(tx)
         if there:
             yield _deliveries(there, kinds)
-        yield from _endpoints(endpoints.troubled(tx, failing_before_ms=now_ms - FAILING_MS, disabled_after_ms=now_ms - DISABLED_MS,
-                                                 limit=ENDPOINTS_SHOWN_MAX))
+        yield from _endpoints(
+            endpoints.troubled(
+                tx,
+                failing_before_ms=now_ms - FAILING_MS,
+                disabled_after_ms=now_ms - DISABLED_MS,
+                limit=ENDPOINTS_SHOWN_MAX,
+            )
+        )
         blocked = count_blocked(tx, now_ms)
         held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
         if held_back:
-            yield Finding("otp unverified", "warning", f"{len(held_back)} accounts or countries of one are held back: too many codes are unverified",
-                          "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
+            yield Finding(
+                "otp unverified",
+                "warning",
+                f"{len(held_back)} accounts or countries of one are held back: too many codes are"
+                " unverified",
+                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            )
         if blocked:
-            yield Finding("otp ranges", "warning", f"{blocked} blocked: many one-time passwords went there, and none was verified",
-                          "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?")
+            yield Finding(
+                "otp ranges",
+                "warning",
+                f"{blocked} blocked: many one-time passwords went there, and none was verified",
+                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            )
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
     """Whether it is a copy, and what was kept of one."""
     if home.is_elsewhere(db, settings.data_dir):
-        yield Finding("restored copy", "failure", "the database was last served elsewhere; nothing that sends or answers starts with it",
-                      "heliograph restore-check --since T, T being when the copy was taken")
+        yield Finding(
+            "restored copy",
+            "failure",
+            "the database was last served elsewhere; nothing that sends or answers starts with it",
+            "heliograph restore-check --since T, T being when the copy was taken",
+        )
     if waiting := sum(kept.messages for kept in restored.kept(tx)):
-        yield Finding("restored copy", "warning", f"{waiting} of its messages are kept until somebody decides",
-                      "heliograph restore-check, then heliograph restore-check send, or cancel")
+        yield Finding(
+            "restored copy",
+            "warning",
+            f"{waiting} of its messages are kept until somebody decides",
+            "heliograph restore-check, then heliograph restore-check send, or cancel",
+        )
 
 
 def _processes(kinds: Counter[str]) -> Finding:
     """Those that are registered: one that died is for half a minute yet."""
     found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
     if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
-        return Finding("processes", "warning", f"{found}: nothing sends", "start heliograph serve, or heliograph worker")
+        return Finding(
+            "processes",
+            "warning",
+            f"{found}: nothing sends",
+            "start heliograph serve, or heliograph worker",
+        )
     if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
-        return Finding("processes", "warning", f"{found}: nobody looks after validity, doubts and what dead processes held",
-                       "start heliograph scheduler, or heliograph worker")
+        return Finding(
+            "processes",
+            "warning",
+            f"{found}: nobody looks after validity, doubts and what dead processes held",
+            "start heliograph scheduler, or heliograph worker",
+        )
     return Finding("processes", "ok", found)
 
 
-def _carriers(carriers: list[Carrier], unbound: dict[int, tuple[int, list[str]]], connect: Callable[[Carrier], object]) -> Iterator[Finding]:
+def _carriers(
+    carriers: list[Carrier],
+    unbound: dict[int, tuple[int, list[str]]],
+    connect: Callable[[Carrier], object],
+) -> Iterator[Finding]:
     for carrier in carriers:
         check = f"carrier {carrier.name}"
         if carrier.type == "smpp":
             try:
                 connect(carrier)
             except SecretUnreadable as error:
-                yield Finding(check, "failure", str(error), f"set it again: heliograph carrier set {carrier.name} --password-file FILE")
+                yield Finding(
+                    check,
+                    "failure",
+                    str(error),
+                    f"set it again: heliograph carrier set {carrier.name} --password-file FILE",
+                )
                 continue
         if carrier.id in unbound:
             count, others = unbound[carrier.id]
-            yield Finding(check, "warning", f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
-                          "see whether the carrier allows so many binds, and what that process logs; it leaves its part of the rate to the others")
+            yield Finding(
+                check,
+                "warning",
+                f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
+                "see whether the carrier allows so many binds, and what that process logs; it"
+                " leaves its part of the rate to the others",
+            )
         elif carrier.state == LinkState.BOUND.value:
             yield Finding(check, "ok", "bound")
         else:
@@ -197,22 +317,37 @@ def _carriers(carriers: list[Carrier], unbound: dict[int, tuple[int, list[str]]]
 
 def _remedy(carrier: Carrier) -> str:
     if ALREADY_BOUND in (carrier.state_detail or ""):
-        return (f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier allows? A connection that it still believes in"
-                " it lets go within minutes")
+        return (
+            f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier"
+            " allows? A connection that it still believes in it lets go within minutes"
+        )
     return f"is a server running? try: heliograph carrier test {carrier.name}"
 
 
-def _routes(carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]) -> Iterator[Finding]:
+def _routes(
+    carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
+) -> Iterator[Finding]:
     if not routes:
-        yield Finding("routes", "warning", "none: live texts are refused with no_route", 'heliograph route set "" CARRIER')
+        yield Finding(
+            "routes",
+            "warning",
+            "none: live texts are refused with no_route",
+            'heliograph route set "" CARRIER',
+        )
     for prefix, carrier_ids in routes:
         check = f"route {prefix or 'default'}"
         names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
         if SIMULATOR_ID in carrier_ids:
-            yield Finding(check, "warning", f"{names}: live texts there are charged, and go to the simulator",
-                          "set a real carrier before you go live")
+            yield Finding(
+                check,
+                "warning",
+                f"{names}: live texts there are charged, and go to the simulator",
+                "set a real carrier before you go live",
+            )
         elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
-            yield Finding(check, "warning", f"{names}: all of them drain", "set a carrier that takes messages")
+            yield Finding(
+                check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
+            )
         else:
             yield Finding(check, "ok", names)
 
@@ -221,7 +356,12 @@ def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
     found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
     if any(kinds[kind] for kind in DELIVERING):
         return Finding("webhooks", "ok", found)
-    return Finding("webhooks", "warning", f"{found}, and no process that delivers to them", "start heliograph serve, or heliograph worker")
+    return Finding(
+        "webhooks",
+        "warning",
+        f"{found}, and no process that delivers to them",
+        "start heliograph serve, or heliograph worker",
+    )
 
 
 def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
@@ -230,12 +370,26 @@ def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
         shown = endpoints.text_id(endpoint.id)
         check = f"webhook {shown}"
         if endpoint.disabled_at_ms is not None:
-            why = "it answered 410 Gone" if endpoint.disabled_reason == GONE else "it met nothing but failures for 5 days"
-            yield Finding(check, "warning", f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
-                          f"once it is there again: heliograph webhook enable {shown}, then heliograph webhook replay {shown} --since 7d")
+            why = (
+                "it answered 410 Gone"
+                if endpoint.disabled_reason == GONE
+                else "it met nothing but failures for 5 days"
+            )
+            yield Finding(
+                check,
+                "warning",
+                f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
+                f"once it is there again: heliograph webhook enable {shown}, then heliograph"
+                f" webhook replay {shown} --since 7d",
+            )
         else:
-            yield Finding(check, "warning", f"{endpoint.url}: nothing but failures since {rfc3339(endpoint.failing_since_ms or 0)}",
-                          f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled")
+            yield Finding(
+                check,
+                "warning",
+                f"{endpoint.url}: nothing but failures since"
+                f" {rfc3339(endpoint.failing_since_ms or 0)}",
+                f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
+            )
 
 
 class _Watch:

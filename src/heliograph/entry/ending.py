@@ -1,4 +1,6 @@
-"""The last word on when a process is gone. What it still waits for may be a thread that nothing but the process's end can end."""
+"""The last word on when a process is gone. What it still waits for may be a thread that nothing but
+the process's end can end.
+"""
 
 import os
 import threading
@@ -14,15 +16,19 @@ log = structlog.get_logger(__name__)
 
 
 def gone_in_time() -> None:
-    """Called when a process is told to stop: ends it, should it not have ended by then. What was accepted is stored, and what was sent is in flight,
-    so that the next one takes it up as after a kill."""
+    """Called when a process is told to stop: ends it, should it not have ended by then. What was
+    accepted is stored, and what was sent is in flight, so that the next one takes it up as after a
+    kill.
+    """
     _timer(GONE_WITHIN_S, lambda: log.error("not_ended_in_time", within_s=GONE_WITHIN_S))
 
 
 @contextmanager
 def ended_or_gone(within_s: float, tell: Callable[[], None]) -> Iterator[None]:
-    """Ends the process with status 1, after `tell`, should the block not have ended by then. The timer has a thread of its own, so that nothing in
-    the event loop can hold it up. Nothing is lost with the process: what it held is taken over as after a kill."""
+    """Ends the process with status 1, after `tell`, should the block not have ended by then. The
+    timer has a thread of its own, so that nothing in the event loop can hold it up. Nothing is lost
+    with the process: what it held is taken over as after a kill.
+    """
     timer = _timer(within_s, tell)
     try:
         yield

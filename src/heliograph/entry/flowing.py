@@ -1,4 +1,6 @@
-"""Where trailers go, when a connection is read, and when it is closed: parts of `entry/protocol.py`."""
+"""Where trailers go, when a connection is read, and when it is closed: parts of
+`entry/protocol.py`.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +10,9 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Dropped(list[tuple[bytes, bytes]]):
-    """Where fields go that come after a head: trailers. No client may say there who it is, or for whom it asks (RFC 9110, 6.5.1)."""
+    """Where fields go that come after a head: trailers. No client may say there who it is,
+    or for whom it asks (RFC 9110, 6.5.1).
+    """
 
     def append(self, field: tuple[bytes, bytes]) -> None:
         """Keeps nothing."""
@@ -28,7 +32,9 @@ class Flow(FlowControl):
         self.pause_reading()
 
     def release(self, *, is_full: bool = False) -> None:
-        """Reads again, or, while the body that is being read is full, when something has been taken of it."""
+        """Reads again, or, while the body that is being read is full, when something has
+        been taken of it.
+        """
         self.holds = False
         if not is_full:
             self.resume_reading()
@@ -39,7 +45,9 @@ class Flow(FlowControl):
 
 
 class Outlet:
-    """What an answer has for its transport: `close`, which it calls when it is whole, is the protocol's, that may still be read from."""
+    """What an answer has for its transport: `close`, which it calls when it is whole, is the
+    protocol's, that may still be read from.
+    """
 
     __slots__ = ("close", "is_closing", "write")
 

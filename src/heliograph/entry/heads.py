@@ -6,9 +6,11 @@ from heliograph.base.errors import HeadersTooLarge, InvalidRequest, ServiceError
 from heliograph.entry.bodies import Headers
 
 URL_OCTETS_MAX: Final = 16 * 1024
-HEADERS_OCTETS_MAX: Final = 32 * 1024  # names and values, and 4 more of each field, for ": " and the end of its line
+# names and values, and 4 more of each field, for ": " and the end of its line
+HEADERS_OCTETS_MAX: Final = 32 * 1024
 FIELDS_MAX: Final = 100
-UNBROKEN_OCTETS_MAX: Final = URL_OCTETS_MAX + HEADERS_OCTETS_MAX  # without an end of the head, or a piece of the body, between them
+# without an end of the head, or a piece of the body, between them
+UNBROKEN_OCTETS_MAX: Final = URL_OCTETS_MAX + HEADERS_OCTETS_MAX
 
 
 def why_not_go_on(url: bytes, headers: Headers, octets: int) -> ServiceError | None:
@@ -21,7 +23,9 @@ def why_not_go_on(url: bytes, headers: Headers, octets: int) -> ServiceError | N
 
 
 def why_refused(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceError | None:
-    """Returns why a whole head is refused; None when it is not. `may_be_large`: unless it has fewer octets than any limit."""
+    """Returns why a whole head is refused; None when it is not. `may_be_large`: unless it has fewer
+    octets than any limit.
+    """
     if may_be_large:
         if len(url) > URL_OCTETS_MAX:
             return _url_too_long()
@@ -29,10 +33,12 @@ def why_refused(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceE
             return headers_too_large()
     if len(headers) > FIELDS_MAX:
         return headers_too_large()
-    if b"#" in url:  # no request has a fragment (RFC 9112, 3.2), and a proxy may take it for a part of the path
+    # no request has a fragment (RFC 9112, 3.2), and a proxy may take it for a part of the path
+    if b"#" in url:
         return invalid_http()
     for name, value in headers:
-        if name == b"transfer-encoding" and value.strip().lower() != b"chunked":  # llhttp says so too, but only while the request is being answered
+        # llhttp says so too, but only while the request is being answered
+        if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
             return invalid_http()
     return None
 
@@ -44,7 +50,10 @@ def invalid_http() -> InvalidRequest:
 
 def headers_too_large(what: str = "The header fields") -> HeadersTooLarge:
     """Returns the refusal of fields, or of what counts as such."""
-    return HeadersTooLarge(f"{what} are more than {FIELDS_MAX}, or have more than {HEADERS_OCTETS_MAX:,} octets in all.")
+    return HeadersTooLarge(
+        f"{what} are more than {FIELDS_MAX}, or have more than {HEADERS_OCTETS_MAX:,} octets in"
+        " all."
+    )
 
 
 def _url_too_long() -> UrlTooLong:

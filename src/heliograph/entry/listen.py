@@ -1,4 +1,6 @@
-"""`heliograph listen`: an account's events, delivered by this command to an address of its own, for as long as it runs."""
+"""`heliograph listen`: an account's events, delivered by this command to an address of its
+own, for as long as it runs.
+"""
 
 import asyncio
 import signal
@@ -32,23 +34,61 @@ OnAttempt = Callable[[str, str, Tried], None]  # kind and body of the event, and
 log = structlog.get_logger(__name__)
 
 
-def run(settings: Settings, account_id: str, url: str, kinds: list[str], *, sandbox: bool, on_ready: Callable[[str], None],
-        on_attempt: OnAttempt) -> None:
-    """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are signed with. Raises InvalidRequest, NotFound."""
+def run(
+    settings: Settings,
+    account_id: str,
+    url: str,
+    kinds: list[str],
+    *,
+    sandbox: bool,
+    on_ready: Callable[[str], None],
+    on_attempt: OnAttempt,
+) -> None:
+    """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are
+    signed with. Raises InvalidRequest, NotFound.
+    """
     files.raise_limit()
     processes.be_known_as(KIND)
-    uvloop.run(_listen(settings, account_id, url, kinds=kinds, sandbox=sandbox, on_ready=on_ready, on_attempt=on_attempt))
+    uvloop.run(
+        _listen(
+            settings,
+            account_id,
+            url,
+            kinds=kinds,
+            sandbox=sandbox,
+            on_ready=on_ready,
+            on_attempt=on_attempt,
+        )
+    )
 
 
-async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str], sandbox: bool, on_ready: Callable[[str], None],
-                  on_attempt: OnAttempt) -> None:
+async def _listen(
+    settings: Settings,
+    account_id: str,
+    url: str,
+    kinds: list[str],
+    sandbox: bool,
+    on_ready: Callable[[str], None],
+    on_attempt: OnAttempt,
+) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
-    allow = replace(openings(settings), loopback=True)  # whoever may run commands here may also reach what runs here
+    # whoever may run commands here may also reach what runs here
+    allow = replace(openings(settings), loopback=True)
 
     def add() -> tuple[Endpoint, str]:
         with db.write() as tx:
-            return endpoints.add(tx, account_id, url, kinds, sandbox=sandbox, include_customers=False, secret_key=_in_use(tx, settings), allow=allow,
-                                 listens_until_ms=clock.now_ms() + LISTENS_MS, now_ms=clock.now_ms())
+            return endpoints.add(
+                tx,
+                account_id,
+                url,
+                kinds,
+                sandbox=sandbox,
+                include_customers=False,
+                secret_key=_in_use(tx, settings),
+                allow=allow,
+                listens_until_ms=clock.now_ms() + LISTENS_MS,
+                now_ms=clock.now_ms(),
+            )
 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,7 +97,9 @@ async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str
     endpoint, secret = await asyncio.to_thread(add)
     try:
         await asyncio.to_thread(lease.begin)
-        deliveries = Deliveries(db, lease, settings.secret_keys, allow, only=endpoint.id, on_attempt=on_attempt)
+        deliveries = Deliveries(
+            db, lease, settings.secret_keys, allow, only=endpoint.id, on_attempt=on_attempt
+        )
         await deliveries.start()
         on_ready(secret)
         staying = asyncio.create_task(_stay(db, lease, endpoint.id))
@@ -67,7 +109,8 @@ async def _listen(settings: Settings, account_id: str, url: str, kinds: list[str
         with ended_anyway("lease_not_ended"):
             await asyncio.to_thread(lease.end)
     finally:
-        with ended_anyway("endpoint_not_forgotten"):  # whoever prunes does, when it has been silent for long
+        # whoever prunes does, when it has been silent for long
+        with ended_anyway("endpoint_not_forgotten"):
             await asyncio.to_thread(_forget, db, endpoint.id)
         await db.close_hot()
         db.close()

@@ -19,7 +19,9 @@ log = structlog.get_logger(__name__)
 
 def set_up(settings: Settings) -> None:
     """Sends structlog's and the libraries' logs to stderr in one form."""
-    readable = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
+    readable = settings.log_format == "text" or (
+        settings.log_format == "auto" and sys.stderr.isatty()
+    )
     level = getattr(logging, settings.log_level.upper())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -27,13 +29,30 @@ def set_up(settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     coloured = colours.wanted(sys.stderr)
-    final: structlog.typing.Processor = structlog.dev.ConsoleRenderer(colors=coloured) if readable else structlog.processors.JSONRenderer()
+    final: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer(colors=coloured)
+        if readable
+        else structlog.processors.JSONRenderer()
+    )
     shown = [_show_texts] if readable else []  # JSON is ASCII
-    structlog.configure(processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter], cache_logger_on_first_use=True,
-                        logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.make_filtering_bound_logger(level))
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        cache_logger_on_first_use=True,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()], processors=[
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta, _tell_kind_and_place, *shown, final]))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _tell_kind_and_place,
+                *shown,
+                final,
+            ],
+        )
+    )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -42,12 +61,20 @@ def set_up(settings: Settings) -> None:
 
 
 def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """An event loop's exception handler: the loop's own would print the texts of errors, with their statements."""
+    """An event loop's exception handler: the loop's own would print the texts of errors, with their
+    statements.
+    """
     error = context.get("exception")
-    log.error("unexpected_error", what=str(context.get("message", ""))[:_WHAT_MAX], **(told(error) if error is not None else {}))
+    log.error(
+        "unexpected_error",
+        what=str(context.get("message", ""))[:_WHAT_MAX],
+        **(told(error) if error is not None else {}),
+    )
 
 
-def _show_texts(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _show_texts(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
     """What strangers wrote, such as a carrier's message id, as a terminal may show it."""
     for name, value in event.items():
         if isinstance(value, str) and not (value.isascii() and value.isprintable()):
@@ -55,7 +82,9 @@ def _show_texts(_logger: object, _method: str, event: structlog.typing.EventDict
     return event
 
 
-def _tell_kind_and_place(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _tell_kind_and_place(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
     """Of an error that a library logs, in place of its text and trace."""
     error = event.pop("exc_info", None)
     if error is True:

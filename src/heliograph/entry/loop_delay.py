@@ -1,4 +1,6 @@
-"""A watchdog: how much later than it should the event loop comes to what is due. While it is held, nobody is answered."""
+"""A watchdog: how much later than it should the event loop comes to what is due. While it is held,
+nobody is answered.
+"""
 
 import asyncio
 import time
@@ -6,7 +8,8 @@ from typing import Final
 
 from heliograph.base import metrics
 
-LOOK_S: Final = 0.05  # twenty looks a second cost nothing, and most of what holds the loop for long meets one
+# twenty looks a second cost nothing, and most of what holds the loop for long meets one
+LOOK_S: Final = 0.05
 
 
 async def watch_loop_delay() -> None:

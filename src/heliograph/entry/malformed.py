@@ -1,5 +1,6 @@
-"""What is no HTTP request, or none that is read to its end. There is no path and no key to judge it by, but its answer has the shape of every
-other failure."""
+"""What is no HTTP request, or none that is read to its end. There is no path and no key to judge it
+by, but its answer has the shape of every other failure.
+"""
 
 from http import HTTPStatus
 from typing import Final
@@ -11,7 +12,8 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.few_lines import FewLines
 from heliograph.entry.http import JSON, error_headers, new_request_id, rendered
 
-LINES_A_SECOND_MAX: Final = 5  # of the log, for all connections together: whoever connects can have one written, with no key
+# of the log, for all connections together: whoever connects can have one written, with no key
+LINES_A_SECOND_MAX: Final = 5
 CLOSE: Final = (b"connection", b"close")
 
 log = structlog.get_logger(__name__)
@@ -22,16 +24,31 @@ def whole_answer(error: ServiceError) -> tuple[str, bytes]:
     """The request id, and the octets of the answer, after which the connection is closed."""
     request_id = new_request_id()
     body = rendered(error, request_id)
-    headers = [JSON, (b"x-request-id", request_id.encode()), (b"content-length", b"%d" % len(body)), CLOSE, *error_headers(error)]
+    headers = [
+        JSON,
+        (b"x-request-id", request_id.encode()),
+        (b"content-length", b"%d" % len(body)),
+        CLOSE,
+        *error_headers(error),
+    ]
     head = b"HTTP/1.1 %d %b\r\n" % (error.status, HTTPStatus(error.status).phrase.encode())
-    return request_id, head + b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n" + body
+    return request_id, head + b"".join(
+        b"%b: %b\r\n" % header for header in headers
+    ) + b"\r\n" + body
 
 
 def answer_not_read(error: ServiceError, client: str | None) -> bytes:
     """The same octets, once the answer has been counted and logged."""
     request_id, answer = whole_answer(error)
-    metrics.request_answered("unknown", "unknown", error.status, 0.0)  # there was no head from which to measure
+    # there was no head from which to measure
+    metrics.request_answered("unknown", "unknown", error.status, 0.0)
     left_out = _few.next()
     if left_out is not None:
-        log.info("request_not_read", request_id=request_id, client=client, reason=error.reason, **left_out)
+        log.info(
+            "request_not_read",
+            request_id=request_id,
+            client=client,
+            reason=error.reason,
+            **left_out,
+        )
     return answer

@@ -1,8 +1,10 @@
-"""One server per data directory and per database: the locks that keep a second one away, and what happens when one is lost.
+"""One server per data directory and per database: the locks that keep a second one away, and what
+happens when one is lost.
 
-Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a PostgreSQL database, which other machines
-reach too, it is an advisory lock: a server has it to itself, the processes that send side by side share it. It ends with its connection; then
-nothing is claimed until it is held again (docs/decisions.md, O1).
+Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a
+PostgreSQL database, which other machines reach too, it is an advisory lock: a server has it to
+itself, the processes that send side by side share it. It ends with its connection; then nothing is
+claimed until it is held again (docs/decisions.md, O1).
 """
 
 import asyncio
@@ -25,11 +27,13 @@ from heliograph.base.leases import workers
 from heliograph.base.settings import SettingError
 from heliograph.entry.roles import SERVE
 
-COLLECT_AFTER: Final = (10_000, 20, 50)  # objects made, and collections of the younger generation: Python's 700 fits smaller programs
+# objects made, and collections of the younger generation: Python's 700 fits smaller programs
+COLLECT_AFTER: Final = (10_000, 20, 50)
 LOCK_FILE: Final = "serve.lock"
 DATABASE_LOCK: Final = 0x48454C53
 TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a killed server is gone
-TRIES_WHILE_OTHERS_BEGIN: Final = 150  # who begins has the lock to itself for a moment, and for 5 s if it is stopped then (advisory.alone)
+# who begins has the lock to itself for a moment, and for 5 s if it is stopped then (advisory.alone)
+TRIES_WHILE_OTHERS_BEGIN: Final = 150
 RETRY_S: Final = 0.1
 
 log = structlog.get_logger(__name__)
@@ -49,7 +53,9 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             holder = file.read().strip() or "unknown"
-            raise AlreadyServed(f"Another server (process {holder}) uses the data directory {data_dir}.") from error
+            raise AlreadyServed(
+                f"Another server (process {holder}) uses the data directory {data_dir}."
+            ) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
@@ -57,8 +63,9 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
 
 
 class DatabaseHeld:
-    """That a server is the only process which sends from its database, or that those which share it have no server among them. On SQLite the data
-    directory's lock says so."""
+    """That a server is the only process which sends from its database, or that those which share it
+    have no server among them. On SQLite the data directory's lock says so.
+    """
 
     def __init__(self, db: Database, *, shared: bool) -> None:
         self._db = db
@@ -67,10 +74,12 @@ class DatabaseHeld:
         self._taking = asyncio.Lock()
 
     async def take(self) -> bool:
-        """Answers whether nobody else sends from this database; if so, nobody can until `let_others_in`.
+        """Answers whether nobody else sends from this database; if so, nobody can until
+        `let_others_in`.
 
-        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached; Unavailable when it went away meanwhile, or
-        when another process is long about beginning."""
+        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached;
+        Unavailable when it went away meanwhile, or when another process is long about beginning.
+        """
         if self._lock is None:
             return True
         await asyncio.to_thread(self._reach)
@@ -90,7 +99,9 @@ class DatabaseHeld:
             await self._lock.together()
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
-        """Takes the lock again whenever it is lost, and tells whether it is held; runs until cancelled."""
+        """Takes the lock again whenever it is lost, and tells whether it is held; runs until
+        cancelled.
+        """
         while self._lock is not None:
             await self._lock.lost()
             may_claim(False)
@@ -99,10 +110,13 @@ class DatabaseHeld:
                 await asyncio.sleep(RETRY_S)
             log.info("server_lock_held_again")
             may_claim(True)
-        await asyncio.get_running_loop().create_future()  # nobody can take a file's lock from a process that lives
+        # nobody can take a file's lock from a process that lives
+        await asyncio.get_running_loop().create_future()
 
     async def _is_held_again(self, lock: AdvisoryLock) -> bool:
-        """Not: another one has it, which our lease will tell, or PostgreSQL has not seen the end of our own lost connection yet."""
+        """Not: another one has it, which our lease will tell, or PostgreSQL has not seen the end of
+        our own lost connection yet.
+        """
         try:
             return await self._is_held(lock)
         except Unavailable:
@@ -114,7 +128,12 @@ class DatabaseHeld:
 
     def _has_server(self) -> bool:
         with self._db.read() as tx:
-            return tx.execute(sa.select(workers.c.epoch).where(workers.c.kind == SERVE).limit(1)).first() is not None
+            return (
+                tx.execute(
+                    sa.select(workers.c.epoch).where(workers.c.kind == SERVE).limit(1)
+                ).first()
+                is not None
+            )
 
     def _reach(self) -> None:
         with self._db.engine.connect():
@@ -129,16 +148,25 @@ def require_schema(db: Database) -> None:
     """Raises SettingError when the database is not this version's."""
     with db.read() as tx:
         if not migrate.is_current(tx):
-            raise SettingError("DATABASE_URL", "a database without this version's schema", "one that `heliograph migrate` has brought up to date")
+            raise SettingError(
+                "DATABASE_URL",
+                "a database without this version's schema",
+                "one that `heliograph migrate` has brought up to date",
+            )
 
 
 def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
-    """Makes sure that a copy which was restored neither sends what has left already nor accepts more. `anew`: the process has run. Raises
-    SettingError, Unavailable."""
+    """Makes sure that a copy which was restored neither sends what has left already nor accepts
+    more. `anew`: the process has run. Raises SettingError, Unavailable.
+    """
     if home.is_elsewhere(db, data_dir, anew=anew):
         raise SettingError(
-            "DATABASE_URL", "a database that was last served elsewhere: a copy, which knows nothing of what was sent since",
-            "one that `heliograph restore-check --since T` has looked at, T being when the copy was taken")
+            "DATABASE_URL",
+            "a database that was last served elsewhere: a copy, which knows nothing of what was"
+            " sent since",
+            "one that `heliograph restore-check --since T` has looked at, T being when the copy was"
+            " taken",
+        )
 
 
 def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
@@ -148,7 +176,9 @@ def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
 
 
 def tune_collector() -> None:
-    """What was made at the start stays: it need not be looked through again and again while requests come and go."""
+    """What was made at the start stays: it need not be looked through again and again
+    while requests come and go.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -1,4 +1,6 @@
-"""What is answered without an API key: pages by their path, and nothing at any other. Errors have the one shape of the API's."""
+"""What is answered without an API key: pages by their path, and nothing at any other.
+Errors have the one shape of the API's.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
@@ -23,12 +25,15 @@ Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
 
 
 async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant: Meant) -> None:
-    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be shown. `meant`: of the API's paths."""
+    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be
+    shown. `meant`: of the API's paths.
+    """
     path: str = scope["path"]
     request_id = new_request_id()
     status = 200
     try:
-        if path not in pages or scope["raw_path"] != path.encode():  # under one spelling only: a proxy judges what it passes on by that
+        # under one spelling only: a proxy judges what it passes on by that
+        if path not in pages or scope["raw_path"] != path.encode():
             raise NoSuchPath(meant.not_below_base(scope["method"], path, pages))
         if scope["method"] not in METHODS:
             raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
@@ -37,4 +42,10 @@ async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant
         cancelling.obey(error)
         status, more, body = failed(error, request_id, path if path in pages else "unknown")
         headers = [JSON, *more]
-    await respond(send, status, [*headers, (b"x-request-id", request_id.encode())], body, head=scope["method"] == "HEAD")
+    await respond(
+        send,
+        status,
+        [*headers, (b"x-request-id", request_id.encode())],
+        body,
+        head=scope["method"] == "HEAD",
+    )

@@ -1,9 +1,11 @@
-"""HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits before it is whole, each part of a request has its time,
-trailer fields are no headers, requests that come ahead of their turn wait unread, what is refused is told after all that came before it, and no
-answer is begun for a client that does not take those that it has.
+"""HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits before it is
+whole, each part of a request has its time, trailer fields are no headers, requests that come ahead
+of their turn wait unread, what is refused is told after all that came before it, and no answer is
+begun for a client that does not take those that it has.
 
-What may be counted from outside of llhttp is counted so: it hands over a field when it has ended, and a URL, a field or a chunk's extension that does
-not end would grow in it. So all is fed to it in small slices, and between two of them everything is judged, and others have their turn.
+What may be counted from outside of llhttp is counted so: it hands over a field when it has ended,
+and a URL, a field or a chunk's extension that does not end would grow in it. So all is fed to it in
+small slices, and between two of them everything is judged, and others have their turn.
 """
 
 import asyncio
@@ -36,14 +38,28 @@ from heliograph.entry.malformed import whole_answer
 from heliograph.entry.times import BODY_S, FIRST_S, HEAD_S, KEEP_ALIVE_S, UNREAD_S
 from heliograph.entry.wishes import body_parser, framing_of
 
-__all__ = ["BODY_S", "FIELDS_MAX", "FIRST_S", "HEADERS_OCTETS_MAX", "HEAD_S", "KEEP_ALIVE_S", "PIPELINED_MAX", "UNREAD_S", "URL_OCTETS_MAX",
-           "Protocol"]  # with the limits that docs/operations.md names
+__all__ = [
+    "BODY_S",
+    "FIELDS_MAX",
+    "FIRST_S",
+    "HEADERS_OCTETS_MAX",
+    "HEAD_S",
+    "KEEP_ALIVE_S",
+    "PIPELINED_MAX",
+    "UNREAD_S",
+    "URL_OCTETS_MAX",
+    "Protocol",
+]  # with the limits that docs/operations.md names
 
-SLICE_OCTETS: Final = 4 * 1024  # so much more may be in llhttp at the most; most requests are smaller
+# so much more may be in llhttp at the most; most requests are smaller
+SLICE_OCTETS: Final = 4 * 1024
 TURN_S: Final = 0.002  # after so long what is left of one read waits until others have had theirs
-PIPELINED_MAX: Final = 64  # requests that wait for their turn; 4 KiB hold half as many that bring a key, and no more is read while any wait
+# requests that wait for their turn; 4 KiB hold half as many that bring a key, and no more is read
+# while any wait
+PIPELINED_MAX: Final = 64
 
-UNSENT_OCTETS: Final = 128 * 1024  # the kernel would take megabytes of answers that nobody reads: one for each that it sends is enough
+# the kernel would take megabytes of answers that nobody reads: one for each that it sends is enough
+UNSENT_OCTETS: Final = 128 * 1024
 COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memory to the next
 
 
@@ -58,12 +74,20 @@ class Protocol(Answering):
         super().connection_made(transport)
         self.flow = Flow(transport)
         with suppress(OSError):  # it is gone already
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS)
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS
+            )
         self._outlet = Outlet(transport, self._close)
         self.until_s = self.loop.time() + times.FIRST_S
         if not self._connected.admit(self, self.client[0] if self.client else ""):
             self._is_over = True
-            transport.write(whole_answer(Unavailable("Too many connections are open; try again.", reason="too_many_connections"))[1])
+            transport.write(
+                whole_answer(
+                    Unavailable(
+                        "Too many connections are open; try again.", reason="too_many_connections"
+                    )
+                )[1]
+            )
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -96,11 +120,18 @@ class Protocol(Answering):
             self._tell_how_much()
 
     def _feed_held(self) -> None:
-        """Parses what is held until somebody has to wait for his turn: the next request, or other connections."""
+        """Parses what is held until somebody has to wait for his turn: the next request, or other
+        connections.
+        """
         self._goes_on = False
         held, place, until_s = memoryview(self._held), 0, time.perf_counter() + TURN_S
-        while place < len(held) and not self.pipeline and not self._is_over and not self.transport.is_closing():
-            self._feed(held[place:place + SLICE_OCTETS])
+        while (
+            place < len(held)
+            and not self.pipeline
+            and not self._is_over
+            and not self.transport.is_closing()
+        ):
+            self._feed(held[place : place + SLICE_OCTETS])
             place += SLICE_OCTETS
             if time.perf_counter() > until_s:
                 break
@@ -115,7 +146,11 @@ class Protocol(Answering):
             return
         if not self._held:
             cycle = self.cycle
-            self.flow.release(is_full=cycle is not None and not cycle.response_complete and len(cycle.body) > HIGH_WATER_LIMIT)
+            self.flow.release(
+                is_full=cycle is not None
+                and not cycle.response_complete
+                and len(cycle.body) > HIGH_WATER_LIMIT
+            )
         elif not self._goes_on:
             self._goes_on = True
             self.loop.call_soon(self._feed_held)
@@ -136,8 +171,9 @@ class Protocol(Answering):
         while len(part):
             try:
                 self.parser.feed_data(part)
-            except httptools.HttpParserUpgrade as wish:  # it is not granted: the answer, and what follows, is in this protocol (RFC 9110, 7.8)
-                part = part[wish.args[0]:]
+            # it is not granted: the answer, and what follows, is in this protocol (RFC 9110, 7.8)
+            except httptools.HttpParserUpgrade as wish:
+                part = part[wish.args[0] :]
                 if not self._read_the_body_nevertheless():
                     return
             except httptools.HttpParserError:
@@ -149,10 +185,16 @@ class Protocol(Answering):
             if why := why_not_go_on(self.url, self.headers, self._unbroken):
                 self._refuse(why)
         elif self._unbroken > UNBROKEN_OCTETS_MAX:
-            self._refuse(headers_too_large("Trailer fields or chunk extensions") if self._reading == BODY else invalid_http())
+            self._refuse(
+                headers_too_large("Trailer fields or chunk extensions")
+                if self._reading == BODY
+                else invalid_http()
+            )
 
     def _read_the_body_nevertheless(self) -> bool:
-        """Of a request that wishes for another protocol. The framing is forgotten first: a body of no octets ends at once."""
+        """Of a request that wishes for another protocol. The framing is forgotten first: a
+        body of no octets ends at once.
+        """
         framing, self._framing = self._framing, []
         try:
             if framing:
@@ -170,10 +212,16 @@ class Protocol(Answering):
         self.until_s = self.loop.time() + times.HEAD_S
 
     def on_headers_complete(self) -> None:
-        if why := why_refused(self.url, self.headers, may_be_large=self._unbroken > 0):  # it came in more than one slice
+        # it came in more than one slice
+        if why := why_refused(self.url, self.headers, may_be_large=self._unbroken > 0):
             self._stop(why)
         if len(self.pipeline) >= PIPELINED_MAX:
-            self._stop(InvalidRequest(f"More than {PIPELINED_MAX} requests were sent ahead of their turn.", reason="invalid_http"))
+            self._stop(
+                InvalidRequest(
+                    f"More than {PIPELINED_MAX} requests were sent ahead of their turn.",
+                    reason="invalid_http",
+                )
+            )
         super().on_headers_complete()
         self.cycle.transport = self._outlet  # type: ignore[assignment]  # what it needs of one
         self._framing = framing_of(self.headers) if self.parser.should_upgrade() else []
@@ -189,7 +237,11 @@ class Protocol(Answering):
         self._unbroken = 0
         self._pieces += 1
         if self._pieces > PIECES_MAX:
-            self._stop(InvalidRequest(f"The body came in more than {PIECES_MAX:,} pieces.", reason="invalid_http"))
+            self._stop(
+                InvalidRequest(
+                    f"The body came in more than {PIECES_MAX:,} pieces.", reason="invalid_http"
+                )
+            )
         super().on_body(body)
         self._taken += len(body)
         if self._taken >= self._told + COUNT_OCTETS and not self.cycle.response_complete:
@@ -200,7 +252,8 @@ class Protocol(Answering):
             return
         super().on_message_complete()
         self._reading = NOTHING
-        self.until_s = self.loop.time() + times.KEEP_ALIVE_S if self._is_answered() else math.inf  # then the answer ends it, or `unread_until_s`
+        # then the answer ends it, or `unread_until_s`
+        self.until_s = self.loop.time() + times.KEEP_ALIVE_S if self._is_answered() else math.inf
 
     def _stop(self, why: ServiceError) -> None:
         """From within the parser."""
@@ -218,7 +271,12 @@ class Protocol(Answering):
         super().resume_writing()
         self.unread_until_s = math.inf
         self._be_counted()
-        if self.pipeline and self._answering is not None and self._answering.response_complete and self._last_s == math.inf:
+        if (
+            self.pipeline
+            and self._answering is not None
+            and self._answering.response_complete
+            and self._last_s == math.inf
+        ):
             self._answer_next()
 
     def overdue(self) -> None:
@@ -234,9 +292,15 @@ class Protocol(Answering):
             self._end_body()
         elif self._is_answered():
             metrics.connection_closed("slow_headers")
-            self._refuse(InvalidRequest(f"The headers did not come whole within {times.HEAD_S:g} s.", reason="headers_too_slow"))
+            self._refuse(
+                InvalidRequest(
+                    f"The headers did not come whole within {times.HEAD_S:g} s.",
+                    reason="headers_too_slow",
+                )
+            )
         else:
-            self.until_s = now_s + times.HEAD_S  # what is refused now would be told after an answer that is still to come
+            # what is refused now would be told after an answer that is still to come
+            self.until_s = now_s + times.HEAD_S
 
     def _end_last(self, now_s: float) -> None:
         """Of answers. Who is still taking it has as long for it as for any other."""
@@ -250,7 +314,12 @@ class Protocol(Answering):
             self._end("slow_body")
         else:
             metrics.connection_closed("slow_body")
-            self._refuse(InvalidRequest(f"The body did not come whole within {times.BODY_S:g} s.", reason="body_too_slow"))
+            self._refuse(
+                InvalidRequest(
+                    f"The body did not come whole within {times.BODY_S:g} s.",
+                    reason="body_too_slow",
+                )
+            )
 
     def _end(self, why: str) -> None:
         metrics.connection_closed(why)

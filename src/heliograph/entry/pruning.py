@@ -1,7 +1,8 @@
-"""What has served its time is deleted: the texts of one-time passwords after ten minutes and all else of them after a day, Idempotency-Keys,
-carriers' ids and receipts that matched nothing after 72 h, webhook events after 30 days, what sites told after 90; counts of past days after two;
-and endpoints that were removed.
-Once a minute, in small batches."""
+"""What has served its time is deleted: the texts of one-time passwords after ten minutes and all
+else of them after a day, Idempotency-Keys, carriers' ids and receipts that matched nothing after 72
+h, webhook events after 30 days, what sites told after 90; counts of past days after two; and
+endpoints that were removed. Once a minute, in small batches.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -21,19 +22,36 @@ from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
 EVERY_S: Final = 60.0
 FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first
-PAUSE_S: Final = 0.1  # after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
-FORGETS_MAX: Final = 100  # batches of rows of endpoints that have gone, each minute: what else has served its time waits for them
-KEPT: Final = (*requests.KEPT, *messages.KEPT, *webhooks.KEPT, *otp.KEPT, *plugin.KEPT, *accounts.KEPT)
+# after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
+PAUSE_S: Final = 0.1
+# batches of rows of endpoints that have gone, each minute: what else has served its time waits for
+# them
+FORGETS_MAX: Final = 100
+KEPT: Final = (
+    *requests.KEPT,
+    *messages.KEPT,
+    *webhooks.KEPT,
+    *otp.KEPT,
+    *plugin.KEPT,
+    *accounts.KEPT,
+)
 
 log = structlog.get_logger(__name__)
 
 
 def tables(texts_ms: int | None) -> tuple[Kept, ...]:
-    """All that is pruned. What holds texts and numbers of messages is kept no longer than those (`texts_ms`; None: for ever)."""
-    return tuple(kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms)) for kept in KEPT)
+    """All that is pruned. What holds texts and numbers of messages is kept no longer than those
+    (`texts_ms`; None: for ever).
+    """
+    return tuple(
+        kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms))
+        for kept in KEPT
+    )
 
 
-async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None) -> None:
+async def keep_pruning(
+    db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None
+) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     eraser = otp.Eraser(db)
     await asyncio.sleep(FIRST_AFTER_S)
@@ -50,7 +68,8 @@ async def keep_pruning(db: Database, is_ours: Callable[[], bool], texts_ms: int 
 
 async def prune_all(db: Database, texts_ms: int | None = None) -> None:
     """Deletes all that is past its time now."""
-    if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:  # the proof of the events knows of the usual time only
+    # the proof of the events knows of the usual time only
+    if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:
         async with db.hot() as tx:
             await keep_from(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
     for kept in tables(texts_ms):

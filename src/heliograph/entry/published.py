@@ -1,4 +1,6 @@
-"""What anybody may read without a key: the API's description, for programs and for people. Made once, when the process starts."""
+"""What anybody may read without a key: the API's description, for programs and for people.
+Made once, when the process starts.
+"""
 
 from collections.abc import Iterable
 
@@ -15,10 +17,16 @@ def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict
     document = openapi_document(endpoints, base_url or "")
     return {
         f"{BASE_PATH}/openapi.json": _page(document, [JSON]),
-        "/docs": _page(docs_page(document, base_url or EXAMPLE_BASE_URL), [
-            (b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", content_security_policy().encode()),
-            (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]),
-    }  # fmt: skip
+        "/docs": _page(
+            docs_page(document, base_url or EXAMPLE_BASE_URL),
+            [
+                (b"content-type", b"text/html; charset=utf-8"),
+                (b"content-security-policy", content_security_policy().encode()),
+                (b"x-content-type-options", b"nosniff"),
+                (b"referrer-policy", b"no-referrer"),
+            ],
+        ),
+    }
 
 
 def _page(body: bytes, headers: Headers) -> Page:

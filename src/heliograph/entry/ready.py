@@ -1,4 +1,6 @@
-"""`/readyz`: whether requests can be answered now. Anybody may ask, as often as he likes, and it costs the same."""
+"""`/readyz`: whether requests can be answered now. Anybody may ask, as often as he likes,
+and it costs the same.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,14 +12,17 @@ from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 
 ANSWER_S: Final = 1.5  # past it the database counts as away
-SHARED_S: Final = 0.25  # four checks a second at most, however many ask: a balancer asks every second
+# four checks a second at most, however many ask: a balancer asks every second
+SHARED_S: Final = 0.25
 
 Check: TypeAlias = Callable[[], None]
 
 
 class Readiness:
-    """What must hold, in order. `at_once` are judged for each who asks: they cost nothing. `checks` ask the database, in a thread of their own, and
-    one run of them is shared by all who ask within SHARED_S of its beginning. Each check raises Unavailable, which says why."""
+    """What must hold, in order. `at_once` are judged for each who asks: they cost nothing. `checks`
+    ask the database, in a thread of their own, and one run of them is shared by all who ask within
+    SHARED_S of its beginning. Each check raises Unavailable, which says why.
+    """
 
     def __init__(self, at_once: Sequence[Check], checks: Sequence[Check]) -> None:
         self._at_once = at_once
@@ -32,16 +37,21 @@ class Readiness:
             check()
         running = self._shared()
         await asyncio.wait({running}, timeout=ANSWER_S)
-        if not running.done():  # those who ask next wait for the same run: a silent database takes one thread, not one for each
+        # those who ask next wait for the same run: a silent database takes one thread, not one for
+        # each
+        if not running.done():
             raise Unavailable("The database is not reachable.")
         error = running.exception()
         if isinstance(error, Unavailable):
-            raise Unavailable(error.message, reason=error.reason)  # one for each: a raised exception keeps its waiter's frames
+            # one for each: a raised exception keeps its waiter's frames
+            raise Unavailable(error.message, reason=error.reason)
         if error is not None:
             raise error
 
     def _shared(self) -> "asyncio.Future[None]":
-        if self._running is None or (self._running.done() and clock.monotonic_s() - self._began_s > SHARED_S):
+        if self._running is None or (
+            self._running.done() and clock.monotonic_s() - self._began_s > SHARED_S
+        ):
             self._began_s = clock.monotonic_s()
             self._running = asyncio.ensure_future(self._apart.run(self._run))
             self._running.add_done_callback(_heard)
@@ -61,7 +71,9 @@ def has_schema(db: Database) -> Check:
     def check() -> None:
         with db.read() as tx:
             if not migrate.is_current(tx):
-                raise Unavailable("The database does not have this version's schema; run `heliograph migrate`.")
+                raise Unavailable(
+                    "The database does not have this version's schema; run `heliograph migrate`."
+                )
 
     return check
 

@@ -1,4 +1,6 @@
-"""`heliograph restore-check`: what a restored copy of the database has queued, kept until an operator decides."""
+"""`heliograph restore-check`: what a restored copy of the database has queued, kept until
+an operator decides.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -32,17 +34,21 @@ class Done(NamedTuple):
 
 
 async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: bool) -> Done:
-    """Keeps all that was accepted until `since_ms` and has not left, as far as the database knows; may be repeated.
+    """Keeps all that was accepted until `since_ms` and has not left, as far as the database knows;
+    may be repeated.
 
-    Raises ProcessesRun, InvalidRequest when something was accepted later and it is not said (`leave_later`) that this
-    was after the restore, Unavailable."""
+    Raises ProcessesRun, InvalidRequest when something was accepted later and it is not said
+    (`leave_later`) that this was after the restore, Unavailable.
+    """
     until = first_id_of(since_ms + 1)
     async with nobody_else(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
         campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
-        await asyncio.to_thread(home.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000)
+        await asyncio.to_thread(
+            home.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
+        )
         with db.read() as tx:
             return Done(restored.kept(tx), campaigns)
 
@@ -54,9 +60,9 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
         at_ms = ids.made_at_ms(int(newest, 16))
         raise refused(
             "since",
-            f"must be {rfc3339(at_ms + 1)} or later if the database is as it was restored: then it was"
-            " accepted in the copy. If processes have run since it was restored, --leave-later lets go what"
-            f" was accepted after {rfc3339(since_ms)}",
+            f"must be {rfc3339(at_ms + 1)} or later if the database is as it was restored: then it"
+            " was accepted in the copy. If processes have run since it was restored, --leave-later"
+            f" lets go what was accepted after {rfc3339(since_ms)}",
         )
 
 
@@ -75,7 +81,8 @@ async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
         for lock in locks:
             if not await lock.take():
                 raise ProcessesRun(
-                    f"Processes use this database: {await asyncio.to_thread(_named, db)}. Stop them first."
+                    f"Processes use this database: {await asyncio.to_thread(_named, db)}. Stop them"
+                    " first."
                 )
         yield
     finally:
@@ -90,7 +97,9 @@ def _named(db: Database) -> str:
 
 
 async def decide(db: Database, which: restored.Which, *, send: bool) -> int:
-    """Lets it go, or cancels it; beside processes that run, which find it within 250 ms. Returns how many messages."""
+    """Lets it go, or cancels it; beside processes that run, which find it within 250 ms.
+    Returns how many messages.
+    """
     total = 0
     while True:
         some = (

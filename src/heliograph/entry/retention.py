@@ -1,6 +1,8 @@
-"""What the operator's days for texts, and for messages, bring about: once a minute, in small batches, each a transaction.
+"""What the operator's days for texts, and for messages, bring about: once a minute, in small
+batches, each a transaction.
 
-Beside the pruning, and not behind it: a million messages take minutes, and one-time passwords are erased after ten.
+Beside the pruning, and not behind it: a million messages take minutes, and one-time passwords are
+erased after ten.
 """
 
 import asyncio
@@ -18,10 +20,20 @@ from heliograph.base.outage import is_conflict
 from heliograph.campaigns.forget import forget_some
 from heliograph.entry.pruning import FIRST_AFTER_S
 from heliograph.messages.months import detach, drop, old_months
-from heliograph.messages.retention import MESSAGES, KeptFor, delete_some, erase_some, keep_from, over_before, tables_of
+from heliograph.messages.retention import (
+    MESSAGES,
+    KeptFor,
+    delete_some,
+    erase_some,
+    keep_from,
+    over_before,
+    tables_of,
+)
 
 EVERY_S: Final = 60.0
-PAUSE_S: Final = 0.1  # after each batch, or nine times as long as it took: at most a tenth of a writer's time, however slow the machine
+# after each batch, or nine times as long as it took: at most a tenth of a writer's time, however
+# slow the machine
+PAUSE_S: Final = 0.1
 PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
@@ -108,8 +120,12 @@ async def _counted(db: Database, table: str, work: Callable[[HotTx], Awaitable[i
         log.info("pruned", table=table, rows=total)
 
 
-async def _batches(db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]) -> AsyncIterator[tuple[int, bool]]:
-    """What `work` answers of one batch after the other, each a transaction, until it says that there is no more."""
+async def _batches(
+    db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]
+) -> AsyncIterator[tuple[int, bool]]:
+    """What `work` answers of one batch after the other, each a transaction, until it says
+    that there is no more.
+    """
     more = True
     while more:
         began_s = clock.monotonic_s()

@@ -9,7 +9,9 @@ from heliograph.base import cancelling, clock
 from heliograph.carriers import Carrier, Link, SmppSettings
 from heliograph.entry.shares import Share
 
-DRAIN_S: Final = 22.0  # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone within 30 s
+# for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone
+# within 30 s
+DRAIN_S: Final = 22.0
 
 
 @dataclass(slots=True)
@@ -22,26 +24,35 @@ class Running:
     link: Link
     task: asyncio.Task[None]
     share: Share | None = None  # of its rate, where one is agreed
-    bound_s: float = field(default_factory=clock.monotonic_s)  # monotonic: when it was last seen bound, or began
-    read_as: str = ""  # the format in which the parked receipts were last read, as far as this process knows
+    # monotonic: when it was last seen bound, or began
+    bound_s: float = field(default_factory=clock.monotonic_s)
+    # the format in which the parked receipts were last read, as far as this process knows
+    read_as: str = ""
 
     def __post_init__(self) -> None:
         self.read_as = self.carrier.parked_read_as
 
     async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
-        """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or however long it takes. May be called again
-        when it was canceled."""
+        """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or
+        however long it takes. May be called again when it was canceled.
+        """
         await self.unbind(drain_s)
         await cancelling.end(self.task)
         await self.turn.finish(finish_s)
 
     async def unbind(self, drain_s: float) -> None:
-        """Stops claiming, waits so long for the window to empty, and unbinds. The database has no part in it."""
+        """Stops claiming, waits so long for the window to empty, and unbinds. The database
+        has no part in it.
+        """
         self.turn.claiming = False
         await self.link.close(drain_s)
 
 
 def facts_of(carrier: Carrier) -> messages.CarrierFacts:
     """What a turn needs to know of a carrier."""
-    return messages.CarrierFacts(carrier.id, carrier.name, carrier.settings.get("receipts", "all"),
-                                 carrier.id_format or carrier.settings.get("id_format", "auto"))
+    return messages.CarrierFacts(
+        carrier.id,
+        carrier.name,
+        carrier.settings.get("receipts", "all"),
+        carrier.id_format or carrier.settings.get("id_format", "auto"),
+    )

@@ -1,4 +1,6 @@
-"""No process starts, and no command works, with another HELIOGRAPH_SECRET_KEY than the one that the database's secrets are stored under."""
+"""No process starts, and no command works, with another HELIOGRAPH_SECRET_KEY than the one that the
+database's secrets are stored under.
+"""
 
 from heliograph.base import canary, clock
 from heliograph.base.canary import Canary
@@ -8,21 +10,31 @@ from heliograph.base.settings import SettingError, Settings
 
 
 def require_secret_key(db: Database, settings: Settings) -> None:
-    """Makes sure that the database's key is among those of this process. Whoever comes first with a key makes it the database's.
+    """Makes sure that the database's key is among those of this process. Whoever comes first with a
+    key makes it the database's.
 
-    Raises SettingError, Unavailable."""
+    Raises SettingError, Unavailable.
+    """
     with db.read() as tx:
         there = canary.found(tx)
-    canary.in_use(there if there is not None else _begun(db, settings.secret_keys), settings.secret_keys)
+    canary.in_use(
+        there if there is not None else _begun(db, settings.secret_keys), settings.secret_keys
+    )
 
 
 def _begun(db: Database, keys: Keys) -> Canary:
-    """Makes the key the database's that reads what is stored: a database of a version before this one may hold secrets already."""
+    """Makes the key the database's that reads what is stored: a database of a version
+    before this one may hold secrets already.
+    """
     from heliograph.entry.sealed import key_of_stored  # only now: it loads whatever stores secrets
 
     with db.read() as tx:
-        secret_key = key_of_stored(tx, list(reversed(known(keys))), clock.now_ms())  # while one replaces another, the one before comes first
+        # while one replaces another, the one before comes first
+        secret_key = key_of_stored(tx, list(reversed(known(keys))), clock.now_ms())
     if secret_key is None:
-        raise SettingError("HELIOGRAPH_SECRET_KEY", "a key that reads none of the secrets which this database holds",
-                           "the one that they were stored with")
+        raise SettingError(
+            "HELIOGRAPH_SECRET_KEY",
+            "a key that reads none of the secrets which this database holds",
+            "the one that they were stored with",
+        )
     return db.transact(lambda tx: canary.make(tx, secret_key, clock.now_ms()))

@@ -1,4 +1,6 @@
-"""The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of their own."""
+"""The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of
+their own.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -32,19 +34,30 @@ from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.guard import openings
 
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
-# For what a process was before to end, and for each try to begin: all that either waits for has a limit of its own, of 10 s and less, so what has
-# not ended by then hangs. A database that is away ends a try, so however long an outage lasts, it is no reason to go.
+# For what a process was before to end, and for each try to begin: all that either waits for has a
+# limit of its own, of 10 s and less, so what has not ended by then hangs. A database that is away
+# ends a try, so however long an outage lasts, it is no reason to go.
 ANEW_WITHIN_S: Final = 60.0
 
 log = structlog.get_logger(__name__)
 
 
 class Sending:
-    """`hold` before anything else, `start` when the configuration is known, `stop` before the end, `release` in any case.
+    """`hold` before anything else, `start` when the configuration is known, `stop` before the end,
+    `release` in any case.
 
-    `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one."""
+    `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one.
+    """
 
-    def __init__(self, db: Database, cache: ConfigCache, settings: Settings, queue: FairQueue, kind: str, carrier_id: int | None = None) -> None:
+    def __init__(
+        self,
+        db: Database,
+        cache: ConfigCache,
+        settings: Settings,
+        queue: FairQueue,
+        kind: str,
+        carrier_id: int | None = None,
+    ) -> None:
         self._db = db
         self._cache = cache
         self._settings = settings
@@ -58,7 +71,9 @@ class Sending:
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
 
     async def hold(self) -> None:
-        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError, OperationalError, ClockApart, Unavailable."""
+        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError,
+        OperationalError, ClockApart, Unavailable.
+        """
         await self._register()
 
     async def start(self) -> None:
@@ -69,13 +84,20 @@ class Sending:
             raise
         kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
-        self._beside = [asyncio.create_task(self._held.keep(self._may_claim)),
-                        asyncio.create_task(timekeeping.keep(self._db)),
-                        asyncio.create_task(home.keep(self._db, self._settings.data_dir)),
-                        asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
-                        asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
-                        asyncio.create_task(keep_campaigning(
-                            self._db, Jobs(self._db, Chunker(self._cache, self._queue), self.wake), self._is_scheduler))]
+        self._beside = [
+            asyncio.create_task(self._held.keep(self._may_claim)),
+            asyncio.create_task(timekeeping.keep(self._db)),
+            asyncio.create_task(home.keep(self._db, self._settings.data_dir)),
+            asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
+            asyncio.create_task(
+                keep_campaigning(
+                    self._db,
+                    Jobs(self._db, Chunker(self._cache, self._queue), self.wake),
+                    self._is_scheduler,
+                )
+            ),
+        ]
         if self._settings.redis_url:
             self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
 
@@ -92,7 +114,9 @@ class Sending:
         return self._lease.count(*ANSWERING)
 
     async def stop(self) -> None:
-        """Stops claiming, finishes the windows, unbinds. Raises why this process could not go on, if that was it."""
+        """Stops claiming, finishes the windows, unbinds. Raises why this process could not
+        go on, if that was it.
+        """
         ended_itself = self.keeping.done()
         for task in (*self._beside, self.keeping):
             task.cancel()
@@ -117,15 +141,20 @@ class Sending:
             self._dispatch.may_claim(allowed)
 
     async def _register(self) -> None:
-        """Whoever has the database to itself knows that all others are dead, and need not wait until their beats have stood still."""
+        """Whoever has the database to itself knows that all others are dead, and need not
+        wait until their beats have stood still.
+        """
         alone = await self._held.take()
         try:
             await asyncio.to_thread(require_schema, self._db)
             await asyncio.to_thread(timekeeping.begin, self._db)
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
-            await asyncio.to_thread(settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch))
+            await asyncio.to_thread(
+                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
+            )
             await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
-            await asyncio.to_thread(require_secret_key, self._db, self._settings)  # again: a rotation sees who is registered
+            # again: a rotation sees who is registered
+            await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
                 await self._held.let_others_in()
@@ -134,14 +163,22 @@ class Sending:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
         self._dispatch.may_claim(self._may_claim_now)
         if self._lease.kind in DELIVERING:
-            deliveries = Deliveries(self._db, self._lease, self._settings.secret_keys, openings(self._settings), moved=self._dispatch.moved)
+            deliveries = Deliveries(
+                self._db,
+                self._lease,
+                self._settings.secret_keys,
+                openings(self._settings),
+                moved=self._dispatch.moved,
+            )
             await deliveries.start()
             self._deliveries = deliveries  # not before: what has not begun cannot be stopped
         await self._dispatch.start()
 
     async def _end(self, drain_s: float) -> None:
-        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that begins anew does not wait for it. Never
-        fails: what a part could not store is found out as after a kill."""
+        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that
+        begins anew does not wait for it. Never fails: what a part could not store is found out as
+        after a kill.
+        """
         ending: list[Coroutine[Any, Any, None]] = []
         if self._deliveries is not None:
             ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
@@ -153,9 +190,12 @@ class Sending:
                 log.error("part_not_ended", **told(failed))
 
     async def _keep(self) -> None:
-        """Shows that this process lives. If it did not for so long that others may have taken over what it held, it begins anew.
+        """Shows that this process lives. If it did not for so long that others may have taken over
+        what it held, it begins anew.
 
-        Raises AlreadyServed when a server has taken over the whole database, NotFound when the carrier that it was for was removed."""
+        Raises AlreadyServed when a server has taken over the whole database, NotFound when the
+        carrier that it was for was removed.
+        """
         while self._db.postgresql:
             await asyncio.sleep(LOOK_S)
             is_retired = False
@@ -173,15 +213,20 @@ class Sending:
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
 
     async def _show(self) -> None:
-        """That this process still lives, while it ends: for longer than others wait for a beat before they take what is on the wire for in doubt."""
+        """That this process still lives, while it ends: for longer than others wait for a
+        beat before they take what is on the wire for in doubt.
+        """
         while self._db.postgresql:
             await asyncio.sleep(LOOK_S)
-            with ended_anyway("lease_not_kept"), suppress(Retired):  # then they did, and the answers that still come settle it
+            # then they did, and the answers that still come settle it
+            with ended_anyway("lease_not_kept"), suppress(Retired):
                 await self._lease.looked()
 
     async def _begin_anew(self) -> None:
-        """Closes the binds at once; answers that came are stored, what was claimed and not written is given back. Then as a new process begins.
-        What hangs meanwhile ends the process: then the service manager begins a new one."""
+        """Closes the binds at once; answers that came are stored, what was claimed and not written
+        is given back. Then as a new process begins. What hangs meanwhile ends the process: then the
+        service manager begins a new one.
+        """
         log.warning("worker_begins_anew", worker=self._lease.epoch)
         with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
             await self._end(drain_s=0)
@@ -189,7 +234,8 @@ class Sending:
             try:
                 with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
                     await self._register()
-                    await self._end(drain_s=0)  # what could not be stored while the database was away
+                    # what could not be stored while the database was away
+                    await self._end(drain_s=0)
                     await self._begin()
             except (AlreadyServed, SettingError):
                 raise  # another try would find the same

@@ -1,4 +1,6 @@
-"""`heliograph serve`: everything in one process. One server per data directory and per database; commands may run beside it."""
+"""`heliograph serve`: everything in one process. One server per data directory and per database;
+commands may run beside it.
+"""
 
 import asyncio
 import socket
@@ -27,17 +29,25 @@ log = structlog.get_logger(__name__)
 
 
 def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None = None) -> None:
-    """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it returns False the server stops.
+    """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it
+    returns False the server stops.
 
-    Raises AlreadyServed, AddressInUse, SettingError."""
+    Raises AlreadyServed, AddressInUse, SettingError.
+    """
     files.raise_limit()
     processes.be_known_as(SERVE)
-    with (only_server_in(settings.data_dir), listening(host, port) as listener,
-          showing_metrics_at(settings.metrics_address, settings.metrics_token)):
+    with (
+        only_server_in(settings.data_dir),
+        listening(host, port) as listener,
+        showing_metrics_at(settings.metrics_address, settings.metrics_token),
+    ):
         if settings.database_url.startswith("sqlite"):
             migrate.upgrade(settings.database_url)
-        address = address_of(host, listener.getsockname()[1])  # what the documentation shows unless there is a public one
-        uvloop.run(_serve(replace(settings, base_url=settings.base_url or address), listener, when_ready))
+        # what the documentation shows unless there is a public one
+        address = address_of(host, listener.getsockname()[1])
+        uvloop.run(
+            _serve(replace(settings, base_url=settings.base_url or address), listener, when_ready)
+        )
 
 
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
@@ -46,13 +56,17 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
     counting = CountingHeld(db, settings)
-    server = Server(app, settings.drain_s or 0.0)  # 0: there is one a database, so nobody else would answer
+    # 0: there is one a database, so nobody else would answer
+    server = Server(app, settings.drain_s or 0.0)
     try:
         await sending.hold()
         await counting.take()
         await app.start()
         await sending.start()
-        holding, sharing = asyncio.create_task(counting.keep()), asyncio.create_task(share_limits(app.limiter, sending.count_answering))
+        holding, sharing = (
+            asyncio.create_task(counting.keep()),
+            asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
+        )
         tune_collector()
         server.obey_signals()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))

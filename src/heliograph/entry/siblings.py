@@ -26,8 +26,10 @@ class _Sibling(NamedTuple):
 
 
 class Siblings:
-    """`count` processes that run `target(*args, signals)`, where `signals` is a connection on which they receive the numbers of the signals that this
-    process gets. One that ends is started again, unless its exit status is HOPELESS: that ends them all."""
+    """`count` processes that run `target(*args, signals)`, where `signals` is a connection on which
+    they receive the numbers of the signals that this process gets. One that ends is started again,
+    unless its exit status is HOPELESS: that ends them all.
+    """
 
     def __init__(self, count: int, target: Callable[..., None], args: tuple[Any, ...]) -> None:
         self._context = multiprocessing.get_context("spawn")
@@ -68,7 +70,9 @@ class Siblings:
         killed = set[int | None]()  # it takes a moment until they are gone
         self._pass_on()
         for process, _ in self._siblings:
-            process.terminate()  # who does not listen yet has answered nothing; who does was told, and this tells it nothing new
+            # who does not listen yet has answered nothing; who does was told, and this tells it
+            # nothing new
+            process.terminate()
         while living := [process for process, _ in self._siblings if process.exitcode is None]:
             if time.monotonic() > until_s:
                 for process in living:

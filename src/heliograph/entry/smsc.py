@@ -39,7 +39,9 @@ def run(told: Run, say: Say) -> None:
     try:
         journal = Journal(told.log)
     except BlockingIOError as error:
-        raise NotRun(f"{told.log} is being written by another process. Name another file with --log.") from error
+        raise NotRun(
+            f"{told.log} is being written by another process. Name another file with --log."
+        ) from error
     except OSError as error:
         raise NotRun(f"{told.log} cannot be written: {error.strerror}.") from error
     with journal:
@@ -55,7 +57,10 @@ async def _serve(told: Run, journal: Journal, say: Say) -> None:
     try:
         port = await smsc.start(told.host, told.port, seed=told.seed)
     except OSError as error:
-        raise NotRun(f"Cannot listen on {told.host} port {told.port}: {error.strerror}. Name another with --host or --port.") from error
+        raise NotRun(
+            f"Cannot listen on {told.host} port {told.port}: {error.strerror}. Name another with"
+            " --host or --port."
+        ) from error
     loop = asyncio.get_running_loop()
     for end in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(end, stop.set)
@@ -71,7 +76,11 @@ async def _serve(told: Run, journal: Journal, say: Say) -> None:
 
 
 def _counts(smsc: Smsc) -> dict[str, Any]:
-    return {"sessions": smsc.session_count, "receipts_owed": smsc.receipts_owed, "counts": dict(sorted(smsc.journal.counts.items()))}
+    return {
+        "sessions": smsc.session_count,
+        "receipts_owed": smsc.receipts_owed,
+        "counts": dict(sorted(smsc.journal.counts.items())),
+    }
 
 
 def as_line(said: dict[str, Any], *, as_json: bool) -> str:
@@ -79,6 +88,11 @@ def as_line(said: dict[str, Any], *, as_json: bool) -> str:
     if as_json:
         return json.dumps(said)
     if "port" in said:
-        return f"SMPP 3.4 on {said['host']} port {said['port']}, any client that you point here; chaos by --seed {said['seed']}. Ctrl-C ends it."
-    counts = ", ".join(f"{kind} {count}" for kind, count in said["counts"].items()) or "nothing came"
+        return (
+            f"SMPP 3.4 on {said['host']} port {said['port']}, any client that you point here; chaos"
+            f" by --seed {said['seed']}. Ctrl-C ends it."
+        )
+    counts = (
+        ", ".join(f"{kind} {count}" for kind, count in said["counts"].items()) or "nothing came"
+    )
     return f"{counts}; sessions {said['sessions']}, receipts owed {said['receipts_owed']}"

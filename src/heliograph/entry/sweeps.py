@@ -1,4 +1,5 @@
-"""What is looked after every second, whatever happens: validity, doubts, carriers that are down. Each check fails for itself alone.
+"""What is looked after every second, whatever happens: validity, doubts, carriers that are down.
+Each check fails for itself alone.
 
 One process does it for all. Only how a carrier prints its ids is learnt by whoever hears it.
 """
@@ -36,24 +37,36 @@ from heliograph.messages.tables import RECEIPTS_KEPT_MS
 SWEEP_S: Final = 1.0
 KNOWN_EVERY_LOOKS: Final = 10  # whether a carrier still prints its ids as it is known to
 PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
-PARTITION_TRIES: Final = 10  # one a sweep, while somebody's transaction keeps the lock; then in an hour again
+# one a sweep, while somebody's transaction keeps the lock; then in an hour again
+PARTITION_TRIES: Final = 10
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
-PARKED_LOOK_BACK_MS: Final = 3_600_000  # receipts older than this are no longer matched by guesswork
+# receipts older than this are no longer matched by guesswork
+PARKED_LOOK_BACK_MS: Final = 3_600_000
 
 log = structlog.get_logger(__name__)
 
 
 class Sweeps:
-    """The checks of one process. `running`: its carriers at any moment; `wake` is told which of them got work."""
+    """The checks of one process. `running`: its carriers at any moment; `wake` is told
+    which of them got work.
+    """
 
-    def __init__(self, db: Database, lease: Lease, queue: messages.FairQueue, running: Mapping[int, Running],
-                 wake: Callable[[set[int]], None]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        lease: Lease,
+        queue: messages.FairQueue,
+        running: Mapping[int, Running],
+        wake: Callable[[set[int]], None],
+    ) -> None:
         self._db = db
         self._lease = lease
         self._queue = queue
         self._running = running
         self._wake = wake
-        self._down: frozenset[int] | None = None  # what new messages were told of it, perhaps by a process before: the first sweep tells them anew
+        # what new messages were told of it, perhaps by a process before: the first sweep tells them
+        # anew
+        self._down: frozenset[int] | None = None
         self._sweeps = 0
         self._looks = 0
         self._measured: frozenset[str] = frozenset()  # the carriers that /metrics has figures of
@@ -112,11 +125,15 @@ class Sweeps:
             log.info("work_taken_over", messages=taken)
 
     async def _fail_expired(self) -> None:
-        """All whose validity has ended, in small batches; the rest of a very long queue at the next look. Nothing, while nobody knows the time."""
+        """All whose validity has ended, in small batches; the rest of a very long queue at the next
+        look. Nothing, while nobody knows the time.
+        """
         if clock.is_disputed():
             return
         until_s = clock.monotonic_s() + SWEEP_S
-        while await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s:
+        while (
+            await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s
+        ):
             pass
 
     def _make_months(self) -> None:
@@ -128,13 +145,22 @@ class Sweeps:
             log.warning("month_not_made", months=left, tries=PARTITION_TRIES)
 
     async def _measure(self, carriers: list[Carrier]) -> None:
-        waiting, in_doubt = await messages.count_waiting(self._db, clock.now_ms()), await messages.count_in_doubt(self._db)
+        waiting, in_doubt = (
+            await messages.count_waiting(self._db, clock.now_ms()),
+            await messages.count_in_doubt(self._db),
+        )
         for carrier in carriers:
-            metrics.measured(carrier.name, *waiting.get(carrier.id, messages.Waiting()), in_doubt.get(carrier.id, 0))
+            metrics.measured(
+                carrier.name,
+                *waiting.get(carrier.id, messages.Waiting()),
+                in_doubt.get(carrier.id, 0),
+            )
         self._show_only(frozenset(carrier.name for carrier in carriers))
 
     def _show_only(self, names: frozenset[str]) -> None:
-        """Of a carrier that was removed, or that another process measures now, the last figures would be an alarm without end."""
+        """Of a carrier that was removed, or that another process measures now, the last
+        figures would be an alarm without end.
+        """
         for name in self._measured - names:
             metrics.forget_measured(name)
         self._measured = names
@@ -163,13 +189,17 @@ class Sweeps:
     async def _settle(self, carrier: Carrier) -> None:
         """One carrier's doubts."""
         now_ms = clock.now_ms()
-        await messages.match_doubts(self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms)
+        await messages.match_doubts(
+            self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms
+        )
         resend = carrier.settings.get("in_doubt", "resend") == "resend"
         await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
 
     async def _drop_too_many(self, carrier: Carrier) -> None:
         """Receipts that found no message, of a carrier that floods us with them."""
-        dropped, kept = await messages.drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
+        dropped, kept = await messages.drop_too_many(
+            self._db, carrier.id, setting(carrier, "unmatched_max")
+        )
         metrics.UNMATCHED.labels(carrier.name).set(kept)
         if dropped:
             metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
@@ -183,28 +213,43 @@ class Sweeps:
             await self._read_anew(running, now_ms)
         if running.turn.carrier.id_format == AUTO:
             await self._learn(running, now_ms)
-        elif self._looks % KNOWN_EVERY_LOOKS == 0:  # a carrier may have changed it, or it was set wrongly
+        # a carrier may have changed it, or it was set wrongly
+        elif self._looks % KNOWN_EVERY_LOOKS == 0:
             await self._learn(running, now_ms)
             running.turn.matched = 0  # what came long ago proves nothing of today
 
     async def _learn(self, running: Running, now_ms: int) -> None:
-        """How a carrier's receipts print its ids is remembered once it has shown. The next look reads the parked ones anew: by then no turn is
-        under way that parks as before."""
+        """How a carrier's receipts print its ids is remembered once it has shown. The next look
+        reads the parked ones anew: by then no turn is under way that parks as before.
+        """
         carrier, turn = running.carrier, running.turn
-        id_format = await messages.learn_id_format(self._db, turn.carrier, now_ms - RECEIPTS_KEPT_MS, turn.matched)
+        id_format = await messages.learn_id_format(
+            self._db, turn.carrier, now_ms - RECEIPTS_KEPT_MS, turn.matched
+        )
         if id_format in (None, turn.carrier.id_format):
             return
         log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
-        await asyncio.to_thread(self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format))
+        await asyncio.to_thread(
+            self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format)
+        )
         turn.follow(replace(turn.carrier, id_format=id_format))
 
     async def _read_anew(self, running: Running, now_ms: int) -> None:
-        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps while no process ran. Each process that serves the
-        carrier does it when it has heard of the change, so the last one finds what the others parked before they had."""
+        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps
+        while no process ran. Each process that serves the carrier does it when it has heard of the
+        change, so the last one finds what the others parked before they had.
+        """
         carrier = running.turn.carrier
         found = await messages.rematch(self._db, carrier, now_ms)
-        log.info("carrier_receipts_read_anew", carrier=carrier.name, id_format=carrier.id_format, matched=found)
-        await asyncio.to_thread(self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format))
+        log.info(
+            "carrier_receipts_read_anew",
+            carrier=carrier.name,
+            id_format=carrier.id_format,
+            matched=found,
+        )
+        await asyncio.to_thread(
+            self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format)
+        )
         running.read_as = carrier.id_format
 
 

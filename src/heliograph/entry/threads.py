@@ -1,4 +1,6 @@
-"""Where what blocks is run for an account: in threads, of which one account has some at a time, never all: slow reports hold up nobody else."""
+"""Where what blocks is run for an account: in threads, of which one account has some at a
+time, never all: slow reports hold up nobody else.
+"""
 
 import asyncio
 from collections import Counter
@@ -17,22 +19,36 @@ T = TypeVar("T")
 
 
 class Threads:
-    """Used in the event loop. One account has `of_account` of the `threads` at a time. When `commits` are found unconfirmed, no request that
-    changes something waits any longer; its thread does."""
+    """Used in the event loop. One account has `of_account` of the `threads` at a time. When
+    `commits` are found unconfirmed, no request that changes something waits any longer; its thread
+    does.
+    """
 
-    def __init__(self, commits: Commits, threads: int = THREADS, of_account: int = THREADS_OF_ACCOUNT, *, name: str = "request") -> None:
+    def __init__(
+        self,
+        commits: Commits,
+        threads: int = THREADS,
+        of_account: int = THREADS_OF_ACCOUNT,
+        *,
+        name: str = "request",
+    ) -> None:
         self._commits = commits
         self._hears = False
-        self._changing: set[asyncio.Future[Any]] = set()  # what requests that change something wait for
+        # what requests that change something wait for
+        self._changing: set[asyncio.Future[Any]] = set()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._of_account = of_account
         self._waiting: Counter[str] = Counter()  # by account
         self._turns: dict[str, asyncio.Semaphore] = {}  # of accounts that have requests here
 
     async def run(self, account_id: str, work: Callable[[], T], *, changes: bool = False) -> T:
-        """Returns what `work` returns. Raises Unavailable when too many wait, Unconfirmed, and whatever `work` raises. `changes`: it stores
-        something."""
-        if self._waiting[account_id] >= WAITING_OF_ACCOUNT_MAX or self._waiting.total() >= WAITING_MAX:
+        """Returns what `work` returns. Raises Unavailable when too many wait, Unconfirmed, and
+        whatever `work` raises. `changes`: it stores something.
+        """
+        if (
+            self._waiting[account_id] >= WAITING_OF_ACCOUNT_MAX
+            or self._waiting.total() >= WAITING_MAX
+        ):
             raise Unavailable("Too many requests are waiting.")
         self._waiting[account_id] += 1
         turns = self._turns.setdefault(account_id, asyncio.Semaphore(self._of_account))

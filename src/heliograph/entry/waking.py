@@ -1,6 +1,8 @@
-"""Telling other processes that something was queued: a publish in Redis after the commit. Who misses it looks every 250 ms anyway.
+"""Telling other processes that something was queued: a publish in Redis after the commit. Who
+misses it looks every 250 ms anyway.
 
-There is no NOTIFY in it: PostgreSQL takes one lock for the whole database when a transaction that notified commits.
+There is no NOTIFY in it: PostgreSQL takes one lock for the whole database when a transaction that
+notified commits.
 """
 
 import asyncio
@@ -23,10 +25,14 @@ log = structlog.get_logger(__name__)
 
 
 class Teller:
-    """Tells which carriers have something to send. Never waits, and never fails for whoever queued it."""
+    """Tells which carriers have something to send. Never waits, and never fails for
+    whoever queued it.
+    """
 
     def __init__(self, redis_url: str) -> None:
-        self._redis: Redis = Redis.from_url(redis_url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
+        self._redis: Redis = Redis.from_url(
+            redis_url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S
+        )
         self._waiting: set[int] = set()
         self._telling: asyncio.Task[None] | None = None
 
@@ -43,7 +49,8 @@ class Teller:
                     await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
                 except (RedisError, OSError, TimeoutError) as error:
                     cancelling.obey(error)
-                    log.debug("carriers_not_told", error=type(error).__name__)  # the limiter says that Redis is away
+                    # the limiter says that Redis is away
+                    log.debug("carriers_not_told", error=type(error).__name__)
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
             self._telling = None
@@ -57,7 +64,9 @@ class Teller:
 async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
     """Wakes what is told of, until cancelled."""
     while True:
-        redis: Redis = Redis.from_url(redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5)
+        redis: Redis = Redis.from_url(
+            redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5
+        )
         try:
             async with redis.pubsub(ignore_subscribe_messages=True) as told:
                 await told.subscribe(CHANNEL)

@@ -1,7 +1,8 @@
 """A request that wishes for another protocol (`Upgrade`) and has a body.
 
-httptools takes all that follows such a head for the other protocol: the body would be lost, or read as the next request, which is how requests are
-smuggled past a proxy. The wish is not granted here, so the body is one like any other (RFC 9110, 7.8): a parser of its own reads it, and goes on.
+httptools takes all that follows such a head for the other protocol: the body would be lost, or read
+as the next request, which is how requests are smuggled past a proxy. The wish is not granted here,
+so the body is one like any other (RFC 9110, 7.8): a parser of its own reads it, and goes on.
 """
 
 from typing import Final, Protocol
@@ -25,17 +26,23 @@ class Reader(Protocol):
 
 
 def framing_of(headers: Headers) -> Headers:
-    """Returns the fields that say where the body ends; none when there is no body. One of no octets (`0`, `00`) is a body too."""
+    """Returns the fields that say where the body ends; none when there is no body. One of no octets
+    (`0`, `00`) is a body too.
+    """
     return [(name, value) for name, value in headers if name in FRAMING]
 
 
 def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser:
-    """Returns a parser that stands behind a head with these fields, and tells the reader what follows it; at once, that nothing does.
+    """Returns a parser that stands behind a head with these fields, and tells the reader what
+    follows it; at once, that nothing does.
 
-    Raises httptools.HttpParserError."""
+    Raises httptools.HttpParserError.
+    """
     parser = httptools.HttpRequestParser(_BehindHead(reader))
     parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
-    parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(b"%b: %b\r\n" % field for field in framing) + b"\r\n")
+    parser.feed_data(
+        b"POST / HTTP/1.1\r\n" + b"".join(b"%b: %b\r\n" % field for field in framing) + b"\r\n"
+    )
     return parser
 
 

@@ -1,4 +1,6 @@
-"""`heliograph worker`, `carrier run` and `scheduler`: processes that send, or see to what is sent, for PostgreSQL."""
+"""`heliograph worker`, `carrier run` and `scheduler`: processes that send, or see to what
+is sent, for PostgreSQL.
+"""
 
 import asyncio
 import signal
@@ -26,11 +28,19 @@ __all__ = ["AlreadyServed", "run"]
 log = structlog.get_logger(__name__)
 
 
-def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None) -> None:
-    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one that it is for, if only one. What it counts is shown
-    at `metrics_port`, if there is one. Raises AlreadyServed, SettingError, NotFound for the carrier, SecretUnreadable for its password."""
+def run(
+    settings: Settings, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+) -> None:
+    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one
+    that it is for, if only one. What it counts is shown at `metrics_port`, if there is one. Raises
+    AlreadyServed, SettingError, NotFound for the carrier, SecretUnreadable for its password.
+    """
     if not settings.database_url.startswith("postgresql"):
-        raise SettingError("DATABASE_URL", "SQLite", "postgresql://…, for what is more than one process; heliograph serve is one")
+        raise SettingError(
+            "DATABASE_URL",
+            "SQLite",
+            "postgresql://…, for what is more than one process; heliograph serve is one",
+        )
     files.raise_limit()
     processes.be_known_as(kind)
     with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
@@ -38,7 +48,9 @@ def run(settings: Settings, kind: str, carrier: str | None, metrics_host: str, m
 
 
 def _id_of(db: Database, name: str, settings: Settings) -> int:
-    """Of a carrier that this process could bind to: once it has begun, others leave the carrier to it."""
+    """Of a carrier that this process could bind to: once it has begun, others leave the
+    carrier to it.
+    """
     require_schema(db)
     require_secret_key(db, settings)
     with db.read() as tx:
@@ -53,7 +65,9 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     cache = ConfigCache(db)
     queue = FairQueue()
     await asyncio.to_thread(timekeeping.begin, db)  # before anything is written
-    carrier_id = await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
+    carrier_id = (
+        await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
+    )
     sending = Sending(db, cache, settings, queue, kind, carrier_id)
     asyncio.get_running_loop().set_exception_handler(unexpected)
     stopped = asyncio.Event()

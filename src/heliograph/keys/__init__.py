@@ -1,9 +1,37 @@
 """API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
 
-from heliograph.keys.acting import CUSTOMER_ID_MAX, acting_for, acting_for_cached, customer_asked_for, home_of, home_of_cached
+from heliograph.keys.acting import (
+    CUSTOMER_ID_MAX,
+    acting_for,
+    acting_for_cached,
+    customer_asked_for,
+    home_of,
+    home_of_cached,
+)
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
-from heliograph.keys.endpoint import Answer, BlockingHandler, Call, Endpoint, Handler, InThread, idempotency_key
-from heliograph.keys.issue import ApiKey, Issued, by_id, digest, find, issue, make_key, page, revoke, revoke_all, text_id, well_formed
+from heliograph.keys.endpoint import (
+    Answer,
+    BlockingHandler,
+    Call,
+    Endpoint,
+    Handler,
+    InThread,
+    idempotency_key,
+)
+from heliograph.keys.issue import (
+    ApiKey,
+    Issued,
+    by_id,
+    digest,
+    find,
+    issue,
+    make_key,
+    page,
+    revoke,
+    revoke_all,
+    text_id,
+    well_formed,
+)
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter, RedisLimiter
@@ -53,4 +81,4 @@ __all__ = [
     "text_id",
     "tier_named",
     "well_formed",
-]  # fmt: skip
+]

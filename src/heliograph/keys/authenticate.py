@@ -1,4 +1,6 @@
-"""From an Authorization header to who is calling: SHA-256 of the key, looked up in the cached configuration."""
+"""From an Authorization header to who is calling: SHA-256 of the key, looked up in the cached
+configuration.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,12 +18,15 @@ from heliograph.keys.issue import well_formed
 from heliograph.keys.malformed import what_was_found
 from heliograph.keys.tables import api_keys, tiers
 
-AUTHORIZATION_OCTETS_MAX: Final = 128  # "Bearer " and a key of 56 characters; anything longer is none of ours
+# "Bearer " and a key of 56 characters; anything longer is none of ours
+AUTHORIZATION_OCTETS_MAX: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whose request this is. The mode is the key's; every query is made for this account and mode."""
+    """Whose request this is. The mode is the key's; every query is made for this account
+    and mode.
+    """
 
     key_id: str
     account_id: str  # raw
@@ -42,7 +47,9 @@ class MissingKey(Unauthorized):
 
 
 def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
-    """The key of the one Authorization header. Raises MissingKey when there is none, Unauthorized when it cannot be a key."""
+    """The key of the one Authorization header. Raises MissingKey when there is none,
+    Unauthorized when it cannot be a key.
+    """
     given = [value for name, value in headers if name == b"authorization"]
     if not given:
         raise MissingKey(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
@@ -56,31 +63,63 @@ def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
 
 
 async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -> Principal:
-    """Raises Unauthorized for a missing, malformed, unknown, revoked or expired key (one reason: a stranger learns nothing)."""
+    """Raises Unauthorized for a missing, malformed, unknown, revoked or expired key (one reason: a
+    stranger learns nothing).
+    """
     key = bearer_key(headers)
     digest = hashlib.sha256(key.encode()).digest()
     principal = cache.peek(PRINCIPALS, digest)
-    if principal is None and well_formed(key):  # what has not our form is not looked for in the database
+    # what has not our form is not looked for in the database
+    if principal is None and well_formed(key):
         principal = await cache.get(PRINCIPALS, digest)
-    if principal is None or (principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()):
-        raise Unauthorized(None if well_formed(key) else what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
+    if principal is None or (
+        principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()
+    ):
+        raise Unauthorized(
+            None if well_formed(key) else what_was_found(headers, AUTHORIZATION_OCTETS_MAX)
+        )
     return principal
 
 
 def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     parent = accounts.alias("parent")
-    suspended = sa.or_(accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active")
+    suspended = sa.or_(
+        accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active"
+    )
     rows = tx.execute(
-        sa.select(api_keys.c.sha256, api_keys.c.id, api_keys.c.account_id, api_keys.c.sandbox, api_keys.c.permissions, tiers.c.per_minute,
-                  api_keys.c.expires_at_ms, api_keys.c.prefix, suspended.label("suspended"),
-                  accounts.c.parent_id.is_not(None).label("is_customer"), accounts.c.country_code)
-        .join(accounts, accounts.c.id == api_keys.c.account_id).join(tiers, tiers.c.name == api_keys.c.tier)
+        sa.select(
+            api_keys.c.sha256,
+            api_keys.c.id,
+            api_keys.c.account_id,
+            api_keys.c.sandbox,
+            api_keys.c.permissions,
+            tiers.c.per_minute,
+            api_keys.c.expires_at_ms,
+            api_keys.c.prefix,
+            suspended.label("suspended"),
+            accounts.c.parent_id.is_not(None).label("is_customer"),
+            accounts.c.country_code,
+        )
+        .join(accounts, accounts.c.id == api_keys.c.account_id)
+        .join(tiers, tiers.c.name == api_keys.c.tier)
         .outerjoin(parent, parent.c.id == accounts.c.parent_id)
-        .where(api_keys.c.sha256.in_(digests), api_keys.c.revoked_at_ms.is_(None)))
-    return {bytes(row.sha256): Principal(
-        row.id, row.account_id, row.sandbox, permissions=frozenset(row.permissions.split(",")), per_minute=row.per_minute,
-        expires_at_ms=row.expires_at_ms, key_prefix=row.prefix, suspended=bool(row.suspended), is_customer=bool(row.is_customer),
-        country_code=row.country_code) for row in rows}
+        .where(api_keys.c.sha256.in_(digests), api_keys.c.revoked_at_ms.is_(None))
+    )
+    return {
+        bytes(row.sha256): Principal(
+            row.id,
+            row.account_id,
+            row.sandbox,
+            permissions=frozenset(row.permissions.split(",")),
+            per_minute=row.per_minute,
+            expires_at_ms=row.expires_at_ms,
+            key_prefix=row.prefix,
+            suspended=bool(row.suspended),
+            is_customer=bool(row.is_customer),
+            country_code=row.country_code,
+        )
+        for row in rows
+    }
 
 
 PRINCIPALS: Final = Kind("key", _load)  # by the SHA-256 of the key

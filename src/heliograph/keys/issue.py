@@ -1,4 +1,6 @@
-"""API keys: how they are made, told from a mistyped one, stored, listed and revoked (contract section 3)."""
+"""API keys: how they are made, told from a mistyped one, stored, listed and revoked
+(contract section 3).
+"""
 
 import hashlib
 import re
@@ -21,7 +23,8 @@ from heliograph.keys.tiers import tier_named
 
 ID_PREFIX: Final = "key"
 NAME_MAX: Final = 128
-SHOWN_LENGTH: Final = 12  # of a key's characters, to tell one's keys apart: the kind, and four random ones
+# of a key's characters, to tell one's keys apart: the kind, and four random ones
+SHOWN_LENGTH: Final = 12
 
 _RANDOM_OCTETS: Final = 20  # 160 bits, in 40 hexadecimal digits
 _CHECKSUM_LENGTH: Final = 8  # a CRC-32 in hexadecimal
@@ -62,20 +65,29 @@ class Issued(NamedTuple):
 
 
 def make_key(sandbox: bool) -> str:
-    """Returns `sk_live_` or `sk_test_`, 40 hexadecimal digits from the system's random source, and 8 of checksum."""
+    """Returns `sk_live_` or `sk_test_`, 40 hexadecimal digits from the system's random
+    source, and 8 of checksum.
+    """
     body = ("sk_test_" if sandbox else "sk_live_") + secrets.token_hex(_RANDOM_OCTETS)
     return body + _checksum(body)
 
 
 def well_formed(key: str) -> bool:
-    """Whether this can be a key at all: a mistyped or made-up one is told without asking the database."""
+    """Whether this can be a key at all: a mistyped or made-up one is told without asking
+    the database.
+    """
     if _FORM.fullmatch(key) is not None:
         return _checksum(key[:-_CHECKSUM_LENGTH]) == key[-_CHECKSUM_LENGTH:]
-    return _FORMER_FORM.fullmatch(key) is not None and _former_checksum(key[:-_FORMER_CHECKSUM_LENGTH]) == key[-_FORMER_CHECKSUM_LENGTH:]
+    return (
+        _FORMER_FORM.fullmatch(key) is not None
+        and _former_checksum(key[:-_FORMER_CHECKSUM_LENGTH]) == key[-_FORMER_CHECKSUM_LENGTH:]
+    )
 
 
 def digest(key: str) -> bytes:
-    """What is stored instead of a key. SHA-256 without salt or stretching: 160 random bits cannot be guessed."""
+    """What is stored instead of a key. SHA-256 without salt or stretching: 160 random bits
+    cannot be guessed.
+    """
     return hashlib.sha256(key.encode()).digest()
 
 
@@ -85,7 +97,9 @@ def _checksum(body: str) -> str:
 
 
 def _former_checksum(body: str) -> str:
-    """Returns the CRC-32 of what stands before in a key of the former form, in base62 with leading zeros."""
+    """Returns the CRC-32 of what stands before in a key of the former form, in base62 with leading
+    zeros.
+    """
     value = zlib.crc32(body.encode())
     characters = ""
     for _ in range(_FORMER_CHECKSUM_LENGTH):
@@ -94,22 +108,49 @@ def _former_checksum(body: str) -> str:
     return characters
 
 
-def issue(tx: Connection, account_id: str, *, name: str, sandbox: bool, tier: str, permissions: Sequence[str], expires_at_ms: int | None = None,
-          now_ms: int) -> Issued:
-    """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge: the operator is not held to it.
+def issue(
+    tx: Connection,
+    account_id: str,
+    *,
+    name: str,
+    sandbox: bool,
+    tier: str,
+    permissions: Sequence[str],
+    expires_at_ms: int | None = None,
+    now_ms: int,
+) -> Issued:
+    """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge:
+    the operator is not held to it.
 
-    Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier, permission or expiry that cannot be."""
+    Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier,
+    permission or expiry that cannot be.
+    """
     if accounts.kept_open(tx, account_id).sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     if expires_at_ms is not None and expires_at_ms <= now_ms:
-        raise refused("expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}")
+        raise refused(
+            "expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}"
+        )
     key = make_key(sandbox)
     record = ApiKey(
-        ids.raw_of_number(ids.new_number(now_ms)), account_id, one_line("name", name, most=NAME_MAX), sandbox=sandbox,
-        prefix=key[:SHOWN_LENGTH], permissions=parse_permissions(",".join(permissions)), tier=tier_named(tx, tier).name,
-        expires_at_ms=expires_at_ms, revoked_at_ms=None, last_used_at_ms=None, created_at_ms=now_ms)
+        ids.raw_of_number(ids.new_number(now_ms)),
+        account_id,
+        one_line("name", name, most=NAME_MAX),
+        sandbox=sandbox,
+        prefix=key[:SHOWN_LENGTH],
+        permissions=parse_permissions(",".join(permissions)),
+        tier=tier_named(tx, tier).name,
+        expires_at_ms=expires_at_ms,
+        revoked_at_ms=None,
+        last_used_at_ms=None,
+        created_at_ms=now_ms,
+    )
     config.bump(tx)
-    tx.execute(api_keys.insert().values(record._asdict() | {"permissions": ",".join(record.permissions), "sha256": digest(key)}))
+    tx.execute(
+        api_keys.insert().values(
+            record._asdict() | {"permissions": ",".join(record.permissions), "sha256": digest(key)}
+        )
+    )
     return Issued(record, key)
 
 
@@ -138,8 +179,12 @@ def find(tx: Connection, text_id: str) -> ApiKey:
     return by_id(tx, raw)
 
 
-def page(tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None) -> list[ApiKey]:
-    """At most `limit` keys, newest first, revoked ones too, those made before the one with the raw id `before_id`; without account: everybody's."""
+def page(
+    tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None
+) -> list[ApiKey]:
+    """At most `limit` keys, newest first, revoked ones too, those made before the one with
+    the raw id `before_id`; without account: everybody's.
+    """
     query = sa.select(*_COLUMNS).order_by(api_keys.c.id.desc()).limit(limit)
     if account_id is not None:
         query = query.where(api_keys.c.account_id == account_id)
@@ -151,12 +196,18 @@ def page(tx: Connection, *, limit: int, account_id: str | None = None, before_id
 def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
     """The key opens nothing from now on; revoking it again changes nothing. Raises NotFound."""
     config.bump(tx)
-    tx.execute(sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at_ms.is_(None)).values(revoked_at_ms=now_ms))
+    tx.execute(
+        sa.update(api_keys)
+        .where(api_keys.c.id == key_id, api_keys.c.revoked_at_ms.is_(None))
+        .values(revoked_at_ms=now_ms)
+    )
     return by_id(tx, key_id)
 
 
 def revoke_all(tx: Connection, account_id: str, *, now_ms: int) -> int:
-    """No key of the account opens anything from now on. Answers how many did until now, expired ones among them."""
+    """No key of the account opens anything from now on. Answers how many did until now,
+    expired ones among them.
+    """
     config.bump(tx)
     is_open = sa.and_(api_keys.c.account_id == account_id, api_keys.c.revoked_at_ms.is_(None))
     return tx.execute(sa.update(api_keys).where(is_open).values(revoked_at_ms=now_ms)).rowcount

@@ -1,25 +1,41 @@
-"""What is wrong with an Authorization header that opened nothing, in words for whoever wrote it; never with the key itself, or a part of it.
+"""What is wrong with an Authorization header that opened nothing, in words for whoever wrote it;
+never with the key itself, or a part of it.
 
-It is looked at only when a request is refused. Nothing that it tells depends on which keys there are.
+It is looked at only when a request is refused. Nothing that it tells depends on which keys there
+are.
 """
 
 import re
 from typing import Final
 
 SEND: Final = "Send the API key in the header: Authorization: Bearer <API_KEY>."
-OTHER_HEADERS: Final = {b"x-api-key": "X-API-Key", b"api-key": "Api-Key", b"apikey": "ApiKey", b"x-auth-token": "X-Auth-Token"}
+OTHER_HEADERS: Final = {
+    b"x-api-key": "X-API-Key",
+    b"api-key": "Api-Key",
+    b"apikey": "ApiKey",
+    b"x-auth-token": "X-Auth-Token",
+}
 # Any other word may be a part of a key, and is not repeated.
-SCHEMES: Final = {name.lower(): name for name in ("Basic", "Token", "Key", "ApiKey", "Api-Key", "Digest", "JWT", "OAuth")}
+SCHEMES: Final = {
+    name.lower(): name
+    for name in ("Basic", "Token", "Key", "ApiKey", "Api-Key", "Digest", "JWT", "OAuth")
+}
 _KEY: Final = re.compile(r"sk_(?:live|test)_", re.ASCII)
 _QUOTES: Final = "\"'`\u2018\u2019\u201c\u201d"
 
 
 def what_was_found(headers: list[tuple[bytes, bytes]], octets_max: int) -> str | None:
-    """Returns the message of the refusal; None when the header has the right form, and there is no more to say than that the key is not valid."""
+    """Returns the message of the refusal; None when the header has the right form, and there is no
+    more to say than that the key is not valid.
+    """
     given = [value for name, value in headers if name == b"authorization"]
     if not given:
         other = next((OTHER_HEADERS[name] for name, _ in headers if name in OTHER_HEADERS), None)
-        return None if other is None else f"The API key was sent in the header {other}, which is not read. {SEND}"
+        return (
+            None
+            if other is None
+            else f"The API key was sent in the header {other}, which is not read. {SEND}"
+        )
     if len(given) > 1:
         return f"There is more than one Authorization header. {SEND}"
     if len(given[0]) > octets_max:
@@ -43,7 +59,9 @@ def _of_header(text: str) -> str | None:
 
 def _of_scheme(scheme: str) -> str:
     if scheme.lower() in SCHEMES:
-        return f"The Authorization header has the scheme {SCHEMES[scheme.lower()]} in place of Bearer."
+        return (
+            f"The Authorization header has the scheme {SCHEMES[scheme.lower()]} in place of Bearer."
+        )
     if scheme.lower().startswith("bearer"):
         return "In the Authorization header something other than a space follows the word Bearer."
     return "The Authorization header does not begin with the word Bearer."

@@ -16,17 +16,30 @@ SENDER_IDS_READ: Final = "sender_ids.read"
 SENDER_IDS_WRITE: Final = "sender_ids.write"
 
 ALL: Final = (
-    SMS_SEND, SMS_READ, WALLET_READ, CONTACTS_READ, CONTACTS_WRITE, CAMPAIGNS_READ, CONNECT_CUSTOMERS, SENDER_IDS_READ, SENDER_IDS_WRITE,
-)  # fmt: skip
+    SMS_SEND,
+    SMS_READ,
+    WALLET_READ,
+    CONTACTS_READ,
+    CONTACTS_WRITE,
+    CAMPAIGNS_READ,
+    CONNECT_CUSTOMERS,
+    SENDER_IDS_READ,
+    SENDER_IDS_WRITE,
+)
 
 
 def parse_permissions(text: str) -> tuple[str, ...]:
-    """`all`, or names separated by commas, as a tuple in the specification's order. Raises InvalidRequest."""
+    """`all`, or names separated by commas, as a tuple in the specification's order. Raises
+    InvalidRequest.
+    """
     if text.strip() == "all":
         return ALL
     named = {name.strip() for name in text.split(",")}
     unknown = sorted(named.difference(ALL, ["all"])) or sorted(named.difference(ALL))
     if unknown:
         beside = " beside others" if unknown == ["all"] else ""
-        raise refused("permissions", f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}{beside}")
+        raise refused(
+            "permissions",
+            f"must be all, or some of {', '.join(ALL)}; not {shown(unknown[0])}{beside}",
+        )
     return tuple(name for name in ALL if name in named)

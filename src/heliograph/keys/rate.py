@@ -1,7 +1,8 @@
-"""Rate limits: fixed windows of 60 s, per key; every authenticated request counts, whatever its answer (contract section 3).
+"""Rate limits: fixed windows of 60 s, per key; every authenticated request counts, whatever its
+answer (contract section 3).
 
-In memory for one process; several share the count through Redis, one pipeline for all requests that came together. While Redis
-is away each process counts for itself: never open.
+In memory for one process; several share the count through Redis, one pipeline for all requests that
+came together. While Redis is away each process counts for itself: never open.
 """
 
 import asyncio
@@ -68,10 +69,14 @@ class MemoryLimiter:
 
 
 class RedisLimiter:
-    """Counts in Redis, shared by all processes: `INCR key:minute`, pipelined for all requests of the same moment."""
+    """Counts in Redis, shared by all processes: `INCR key:minute`, pipelined for all
+    requests of the same moment.
+    """
 
     def __init__(self, url: str) -> None:
-        self._redis: Redis = Redis.from_url(url, socket_timeout=_REDIS_TIMEOUT_S, socket_connect_timeout=_REDIS_TIMEOUT_S)
+        self._redis: Redis = Redis.from_url(
+            url, socket_timeout=_REDIS_TIMEOUT_S, socket_connect_timeout=_REDIS_TIMEOUT_S
+        )
         self._alone = MemoryLimiter()
         self._waiting: list[tuple[str, asyncio.Future[int]]] = []
         self._sending: asyncio.Task[None] | None = None
@@ -82,7 +87,8 @@ class RedisLimiter:
         self._processes = max(1, processes)
 
     async def take(self, key_id: str, per_minute: int) -> Allowance:
-        mine = self._alone.count(key_id, per_minute)  # kept beside, so that a Redis that goes away leaves no gap
+        # kept beside, so that a Redis that goes away leaves no gap
+        mine = self._alone.count(key_id, per_minute)
         if clock.monotonic_s() < self._away_until_s:
             return self._my_share(mine)
         window, reset_s = _window(clock.now_ms())
@@ -94,11 +100,16 @@ class RedisLimiter:
         if used < 0:
             return self._my_share(mine)
         shared = Allowance(per_minute, per_minute - used, reset_s)
-        return mine if mine.remaining < shared.remaining else shared  # a Redis that is away, or was, or was emptied knows less than we do
+        # a Redis that is away, or was, or was emptied knows less than we do
+        return mine if mine.remaining < shared.remaining else shared
 
     def _my_share(self, mine: Allowance) -> Allowance:
-        """While nobody counts for all, each process lets through its part of the limit: together never more than that."""
-        return mine._replace(remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes))
+        """While nobody counts for all, each process lets through its part of the limit:
+        together never more than that.
+        """
+        return mine._replace(
+            remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes)
+        )
 
     async def _send(self) -> None:
         try:

@@ -1,4 +1,6 @@
-"""API keys and rate tiers. A key itself is never stored: only its SHA-256 and its first 12 characters."""
+"""API keys and rate tiers. A key itself is never stored: only its SHA-256 and its first 12
+characters.
+"""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,6 @@
-"""Rate tiers: how many requests a minute a key may make (specification section 8, contract section 3)."""
+"""Rate tiers: how many requests a minute a key may make (specification section 8, contract
+section 3).
+"""
 
 import re
 from typing import Final, NamedTuple
@@ -22,7 +24,12 @@ class Tier(NamedTuple):
 
 def all_tiers(tx: Connection) -> list[Tier]:
     """The slowest first."""
-    return [Tier(*row) for row in tx.execute(sa.select(tiers.c.name, tiers.c.per_minute).order_by(tiers.c.per_minute, tiers.c.name))]
+    return [
+        Tier(*row)
+        for row in tx.execute(
+            sa.select(tiers.c.name, tiers.c.per_minute).order_by(tiers.c.per_minute, tiers.c.name)
+        )
+    ]
 
 
 def tier_named(tx: Connection, name: str) -> Tier:
@@ -31,16 +38,26 @@ def tier_named(tx: Connection, name: str) -> Tier:
     for tier in known:
         if tier.name == name:
             return tier
-    raise refused("tier", f"must be one of {', '.join(tier.name for tier in known)}; not {shown(name)}")
+    raise refused(
+        "tier", f"must be one of {', '.join(tier.name for tier in known)}; not {shown(name)}"
+    )
 
 
 def set_tier(tx: Connection, name: str, per_minute: int) -> Tier:
-    """Adds a tier, or changes what it allows; keys of that tier follow at once. Raises InvalidRequest."""
+    """Adds a tier, or changes what it allows; keys of that tier follow at once. Raises
+    InvalidRequest.
+    """
     if not _NAME.fullmatch(name):
         raise refused("tier", f"must have 1 to 32 of a-z, 0-9, - and _, not {shown(name)}")
     if not 1 <= per_minute <= PER_MINUTE_MAX:
         raise refused("per_minute", f"must be from 1 to {PER_MINUTE_MAX}, not {per_minute}")
-    config.bump(tx)  # first: its row's lock makes two changes of the configuration wait for each other
-    if tx.execute(sa.update(tiers).where(tiers.c.name == name).values(per_minute=per_minute)).rowcount == 0:
+    # first: its row's lock makes two changes of the configuration wait for each other
+    config.bump(tx)
+    if (
+        tx.execute(
+            sa.update(tiers).where(tiers.c.name == name).values(per_minute=per_minute)
+        ).rowcount
+        == 0
+    ):
         tx.execute(tiers.insert().values(name=name, per_minute=per_minute))
     return Tier(name, per_minute)

@@ -1,4 +1,6 @@
-"""When each key was last used: noted in memory with every request, stored for all of them together every ten seconds."""
+"""When each key was last used: noted in memory with every request, stored for all of them together
+every ten seconds.
+"""
 
 from typing import Final
 
@@ -11,7 +13,9 @@ STORE_EVERY_S: Final = 10.0
 
 
 class Usage:
-    """Last uses that are not stored yet. Used in the event loop; `taken` hands them over to whoever stores them."""
+    """Last uses that are not stored yet. Used in the event loop; `taken` hands them over to whoever
+    stores them.
+    """
 
     def __init__(self) -> None:
         self._last_used_at_ms: dict[str, int] = {}
@@ -27,5 +31,12 @@ class Usage:
 def store_usage(tx: Connection, last_used_at_ms: dict[str, int]) -> None:
     """Writes when keys (by raw id) were last used."""
     if last_used_at_ms:
-        tx.execute(sa.update(api_keys).where(api_keys.c.id == sa.bindparam("key_id")).values(last_used_at_ms=sa.bindparam("at_ms")),
-                   [{"key_id": key_id, "at_ms": at_ms} for key_id, at_ms in sorted(last_used_at_ms.items())])
+        tx.execute(
+            sa.update(api_keys)
+            .where(api_keys.c.id == sa.bindparam("key_id"))
+            .values(last_used_at_ms=sa.bindparam("at_ms")),
+            [
+                {"key_id": key_id, "at_ms": at_ms}
+                for key_id, at_ms in sorted(last_used_at_ms.items())
+            ],
+        )

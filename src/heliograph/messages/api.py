@@ -50,19 +50,34 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             if campaign_id is not None:
-                group_id = group_of(tx, account_id, ids.raw_of_text(read.CAMPAIGN_PREFIX, campaign_id), sandbox=call.principal.sandbox)
+                group_id = group_of(
+                    tx,
+                    account_id,
+                    ids.raw_of_text(read.CAMPAIGN_PREFIX, campaign_id),
+                    sandbox=call.principal.sandbox,
+                )
                 if group_id is None:
                     raise NotFound("There is no such campaign.")
                 filters = filters._replace(group_id=group_id)
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
-        return Answer({"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor})
+        return Answer(
+            {"data": [read.as_record(found) for found in page.messages], "next_cursor": next_cursor}
+        )
 
     return [
-        Endpoint("POST", "/sms/send", "sms.send", handle=_sender(acceptor, cache, db), other_paths=("/messages/send",)),
+        Endpoint(
+            "POST",
+            "/sms/send",
+            "sms.send",
+            handle=_sender(acceptor, cache, db),
+            other_paths=("/messages/send",),
+        ),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
         Endpoint("GET", "/reports", "sms.read", handle_in_thread=reports),
-        Endpoint("GET", "/campaigns/{id}/messages", "sms.read", handle_in_thread=messages_of_campaign),
+        Endpoint(
+            "GET", "/campaigns/{id}/messages", "sms.read", handle_in_thread=messages_of_campaign
+        ),
     ]
 
 
@@ -70,13 +85,25 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
     async def send(call: Call) -> Answer:
         call.query.finish()
         who, number = call.principal, ids.new_number()
-        request = await read_at_home(cache, call, lambda body, home: read_send(body, number, who.account_id, sandbox=who.sandbox, home=home))
+        request = await read_at_home(
+            cache,
+            call,
+            lambda body, home: read_send(
+                body, number, who.account_id, sandbox=who.sandbox, home=home
+            ),
+        )
         if request.customer_id is not None:
-            request.account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
-        if request.dry_run:  # it stores no key and replays none, so whatever used this one had another body
+            request.account_id = await acting_for_call(
+                db, cache, call, SEND_PATH, request.customer_id
+            )
+        # it stores no key and replays none, so whatever used this one had another body
+        if request.dry_run:
             await refuse_used_key_of(db, call, SEND_PATH)
         if call.idempotency_key is not None:
-            request.idempotency_key, request.body_sha256 = call.idempotency_key, hashlib.sha256(call.body).digest()
+            request.idempotency_key, request.body_sha256 = (
+                call.idempotency_key,
+                hashlib.sha256(call.body).digest(),
+            )
         outcome = await accept_or_tell(acceptor, db, call, request)
         if len(request.recipients) <= LARGE_SEND:
             return _answer(request, outcome)
@@ -87,7 +114,10 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
 
 def _answer(request: SendRequest, outcome: Outcome) -> Answer:
     body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
-    return Answer({**body, "warnings": request.warnings} if request.warnings else body, replayed=outcome.replayed)
+    return Answer(
+        {**body, "warnings": request.warnings} if request.warnings else body,
+        replayed=outcome.replayed,
+    )
 
 
 def _encoded(answer: Answer) -> Answer:
@@ -107,9 +137,15 @@ def _home(db: Database, call: Call, customer_id: str | None) -> str:
 def _read_filters(query: Query, home: str) -> read.Filters:
     send_id = query.text("send_id")
     return read.Filters(
-        send_id=None if send_id is None else ids.raw_of_text(read.SEND_PREFIX, send_id) or read.NO_SEND,
-        status=query.choice("status", STATUSES), type=query.choice("type", SEND_TYPES), recipient=_recipient(query, home),
-        reference=query.text("reference", most=REFERENCE_MAX), span=read_span(query))
+        send_id=(
+            None if send_id is None else ids.raw_of_text(read.SEND_PREFIX, send_id) or read.NO_SEND
+        ),
+        status=query.choice("status", STATUSES),
+        type=query.choice("type", SEND_TYPES),
+        recipient=_recipient(query, home),
+        reference=query.text("reference", most=REFERENCE_MAX),
+        span=read_span(query),
+    )
 
 
 def _recipient(query: Query, home: str) -> int | None:
@@ -118,6 +154,12 @@ def _recipient(query: Query, home: str) -> int | None:
         return None
     phone = parse_phone(value, None, home)
     if phone is None:
-        query.errors.append(FieldError("recipient", f"must be a phone number in international digits such as 233201234567, not {shown(value)}"))
+        query.errors.append(
+            FieldError(
+                "recipient",
+                "must be a phone number in international digits such as 233201234567, not"
+                f" {shown(value)}",
+            )
+        )
         return None
     return int(phone.digits)

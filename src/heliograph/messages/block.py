@@ -1,4 +1,6 @@
-"""What is queued of an account's groups for people who want it no more: taken out of its run, failed, refunded."""
+"""What is queued of an account's groups for people who want it no more: taken out of its
+run, failed, refunded.
+"""
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
@@ -14,7 +16,8 @@ from heliograph.messages.queue_sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.request import VALIDITY_S
 from heliograph.messages.sweep import fail_taken
 
-_SPAN_MS: Final = VALIDITY_S[1] * 1_000  # of what is queued: what is older has failed, or is about to, for its validity is over
+# of what is queued: what is older has failed, or is about to, for its validity is over
+_SPAN_MS: Final = VALIDITY_S[1] * 1_000
 
 
 class Person(Row, frozen=True):
@@ -49,33 +52,49 @@ class _OfSends(Row, frozen=True):
 _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
 _QUEUED: Final = SharingStatement(
-    Person, _Since, _Queued,
+    Person,
+    _Since,
+    _Queued,
     postgresql=f"""
         SELECT {_COLUMNS} FROM :given AS g
-        JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone AND m.sandbox = g.sandbox
-        WHERE m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",  # noqa: S608  names of ours
+        JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
+            AND m.sandbox = g.sandbox
+        WHERE m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM messages m
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""")  # noqa: S608  names of ours
-_OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"  # noqa: S608  names of ours
+            AND m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
+)
+_OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _RUNS: Final = Statement(
-    _OfSends, QueuedRun,
+    _OfSends,
+    QueuedRun,
     postgresql=f"{_OF_SENDS} = ANY(:send_ids) FOR UPDATE SKIP LOCKED",
-    sqlite=f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))")  # noqa: S608  names of ours
+    sqlite=f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))",
+)
 
 
 async def fail_blocked(tx: HotTx, people: Sequence[Person], now_ms: int) -> set[Person]:
-    """Messages of groups to these people that no carrier has: failed, `blocked`, refunded. To be called again for whom it answers: a carrier has
-    something for them, or is just taking it, and it may come back. `people`: few enough for one transaction."""
+    """Messages of groups to these people that no carrier has: failed, `blocked`, refunded. To be
+    called again for whom it answers: a carrier has something for them, or is just taking it, and it
+    may come back. `people`: few enough for one transaction.
+    """
     queued = await _QUEUED.rows_with(tx, people, _Since(first_id_of(now_ms - _SPAN_MS)))
-    waiting = {int(message.id, 16): message.send_id for message in queued if not message.is_in_flight}
+    waiting = {
+        int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
+    }
     taken = await _take_out(tx, waiting, now_ms)
-    return {Person(message.account_id, message.sandbox, message.recipient) for message in queued if int(message.id, 16) not in taken}
+    return {
+        Person(message.account_id, message.sandbox, message.recipient)
+        for message in queued
+        if int(message.id, 16) not in taken
+    }
 
 
 async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
-    """Messages, by number and with their sends; those that were in a run which nobody else is just taking."""
+    """Messages, by number and with their sends; those that were in a run which nobody else is just
+    taking.
+    """
     if not waiting:
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
@@ -85,7 +104,9 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
 
 
 class Without(NamedTuple):
-    """Runs less some of their messages: `taken` are those that held one, `rests` is what is left of them, `found` are the messages' numbers."""
+    """Runs less some of their messages: `taken` are those that held one, `rests` is what is left of
+    them, `found` are the messages' numbers.
+    """
 
     taken: list[RunKey]
     rests: list[QueuedRun]
@@ -104,8 +125,12 @@ def without(runs: Sequence[QueuedRun], out: Collection[int]) -> Without:
             continue
         left.taken.append(run.key)
         left.found.update(inside)
-        for begins, ends in zip([first, *(number + 1 for number in inside)], [*inside, end], strict=True):
+        for begins, ends in zip(
+            [first, *(number + 1 for number in inside)], [*inside, end], strict=True
+        ):
             if begins < ends:
-                later = run.without_first(begins - first, run.rank_us + (begins - first) * run.segments * FAIR_SPACING_US)
+                later = run.without_first(
+                    begins - first, run.rank_us + (begins - first) * run.segments * FAIR_SPACING_US
+                )
                 left.rests.append(replace(later, messages=ends - begins))
     return left

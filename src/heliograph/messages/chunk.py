@@ -1,6 +1,8 @@
-"""A chunk of a group: a run of recipients becomes messages, as far as the credits reach, in the transaction of whoever keeps the list.
+"""A chunk of a group: a run of recipients becomes messages, as far as the credits reach, in the
+transaction of whoever keeps the list.
 
-It is the transaction of accepting (`accept.py`) without a request: the same tariff, the same locks and statements, one ledger entry for the chunk.
+It is the transaction of accepting (`accept.py`) without a request: the same tariff, the same locks
+and statements, one ledger entry for the chunk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +17,15 @@ from heliograph.messages.accept import FACTS, TARIFF
 from heliograph.messages.batch import Batch, send_of
 from heliograph.messages.fair import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.groups import Tally
-from heliograph.messages.judge import Accepted, AccountFacts, Plan, Tariff, WalletState, approved_sender, end_run
+from heliograph.messages.judge import (
+    Accepted,
+    AccountFacts,
+    Plan,
+    Tariff,
+    WalletState,
+    approved_sender,
+    end_run,
+)
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.request import SendRequest
 from heliograph.messages.store_sql import Rows
@@ -27,7 +37,8 @@ SENDER_NOT_APPROVED = "sender_not_approved"
 ACCOUNT_SUSPENDED = "account_suspended"  # or closed
 
 
-PIECE: Final = 500  # recipients with texts of their own that are laid out while PostgreSQL stores those before
+# recipients with texts of their own that are laid out while PostgreSQL stores those before
+PIECE: Final = 500
 
 
 class Wanted(NamedTuple):
@@ -52,8 +63,10 @@ class Recipient(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What became of a run of recipients: `taken` of them, from the first, are messages or `refused`, for nobody takes such a number any more.
-    `stopped`: why the rest are not; `wanted`: the credits that the first of those costs."""
+    """What became of a run of recipients: `taken` of them, from the first, are messages or
+    `refused`, for nobody takes such a number any more. `stopped`: why the rest are not; `wanted`:
+    the credits that the first of those costs.
+    """
 
     taken: int
     refused: int
@@ -73,8 +86,12 @@ class Chunker:
         self._cache = cache
         self.queue = queue
 
-    async def store(self, tx: HotTx, places: Places, wanted: Wanted, recipients: Sequence[Recipient]) -> Chunk:
-        """Stores, charges and queues as many as may be sent, within a transaction that has locked nothing but whose list it is."""
+    async def store(
+        self, tx: HotTx, places: Places, wanted: Wanted, recipients: Sequence[Recipient]
+    ) -> Chunk:
+        """Stores, charges and queues as many as may be sent, within a transaction that has locked
+        nothing but whose list it is.
+        """
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts(wanted), await self._tariff()
         locked = await accept_sql.lock_wallets(tx, [wanted.account_id])
@@ -97,7 +114,13 @@ class Chunker:
             await store_sql.store(tx, piece)
             await batch.tell(tx)
             await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
-        return Chunk(filling.taken, filling.refused, filling.stopped, frozenset(filling.carrier_ids), filling.wanted)
+        return Chunk(
+            filling.taken,
+            filling.refused,
+            filling.stopped,
+            frozenset(filling.carrier_ids),
+            filling.wanted,
+        )
 
     async def _facts(self, wanted: Wanted) -> AccountFacts:
         facts = await self._cache.get(FACTS, (wanted.account_id, wanted.sandbox))
@@ -113,11 +136,25 @@ class Chunker:
 class _Filling:
     """One chunk as it is judged: recipient by recipient, on what the wallet still holds."""
 
-    def __init__(self, batch: Batch, wanted: Wanted, sender: str, facts: AccountFacts, tariff: Tariff, recipients: Sequence[Recipient]) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        wanted: Wanted,
+        sender: str,
+        facts: AccountFacts,
+        tariff: Tariff,
+        recipients: Sequence[Recipient],
+    ) -> None:
         self._recipients = recipients
         self._most = len(recipients) if recipients[0].text == recipients[-1].text else PIECE
         self._next = 0
-        self._batch, self._wanted, self._sender, self._facts, self._tariff = batch, wanted, sender, facts, tariff
+        self._batch, self._wanted, self._sender, self._facts, self._tariff = (
+            batch,
+            wanted,
+            sender,
+            facts,
+            tariff,
+        )
         self._wallet = batch.wallet(wanted.account_id)
         self._number = ids.new_number()
         self._left = _left_today(self._wallet, facts, batch.now_ms)
@@ -142,12 +179,38 @@ class _Filling:
 
     def _take(self, recipients: Sequence[Recipient]) -> None:
         """One send for each run of recipients with one text; its messages' ids follow its own."""
-        for (text, encoding, segments), run in groupby(recipients, key=lambda recipient: recipient[2:]):
+        for (text, encoding, segments), run in groupby(
+            recipients, key=lambda recipient: recipient[2:]
+        ):
             request = SendRequest(
-                self._number, self._wanted.account_id, self._wanted.account_id, sandbox=self._wanted.sandbox,
-                sender=self._sender, text=text, encoding=encoding, segments=segments, recipients=[], phones=[], reference=None,
-                validity_s=self._wanted.validity_s, dry_run=False, warnings=[], type="campaign", group_id=self._wanted.group_id)
-            accepted = Accepted(request, self._sender, [], countries=[], carriers=[], credits=[], runs=[], rejected=[], duplicates=[])
+                self._number,
+                self._wanted.account_id,
+                self._wanted.account_id,
+                sandbox=self._wanted.sandbox,
+                sender=self._sender,
+                text=text,
+                encoding=encoding,
+                segments=segments,
+                recipients=[],
+                phones=[],
+                reference=None,
+                validity_s=self._wanted.validity_s,
+                dry_run=False,
+                warnings=[],
+                type="campaign",
+                group_id=self._wanted.group_id,
+            )
+            accepted = Accepted(
+                request,
+                self._sender,
+                [],
+                countries=[],
+                carriers=[],
+                credits=[],
+                runs=[],
+                rejected=[],
+                duplicates=[],
+            )
             self._fill(accepted, run, segments)
             if accepted.recipients:
                 self._keep(accepted)
@@ -160,8 +223,12 @@ class _Filling:
         run_plan: Plan | None = None
         run_first = 0
         for number, country_code, *_ in run:
-            plan = plan_of(self._wanted.account_id, Phone(str(number), country_code), sandbox=sandbox)
-            if plan.refusal is not None or (countries is not None and country_code not in countries):
+            plan = plan_of(
+                self._wanted.account_id, Phone(str(number), country_code), sandbox=sandbox
+            )
+            if plan.refusal is not None or (
+                countries is not None and country_code not in countries
+            ):
                 self.refused += 1
                 self.taken += 1
                 continue
@@ -174,7 +241,11 @@ class _Filling:
                 self._wallet.sms_credits -= cost
                 self._left -= cost
                 accepted.credits_used += cost
-            if run_plan is None or plan.carrier_id != run_plan.carrier_id or plan.prefix != run_plan.prefix:
+            if (
+                run_plan is None
+                or plan.carrier_id != run_plan.carrier_id
+                or plan.prefix != run_plan.prefix
+            ):
                 end_run(accepted, run_plan, run_first)
                 run_plan, run_first = plan, len(accepted.recipients)
             accepted.recipients.append(number)
@@ -193,11 +264,20 @@ class _Filling:
     def _keep(self, accepted: Accepted) -> None:
         count = len(accepted.recipients)
         accepted.credits_remaining = self._wallet.sms_credits
-        self._batch.take(accepted, send_of(accepted, ids.raw_of_number(accepted.request.number), self._batch.now_ms))
+        self._batch.take(
+            accepted,
+            send_of(accepted, ids.raw_of_number(accepted.request.number), self._batch.now_ms),
+        )
         self.carrier_ids.update(run.carrier_id for run in accepted.runs)
         self._number += 1 + count
-        self.tally = Tally(self.tally.queued + count, 0, 0, 0, self.tally.segments + count * accepted.request.segments,
-                           self.tally.credits + accepted.credits_used)
+        self.tally = Tally(
+            self.tally.queued + count,
+            0,
+            0,
+            0,
+            self.tally.segments + count * accepted.request.segments,
+            self.tally.credits + accepted.credits_used,
+        )
 
     def _charge(self) -> None:
         """One entry for all of it."""
@@ -205,14 +285,24 @@ class _Filling:
         if not credits:
             return
         wallet, today = self._wallet, self._batch.now_ms // clock.DAY_MS
-        wallet.spent_day, wallet.spent_credits = today, (wallet.spent_credits if wallet.spent_day == today else 0) + credits
+        wallet.spent_day, wallet.spent_credits = (
+            today,
+            (wallet.spent_credits if wallet.spent_day == today else 0) + credits,
+        )
         wallet.charged = True
-        self._batch.charge(self._wanted.account_id, credits, wallet.sms_credits, self.tally.queued,
-                           ids.text_of_raw(CAMPAIGN_PREFIX, self._wanted.campaign_id))
+        self._batch.charge(
+            self._wanted.account_id,
+            credits,
+            wallet.sms_credits,
+            self.tally.queued,
+            ids.text_of_raw(CAMPAIGN_PREFIX, self._wanted.campaign_id),
+        )
 
 
 def _left_today(wallet: WalletState, facts: AccountFacts, now_ms: int) -> int:
     """Credits that the account's daily cap still allows."""
     if facts.daily_credits is None:
         return wallet.sms_credits
-    return facts.daily_credits - (wallet.spent_credits if wallet.spent_day == now_ms // clock.DAY_MS else 0)
+    return facts.daily_credits - (
+        wallet.spent_credits if wallet.spent_day == now_ms // clock.DAY_MS else 0
+    )

@@ -1,6 +1,8 @@
-"""What another capability has to say about sends of its type: it judges them with `judge`, and its rows are stored with theirs.
+"""What another capability has to say about sends of its type: it judges them with `judge`, and its
+rows are stored with theirs.
 
-One transaction, under the locks of the wallets that pay: so nothing that it judged by has changed when it is stored.
+One transaction, under the locks of the wallets that pay: so nothing that it judged by has changed
+when it is stored.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,9 @@
-"""What an operator decides about messages in doubt, when he knows more than the wire told: he has asked his carrier.
+"""What an operator decides about messages in doubt, when he knows more than the wire told: he has
+asked his carrier.
 
-His word goes through the judges that answers and receipts go through, and its refund is made as theirs are. Whoever ends a doubt first has ended it:
-an answer that comes later finds nothing of it in flight, and a decision that comes later finds no doubt.
+His word goes through the judges that answers and receipts go through, and its refund is made as
+theirs are. Whoever ends a doubt first has ended it: an answer that comes later finds nothing of it
+in flight, and a decision that comes later finds no doubt.
 """
 
 from collections import defaultdict
@@ -16,14 +18,30 @@ from heliograph.base.errors import Unavailable
 from heliograph.base.hot import HotTx
 from heliograph.base.lines import one_line
 from heliograph.base.outage import CONFLICT_TRIES, is_conflict
-from heliograph.base.statements import BatchStatement, BigInt, Id, Row, SmallInt, Text, columns_of, insert
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Row,
+    SmallInt,
+    Text,
+    columns_of,
+    insert,
+)
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.fair import rank_ahead
 from heliograph.messages.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
 from heliograph.messages.messages_sql import RESENT, ResentParts, lock_messages
 from heliograph.messages.read import OTP
 from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.settle import Changes, MessageRow, Requeued, move, settle_answer, settle_receipt
+from heliograph.messages.settle import (
+    Changes,
+    MessageRow,
+    Requeued,
+    move,
+    settle_answer,
+    settle_receipt,
+)
 from heliograph.messages.states import FAILED, QUEUED
 from heliograph.messages.store import store_changes
 
@@ -47,16 +65,21 @@ class _Doubt(Row, frozen=True):
     type: Text
 
 
-_DOUBT: Final = "SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type FROM inflight i"
+_DOUBT: Final = """
+    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type
+        FROM inflight i"""
 _LOCK_DOUBTS: Final = BatchStatement(
-    _WithCarrier, _Doubt,
+    _WithCarrier,
+    _Doubt,
     postgresql=f"""
         {_DOUBT} JOIN :given AS g ON i.message_id = g.message_id AND i.carrier_id = g.carrier_id
         JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
         WHERE i.state = 'in_doubt' ORDER BY i.message_id, i.part FOR UPDATE OF i""",
     sqlite=f"""
         {_DOUBT} JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id AND i.state = 'in_doubt' ORDER BY i.part""")
+        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id AND i.state = 'in_doubt'
+            ORDER BY i.part""",
+)
 
 
 class _Record(Row, frozen=True):
@@ -111,11 +134,19 @@ def signed(by: str, reason: str) -> Signed:
 
 def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decided:
     """Of a message (raw id) of which no carrier has left anything unanswered."""
-    return Decided(message_id, status, error_code, 0, f"The message {ids.text_of_raw('msg', message_id)} is not in doubt: it is {status}.")
+    return Decided(
+        message_id,
+        status,
+        error_code,
+        0,
+        f"The message {ids.text_of_raw('msg', message_id)} is not in doubt: it is {status}.",
+    )
 
 
 def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
-    """Ids of messages in runs of at most SEGMENTS_MAX segments in doubt, of (id, how many of it are)."""
+    """Ids of messages in runs of at most SEGMENTS_MAX segments in doubt, of (id, how many
+    of it are).
+    """
     batch: list[str] = []
     held = 0
     for message_id, segments in doubts:
@@ -128,17 +159,38 @@ def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
         yield batch
 
 
-async def decide(db: Database, doubts: Mapping[int, Sequence[tuple[str, int]]], facts: Mapping[int, CarrierFacts], decision: Decision, word: Signed,
-                 tell: Callable[[list[Decided]], object]) -> None:
-    """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are. `tell` learns of each batch, one transaction,
-    when it is stored. Raises Unavailable."""
+async def decide(
+    db: Database,
+    doubts: Mapping[int, Sequence[tuple[str, int]]],
+    facts: Mapping[int, CarrierFacts],
+    decision: Decision,
+    word: Signed,
+    tell: Callable[[list[Decided]], object],
+) -> None:
+    """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are.
+    `tell` learns of each batch, one transaction, when it is stored. Raises Unavailable.
+    """
     for carrier_id, of_carrier in sorted(doubts.items()):
         for message_ids in batches(sorted(of_carrier)):
-            tell(await run_again(partial(_decide_batch, db, facts[carrier_id], message_ids, decision=decision, word=word, now_ms=clock.now_ms())))
+            tell(
+                await run_again(
+                    partial(
+                        _decide_batch,
+                        db,
+                        facts[carrier_id],
+                        message_ids,
+                        decision=decision,
+                        word=word,
+                        now_ms=clock.now_ms(),
+                    )
+                )
+            )
 
 
 async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
-    """What a transaction returns that is run again, whole, when it met what `is_conflict` names. Raises Unavailable."""
+    """What a transaction returns that is run again, whole, when it met what `is_conflict` names.
+    Raises Unavailable.
+    """
     for _ in range(CONFLICT_TRIES):
         try:
             return await transaction()
@@ -149,17 +201,40 @@ async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
     raise Unavailable("The database is busy.")
 
 
-async def _decide_batch(db: Database, carrier: CarrierFacts, message_ids: Sequence[str], decision: Decision, word: Signed,
-                        now_ms: int) -> list[Decided]:
+async def _decide_batch(
+    db: Database,
+    carrier: CarrierFacts,
+    message_ids: Sequence[str],
+    decision: Decision,
+    word: Signed,
+    now_ms: int,
+) -> list[Decided]:
     """One transaction: what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
         doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
         changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
-        refused = {message_id: why for message_id, row in changes.messages.items()
-                   if (why := _refusal(row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps))}
-        decided = {message_id: segments for message_id, segments in sorted(doubts.items()) if message_id not in refused}
+        refused = {
+            message_id: why
+            for message_id, row in changes.messages.items()
+            if (
+                why := _refusal(
+                    row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps
+                )
+            )
+        }
+        decided = {
+            message_id: segments
+            for message_id, segments in sorted(doubts.items())
+            if message_id not in refused
+        }
         await END_INFLIGHT.rows(
-            tx, [Try(was.message_id, was.part, was.attempt, NOBODY) for segments in decided.values() for was in segments])
+            tx,
+            [
+                Try(was.message_id, was.part, was.attempt, NOBODY)
+                for segments in decided.values()
+                for was in segments
+            ],
+        )
         refunded_before = {row.id: row.refunded for row in changes.messages.values()}
         for message_id, segments in decided.items():
             _apply(changes, carrier, changes.messages[message_id], segments, decision)
@@ -168,22 +243,38 @@ async def _decide_batch(db: Database, carrier: CarrierFacts, message_ids: Sequen
             await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
         await store_changes(tx, carrier.id, changes)
         await record(tx, carrier.id, parts, decision, word, now_ms)
-    return [Decided(row.id, row.status, row.error_code, row.refunded - refunded_before[row.id], refused.get(row.id))
-            for _, row in sorted(changes.messages.items())]
+    return [
+        Decided(
+            row.id,
+            row.status,
+            row.error_code,
+            row.refunded - refunded_before[row.id],
+            refused.get(row.id),
+        )
+        for _, row in sorted(changes.messages.items())
+    ]
 
 
-async def _lock_doubts(tx: HotTx, carrier_id: int, message_ids: Sequence[str]) -> tuple[dict[str, list[InFlight]], set[str]]:
-    """What of these messages is in doubt with this carrier, kept from every other end; and which of them are OTPs."""
+async def _lock_doubts(
+    tx: HotTx, carrier_id: int, message_ids: Sequence[str]
+) -> tuple[dict[str, list[InFlight]], set[str]]:
+    """What of these messages is in doubt with this carrier, kept from every other end; and which of
+    them are OTPs.
+    """
     doubts: dict[str, list[InFlight]] = defaultdict(list)
     otps = set()
-    for doubt in await _LOCK_DOUBTS.rows(tx, [_WithCarrier(message_id, carrier_id) for message_id in message_ids]):
+    for doubt in await _LOCK_DOUBTS.rows(
+        tx, [_WithCarrier(message_id, carrier_id) for message_id in message_ids]
+    ):
         doubts[doubt.segment.message_id].append(doubt.segment)
         if doubt.type == OTP:
             otps.add(doubt.segment.message_id)
     return doubts, otps
 
 
-def _refusal(row: MessageRow, doubts: list[InFlight], decision: Decision, now_ms: int, *, is_otp: bool) -> str | None:
+def _refusal(
+    row: MessageRow, doubts: list[InFlight], decision: Decision, now_ms: int, *, is_otp: bool
+) -> str | None:
     """Why nothing can be decided so, in a line."""
     if not doubts:
         return not_in_doubt(row.id, row.status, row.error_code).refused
@@ -199,20 +290,41 @@ def _refusal(row: MessageRow, doubts: list[InFlight], decision: Decision, now_ms
     return None
 
 
-def _apply(changes: Changes, carrier: CarrierFacts, row: MessageRow, doubts: list[InFlight], decision: Decision) -> None:
-    """By the judges of answers and receipts. Sent is said of segments; delivered or not, of the message."""
+def _apply(
+    changes: Changes,
+    carrier: CarrierFacts,
+    row: MessageRow,
+    doubts: list[InFlight],
+    decision: Decision,
+) -> None:
+    """By the judges of answers and receipts. Sent is said of segments; delivered or not, of the
+    message.
+    """
     if decision is Decision.CANCELED:
         move(row, FAILED, changes.now_ms, "canceled", BY_OPERATOR)
         return
     if decision is Decision.RESENT:
-        last = max(doubts, key=lambda segment: segment.attempt)  # no part may go out with the number of an earlier try of its own
+        # no part may go out with the number of an earlier try of its own
+        last = max(doubts, key=lambda segment: segment.attempt)
         changes.requeued[row.id] = Requeued(
-            rank_ahead(ids.made_at_ms(int(row.id, 16))), row.id, row.send_id, segments=row.segments, prefix=last.prefix,
-            attempt=last.attempt + 1, not_before_ms=changes.now_ms, expires_at_ms=last.expires_at_ms)
+            rank_ahead(ids.made_at_ms(int(row.id, 16))),
+            row.id,
+            row.send_id,
+            segments=row.segments,
+            prefix=last.prefix,
+            attempt=last.attempt + 1,
+            not_before_ms=changes.now_ms,
+            expires_at_ms=last.expires_at_ms,
+        )
         return
     for was in doubts:
         needless = carrier.receipts == "last" and was.parts.bit_length() < row.segments
-        settle_answer(changes, Answer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED), was, receipt_needless=needless)
+        settle_answer(
+            changes,
+            Answer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            was,
+            receipt_needless=needless,
+        )
     if decision is not Decision.SENT:
         state = ReceiptState.DELIVRD if decision is Decision.DELIVERED else ReceiptState.UNDELIV
         settle_receipt(row, row.parts_accepted, state, None, changes.now_ms)
@@ -225,10 +337,28 @@ def _bits(segments: list[InFlight]) -> int:
     return bits
 
 
-async def record(tx: HotTx, carrier_id: int, parts: Mapping[str, int], decision: Decision, word: Signed, now_ms: int) -> None:
+async def record(
+    tx: HotTx,
+    carrier_id: int,
+    parts: Mapping[str, int],
+    decision: Decision,
+    word: Signed,
+    now_ms: int,
+) -> None:
     """Of each message (raw id → bits of its segments), that this was decided, by whom, and why."""
-    await _RECORD.rows(tx, [
-        _Record(
-            ids.raw_of_number(ids.new_number(now_ms)), message_id, carrier_id, parts=bits, decision=decision.value,
-            decided_by=word.by, reason=word.reason, decided_at_ms=now_ms)
-        for message_id, bits in parts.items()])
+    await _RECORD.rows(
+        tx,
+        [
+            _Record(
+                ids.raw_of_number(ids.new_number(now_ms)),
+                message_id,
+                carrier_id,
+                parts=bits,
+                decision=decision.value,
+                decided_by=word.by,
+                reason=word.reason,
+                decided_at_ms=now_ms,
+            )
+            for message_id, bits in parts.items()
+        ],
+    )

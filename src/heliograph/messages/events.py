@@ -1,4 +1,6 @@
-"""The events of messages: one for each state that a message reaches, with the message as its record shows it."""
+"""The events of messages: one for each state that a message reaches, with the message as its record
+shows it.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,16 +13,20 @@ from heliograph.messages.states import DELIVERED, FAILED, SENT
 from heliograph.webhooks import Event, Listeners, listeners_of
 
 KIND_OF: Final = {SENT: "message.sent", DELIVERED: "message.delivered", FAILED: "message.failed"}
-# In the event's id, by which it is known again when a change is made twice: after a restore, or when nobody heard of its
-# commit.
+# In the event's id, by which it is known again when a change is made twice: after a restore, or
+# when nobody heard of its commit.
 _PLACE_OF: Final = {SENT: 1, DELIVERED: 2, FAILED: 3}
 
 
 def listeners_to(changes: Changes) -> Listeners:
     """Who hears of the accounts whose messages have moved on."""
-    return listeners_of({
-        row.account_id: row.locked.heard_by for row in changes.messages.values()
-        if row.locked is not None and row.locked.heard_by is not None and any(_reached(row))})
+    return listeners_of(
+        {
+            row.account_id: row.locked.heard_by
+            for row in changes.messages.values()
+            if row.locked is not None and row.locked.heard_by is not None and any(_reached(row))
+        }
+    )
 
 
 def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
@@ -28,33 +34,71 @@ def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
     found = list[Event]()
     for row in changes.messages.values():
         if row.locked is not None and row.locked.heard_by is not None:
-            found += [_event(row, row.locked, status, at_ms) for status, at_ms in _reached(row)
-                      if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])]
+            found += [
+                _event(row, row.locked, status, at_ms)
+                for status, at_ms in _reached(row)
+                if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])
+            ]
     return found
 
 
 def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
     """The states that a message came to in this transaction, and when."""
-    for status, at_ms in ((SENT, row.sent_at_ms), (DELIVERED, row.delivered_at_ms), (FAILED, row.failed_at_ms)):
+    for status, at_ms in (
+        (SENT, row.sent_at_ms),
+        (DELIVERED, row.delivered_at_ms),
+        (FAILED, row.failed_at_ms),
+    ):
         if at_ms is not None:
             yield status, at_ms
 
 
 def _event(row: MessageRow, locked: LockedMessage, status: str, at_ms: int) -> Event:
-    """A message that was sent and went on within one transaction has been sent first: that event shows it as it was then."""
+    """A message that was sent and went on within one transaction has been sent first: that
+    event shows it as it was then.
+    """
     message = _message(row, locked)
     if status == SENT and message.status != SENT:
-        message = message._replace(status=SENT, error_code=None, error_message=None, refunded=0, delivered_at_ms=None, failed_at_ms=None)
-    return Event(row.account_id, bool(row.sandbox), KIND_OF[status], at_ms, as_record(message),
-                 ids.derived_number(int(row.id, 16), _PLACE_OF[status], at_ms))
+        message = message._replace(
+            status=SENT,
+            error_code=None,
+            error_message=None,
+            refunded=0,
+            delivered_at_ms=None,
+            failed_at_ms=None,
+        )
+    return Event(
+        row.account_id,
+        bool(row.sandbox),
+        KIND_OF[status],
+        at_ms,
+        as_record(message),
+        ids.derived_number(int(row.id, 16), _PLACE_OF[status], at_ms),
+    )
 
 
 def _message(row: MessageRow, locked: LockedMessage) -> Message:
     """As it is stored in this transaction: the first time of each state stays."""
     return Message(
-        id=row.id, send_id=row.send_id, type=locked.type or "", sender=locked.sender or "", recipient=row.recipient,
-        country_code=locked.country_code, text=locked.text, encoding=locked.encoding or "", segments=row.segments, credits=row.credits,
-        refunded=row.refunded, status=row.status, error_code=row.error_code, error_message=row.error_message, reference=locked.reference,
-        sandbox=row.sandbox, created_at_ms=locked.created_at_ms or 0, sent_at_ms=locked.sent_at_ms or row.sent_at_ms,
-        delivered_at_ms=locked.delivered_at_ms or row.delivered_at_ms, failed_at_ms=locked.failed_at_ms or row.failed_at_ms,
-        campaign_id=locked.campaign_id)
+        id=row.id,
+        send_id=row.send_id,
+        type=locked.type or "",
+        sender=locked.sender or "",
+        recipient=row.recipient,
+        country_code=locked.country_code,
+        text=locked.text,
+        encoding=locked.encoding or "",
+        segments=row.segments,
+        credits=row.credits,
+        refunded=row.refunded,
+        status=row.status,
+        error_code=row.error_code,
+        error_message=row.error_message,
+        reference=locked.reference,
+        sandbox=row.sandbox,
+        created_at_ms=locked.created_at_ms or 0,
+        sent_at_ms=locked.sent_at_ms or row.sent_at_ms,
+        delivered_at_ms=locked.delivered_at_ms or row.delivered_at_ms,
+        failed_at_ms=locked.failed_at_ms or row.failed_at_ms,
+        campaign_id=locked.campaign_id,
+    )

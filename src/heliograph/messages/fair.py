@@ -1,9 +1,11 @@
-"""The order in which an account's messages stand in the queues: start-time fair queueing, by account and carrier.
+"""The order in which an account's messages stand in the queues: start-time fair queueing, by
+account and carrier.
 
-A row's rank is virtual time. A send begins where its carrier is serving now, or where the account's last one to that carrier ends, whichever
-is later, and each of its segments takes up 1 ms. So accounts that wait for one carrier take turns, however fast or slow it is and however
-much each has queued; who has nothing waiting is next, and newcomers stand in the order in which they came. Virtual time is a carrier's own:
-it runs as fast as the carrier serves.
+A row's rank is virtual time. A send begins where its carrier is serving now, or where the account's
+last one to that carrier ends, whichever is later, and each of its segments takes up 1 ms. So
+accounts that wait for one carrier take turns, however fast or slow it is and however much each has
+queued; who has nothing waiting is next, and newcomers stand in the order in which they came.
+Virtual time is a carrier's own: it runs as fast as the carrier serves.
 
 Kept in the memory of the accepting process, and read from the queue when it starts.
 """
@@ -14,11 +16,17 @@ from typing import Any, Final
 
 from heliograph.base import clock
 
-FAIR_SPACING_US: Final = 1_000  # virtual time that a segment takes up: what a carrier's rate counts is segments
-BULK_FROM_US: Final = 10**14  # ranks below are ahead of all bulk: OTPs, and what comes back to the queue, by the millisecond they were made in
-HELD_FROM_US: Final = 10**17  # this and above: kept from every carrier, by a rank of its own and so much more
+# virtual time that a segment takes up: what a carrier's rate counts is segments
+FAIR_SPACING_US: Final = 1_000
+# ranks below are ahead of all bulk: OTPs, and what comes back to the queue, by the millisecond they
+# were made in
+BULK_FROM_US: Final = 10**14
+# this and above: kept from every carrier, by a rank of its own and so much more
+HELD_FROM_US: Final = 10**17
 RESTORED_FROM_US: Final = 10 * HELD_FROM_US  # … of a restored copy, until an operator decides
-HEADS_KEPT_S: Final = 0.1  # who comes next is read this often; meanwhile a newcomer is placed a little too well, never too badly
+# who comes next is read this often; meanwhile a newcomer is placed a little too well, never too
+# badly
+HEADS_KEPT_S: Final = 0.1
 
 
 class FairQueue:
@@ -32,8 +40,12 @@ class FairQueue:
         self._read_s = float("-inf")
 
     def resume(self, ends: Iterable[tuple[Any, Any, Any]]) -> None:
-        """(account, carrier id, where its last run ends) of all that waits when a process starts."""
-        self._ends.update(((account_id, carrier_id), end_us) for account_id, carrier_id, end_us in ends)
+        """(account, carrier id, where its last run ends) of all that waits when a process
+        starts.
+        """
+        self._ends.update(
+            ((account_id, carrier_id), end_us) for account_id, carrier_id, end_us in ends
+        )
 
     @contextmanager
     def places(self) -> Iterator["Places"]:
@@ -55,23 +67,33 @@ class FairQueue:
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
     def read(self, heads: Iterable[tuple[Any, Any]], reader: "Places") -> None:
-        """(carrier id, lowest rank of bulk in its queue or None), as the transaction of `reader` sees them. What others are storing
-        meanwhile counts as waiting. An account that has nothing waiting owes nothing."""
+        """(carrier id, lowest rank of bulk in its queue or None), as the transaction of `reader`
+        sees them. What others are storing meanwhile counts as waiting. An account that has nothing
+        waiting owes nothing.
+        """
         self._read_s = clock.monotonic_s()
-        self._unseen = [places for places in self._unseen if places.ended is None or places.ended > reader.began]
+        self._unseen = [
+            places for places in self._unseen if places.ended is None or places.ended > reader.began
+        ]
         lowest = {carrier_id: rank_us for carrier_id, rank_us in heads if rank_us is not None}
         for places in self._unseen:
             for (_, carrier_id), (begin_us, _) in places.given.items():
                 lowest[carrier_id] = min(begin_us, lowest.get(carrier_id, begin_us))
-        following = {carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()}
-        owed = {key: end_us for key, end_us in self._ends.items() if end_us > lowest.get(key[1], end_us)}
+        following = {
+            carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()
+        }
+        owed = {
+            key: end_us for key, end_us in self._ends.items() if end_us > lowest.get(key[1], end_us)
+        }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)
         self._ends.clear()
         self._ends.update(owed)
 
     def _before(self, carrier_id: int, head_us: int) -> int:
-        """Just before the head; not before a newcomer who stands there already, or the last to come would be the first to go."""
+        """Just before the head; not before a newcomer who stands there already, or the last to come
+        would be the first to go.
+        """
         known_us = self._next.get(carrier_id)
         return known_us if known_us in (head_us - 1, head_us) else head_us - 1
 
@@ -79,15 +101,20 @@ class FairQueue:
 class Places:
     """What one transaction was given. `began`, `ended`: moments of the FairQueue."""
 
-    def __init__(self, following: dict[int, int], ends: dict[tuple[str, int], int], began: int) -> None:
+    def __init__(
+        self, following: dict[int, int], ends: dict[tuple[str, int], int], began: int
+    ) -> None:
         self._next = following
         self._ends = ends
         self.began = began
         self.ended: int | None = None
-        self.given: dict[tuple[str, int], tuple[int, int]] = {}  # of an account and carrier: where its runs begin and end
+        # of an account and carrier: where its runs begin and end
+        self.given: dict[tuple[str, int], tuple[int, int]] = {}
 
     def rank_us(self, account_id: str, carrier_id: int, segments: int, now_ms: int) -> int:
-        """Of the first of a run of bulk messages with so many segments in all; the others follow by FAIR_SPACING_US a segment."""
+        """Of the first of a run of bulk messages with so many segments in all; the others follow by
+        FAIR_SPACING_US a segment.
+        """
         key = (account_id, carrier_id)
         next_us = self._next.setdefault(carrier_id, now_ms * 1_000)
         begin_us = max(next_us, self._ends.get(key, 0))

@@ -1,7 +1,9 @@
-"""Groups: messages that belong together beyond one send, a campaign's; and how many of them are in each state.
+"""Groups: messages that belong together beyond one send, a campaign's; and how many of them are in
+each state.
 
-The figures are kept, not counted: whoever stores a change adds it to a row of its own slot, in the same transaction, so nobody waits for another and
-a look at a million messages is a sum over a few rows.
+The figures are kept, not counted: whoever stores a change adds it to a row of its own slot, in the
+same transaction, so nobody waits for another and a look at a million messages is a sum over a few
+rows.
 """
 
 import os
@@ -12,7 +14,17 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Id, Int, Row, SmallInt, columns_of, insert
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    Int,
+    Row,
+    SmallInt,
+    columns_of,
+    insert,
+)
 from heliograph.messages.settle import MessageRow
 from heliograph.messages.tables import groups, tallies
 
@@ -20,7 +32,9 @@ SLOTS: Final = 64  # rows of one group: what two add at once meets in one row on
 
 
 class Tally(NamedTuple):
-    """Messages of a group by present status, their segments, and the credits charged for them, less what was refunded."""
+    """Messages of a group by present status, their segments, and the credits charged for them, less
+    what was refunded.
+    """
 
     queued: BigInt = 0
     sent: BigInt = 0
@@ -64,20 +78,30 @@ class _Campaign(Row, frozen=True):
     campaign_id: Id
 
 
-# Locked, for another transaction may be about to say that nothing of the group waits where a carrier takes it from, or nothing of it is held.
+# Locked, for another transaction may be about to say that nothing of the group waits where a
+# carrier takes it from, or nothing of it is held.
 _STATES: Final = BatchStatement(
-    _Group, _State,
-    postgresql="SELECT id, held, canceled_at_ms FROM groups WHERE id = ANY(:id) ORDER BY id FOR SHARE",
-    sqlite="SELECT id, held, canceled_at_ms FROM groups WHERE id = :id")
+    _Group,
+    _State,
+    postgresql="""
+        SELECT id, held, canceled_at_ms FROM groups WHERE id = ANY(:id) ORDER BY id FOR SHARE""",
+    sqlite="SELECT id, held, canceled_at_ms FROM groups WHERE id = :id",
+)
 _CAMPAIGNS: Final = BatchStatement(
-    _Group, _Campaign,
+    _Group,
+    _Campaign,
     postgresql="SELECT id, campaign_id FROM groups WHERE id = ANY(:id)",
-    sqlite="SELECT id, campaign_id FROM groups WHERE id = :id")
+    sqlite="SELECT id, campaign_id FROM groups WHERE id = :id",
+)
 
 
 def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bool) -> int:
     """A group for the messages of one campaign (raw id); its id."""
-    added = tx.execute(sa.insert(groups).values(account_id=account_id, sandbox=sandbox, campaign_id=campaign_id, held=False))
+    added = tx.execute(
+        sa.insert(groups).values(
+            account_id=account_id, sandbox=sandbox, campaign_id=campaign_id, held=False
+        )
+    )
     key = added.inserted_primary_key
     assert key is not None
     return int(key[0])
@@ -85,42 +109,65 @@ def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bo
 
 def cancel_group(tx: Connection, group_id: int, now_ms: int) -> None:
     """What is queued of it shall not be sent; `hold.fail_canceled` fails it."""
-    tx.execute(sa.update(groups).where(groups.c.id == group_id, groups.c.canceled_at_ms.is_(None)).values(canceled_at_ms=now_ms))
+    tx.execute(
+        sa.update(groups)
+        .where(groups.c.id == group_id, groups.c.canceled_at_ms.is_(None))
+        .values(canceled_at_ms=now_ms)
+    )
 
 
 def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
-    """Says that something of it may be held; or that something may not be, which is to be. `hold.hold` and `release` see to all of it."""
+    """Says that something of it may be held; or that something may not be, which is to be.
+    `hold.hold` and `release` see to all of it.
+    """
     tx.execute(sa.update(groups).where(groups.c.id == group_id).values(held=held))
 
 
-def group_of(tx: Connection, account_id: str, campaign_id: str | None, *, sandbox: bool) -> int | None:
+def group_of(
+    tx: Connection, account_id: str, campaign_id: str | None, *, sandbox: bool
+) -> int | None:
     """The group of an account's campaign (raw id)."""
-    return tx.execute(sa.select(groups.c.id).where(
-        groups.c.campaign_id == campaign_id, groups.c.account_id == account_id, groups.c.sandbox.is_(sandbox))).scalar_one_or_none()
+    return tx.execute(
+        sa.select(groups.c.id).where(
+            groups.c.campaign_id == campaign_id,
+            groups.c.account_id == account_id,
+            groups.c.sandbox.is_(sandbox),
+        )
+    ).scalar_one_or_none()
 
 
 def tally_of(tx: Connection, group_id: int) -> Tally:
     """The present figures."""
     columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in Tally._fields]
-    return Tally(*map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one()))
+    return Tally(
+        *map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one())
+    )
 
 
 async def add(tx: HotTx, changed: Iterable[tuple[int, Tally]], slot: int) -> None:
-    """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any number that tells apart who may do so at once."""
+    """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any
+    number that tells apart who may do so at once.
+    """
     of_process = (os.getpid() + slot) % SLOTS
-    await _ADD.rows(tx, [_Added(group_id, of_process, *tally) for group_id, tally in sorted(changed)])
+    await _ADD.rows(
+        tx, [_Added(group_id, of_process, *tally) for group_id, tally in sorted(changed)]
+    )
 
 
 async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
-    """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose queue is held, and canceled ones. They stay as they
-    are until this transaction ends."""
+    """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose
+    queue is held, and canceled ones. They stay as they are until this transaction ends.
+    """
     states = await _STATES.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
     return {group.id for group in states if group.held or group.canceled_at_ms is not None}
 
 
 async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     """The campaign (raw id) of each group."""
-    return {group.id: group.campaign_id for group in await _CAMPAIGNS.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])}
+    return {
+        group.id: group.campaign_id
+        for group in await _CAMPAIGNS.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
+    }
 
 
 def moved(rows: Iterable[MessageRow]) -> dict[int, Tally]:

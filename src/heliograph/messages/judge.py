@@ -1,6 +1,8 @@
-"""POST /sms/send, second half: what becomes of requests that are right in form. Pure: no I/O, no clock of its own.
+"""POST /sms/send, second half: what becomes of requests that are right in form. Pure: no I/O, no
+clock of its own.
 
-`judge` decides in order of arrival on the running balance of the wallets it was given; `accept.py` locks, asks, and applies.
+`judge` decides in order of arrival on the running balance of the wallets it was given; `accept.py`
+locks, asks, and applies.
 """
 
 from collections.abc import Mapping
@@ -19,9 +21,12 @@ from heliograph.wallet import refusal_to_spend
 
 PLANS_MAX: Final = 100_000
 SANDBOX_SENDER: Final = "SANDBOX"
-SANDBOX_NO_CREDITS: Final = "004"  # last digits of a recipient that make a sandbox send 402 (contract section 4)
-SIMULATED_NO_CREDITS: Final = (f"Simulated: in sandbox a recipient that ends in {SANDBOX_NO_CREDITS} is answered as if the wallet held too few SMS "
-                               "credits. Nothing is missing.")
+# last digits of a recipient that make a sandbox send 402 (contract section 4)
+SANDBOX_NO_CREDITS: Final = "004"
+SIMULATED_NO_CREDITS: Final = (
+    f"Simulated: in sandbox a recipient that ends in {SANDBOX_NO_CREDITS} is answered as if the"
+    " wallet held too few SMS credits. Nothing is missing."
+)
 
 
 class AccountFacts(NamedTuple):
@@ -35,7 +40,9 @@ class AccountFacts(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Where messages to a destination go and what a segment costs; `refusal` says why they cannot."""
+    """Where messages to a destination go and what a segment costs; `refusal` says why they
+    cannot.
+    """
 
     carrier_id: int
     prefix: str
@@ -54,7 +61,12 @@ class Tariff:
 
     def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
         """Memoized by as many leading digits as any route or rate looks at."""
-        key = (account_id, phone.digits[: max(self.routes.longest, self.rates.longest)], phone.country_code, sandbox)
+        key = (
+            account_id,
+            phone.digits[: max(self.routes.longest, self.rates.longest)],
+            phone.country_code,
+            sandbox,
+        )
         found = self._plans.get(key)
         if found is None:
             if len(self._plans) >= PLANS_MAX:
@@ -113,10 +125,22 @@ class Accepted:
     credits_remaining: int = 0
 
 
-def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: WalletState, now_ms: int,
-          companion: Aboard | None = None) -> Accepted | ServiceError:
-    """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `companion`: of its type, if that has one."""
-    sender = request.sender if request.sender_is_ours else approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
+def judge(
+    request: SendRequest,
+    facts: AccountFacts,
+    tariff: Tariff,
+    wallet: WalletState,
+    now_ms: int,
+    companion: Aboard | None = None,
+) -> Accepted | ServiceError:
+    """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
+    `companion`: of its type, if that has one.
+    """
+    sender = (
+        request.sender
+        if request.sender_is_ours
+        else approved_sender(request.sender, facts.senders, sandbox=request.sandbox)
+    )
     if sender is None:
         return SenderNotApproved(f"The sender {request.sender!r} is not approved for this account.")
     accepted = _sort_recipients(request, sender, facts, tariff)
@@ -130,32 +154,61 @@ def judge(request: SendRequest, facts: AccountFacts, tariff: Tariff, wallet: Wal
 
 
 def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -> str | None:
-    """What a text that asks for this sender comes from, as approved; None when it is not. `approved`: as `AccountFacts.senders`."""
+    """What a text that asks for this sender comes from, as approved; None when it is not.
+    `approved`: as `AccountFacts.senders`.
+    """
     asked = asked.lower()
-    asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked  # a leading + of digits is dropped, as when it was registered
-    return approved.get(asked) or (SANDBOX_SENDER if sandbox and asked == SANDBOX_SENDER.lower() else None)
+    # a leading + of digits is dropped, as when it was registered
+    asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked
+    return approved.get(asked) or (
+        SANDBOX_SENDER if sandbox and asked == SANDBOX_SENDER.lower() else None
+    )
 
 
-def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
-    accepted = Accepted(request, sender, [], countries=[], carriers=[], credits=[], runs=[], rejected=[], duplicates=[])
+def _sort_recipients(
+    request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff
+) -> Accepted:
+    accepted = Accepted(
+        request,
+        sender,
+        [],
+        countries=[],
+        carriers=[],
+        credits=[],
+        runs=[],
+        rejected=[],
+        duplicates=[],
+    )
     first_index: dict[str, int] = {}
     plan_of, segments, countries = tariff.plan, request.segments, facts.countries
     run_plan: Plan | None = None
     run_first = 0
     for index, phone in enumerate(request.phones):
         if phone is None:
-            accepted.rejected.append((index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), "invalid_number"))
+            accepted.rejected.append(
+                (index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), "invalid_number")
+            )
             continue
         earlier = first_index.setdefault(phone.digits, index)
         if earlier != index:
             accepted.duplicates.append((index, earlier))
             continue
         plan = plan_of(request.account_id, phone, sandbox=request.sandbox)
-        refusal = plan.refusal if countries is None or phone.country_code in countries else "country_not_allowed"
+        refusal = (
+            plan.refusal
+            if countries is None or phone.country_code in countries
+            else "country_not_allowed"
+        )
         if refusal is not None:
-            accepted.rejected.append((index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), refusal))
+            accepted.rejected.append(
+                (index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), refusal)
+            )
             continue
-        if run_plan is None or plan.carrier_id != run_plan.carrier_id or plan.prefix != run_plan.prefix:
+        if (
+            run_plan is None
+            or plan.carrier_id != run_plan.carrier_id
+            or plan.prefix != run_plan.prefix
+        ):
             end_run(accepted, run_plan, run_first)
             run_plan, run_first = plan, len(accepted.recipients)
         accepted.recipients.append(int(phone.digits))
@@ -166,14 +219,17 @@ def _sort_recipients(request: SendRequest, sender: str, facts: AccountFacts, tar
     _settle_duplicates(accepted)
     accepted.credits_required = sum(accepted.credits)
     if request.sandbox:
-        accepted.credits = [0] * len(accepted.credits)  # a message's credits are what was charged for it
+        # a message's credits are what was charged for it
+        accepted.credits = [0] * len(accepted.credits)
     return accepted
 
 
 def end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
     """What was accepted since `first` goes to one carrier."""
     if plan is not None:
-        accepted.runs.append(Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first))
+        accepted.runs.append(
+            Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first)
+        )
 
 
 def _settle_duplicates(accepted: Accepted) -> None:
@@ -183,12 +239,16 @@ def _settle_duplicates(accepted: Accepted) -> None:
     why = {index: reason for index, _, reason in accepted.rejected}
     for index, earlier in accepted.duplicates:
         if earlier in why:
-            accepted.rejected.append((index, cut(accepted.request.recipients[index], RECIPIENT_SHOWN_MAX), why[earlier]))
+            accepted.rejected.append(
+                (index, cut(accepted.request.recipients[index], RECIPIENT_SHOWN_MAX), why[earlier])
+            )
     accepted.duplicates = [pair for pair in accepted.duplicates if pair[1] not in why]
     accepted.rejected.sort()
 
 
-def _debit(request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int) -> ServiceError | None:
+def _debit(
+    request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int
+) -> ServiceError | None:
     cost = accepted.credits_required
     if request.sandbox:  # the one place where charging is skipped
         if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.recipients):

@@ -1,4 +1,6 @@
-"""Old months of messages on PostgreSQL: detached, then dropped. Sends wait for it as long as LOCK_MS at most, and it tries again later."""
+"""Old months of messages on PostgreSQL: detached, then dropped. Sends wait for it as long
+as LOCK_MS at most, and it tries again later.
+"""
 
 import re
 from typing import Final
@@ -19,10 +21,12 @@ class Month(Row, frozen=True):
     is_attached: Bool
 
 
-# Whether they are partitions still: of one that is none any more, the drop is to come, or somebody killed it.
+# Whether they are partitions still: of one that is none any more, the drop is to come, or somebody
+# killed it.
 _TABLES: Final = """
     SELECT relname::text AS name, relispartition AS is_attached FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'messages\\_____\\___' ORDER BY relname"""
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+        AND relname LIKE 'messages\\_____\\___' ORDER BY relname"""
 _MONTHS: Final = Statement(Nothing, Month, postgresql=_TABLES)
 
 
@@ -32,15 +36,18 @@ async def old_months(tx: HotTx, until: str) -> list[Month]:
 
 
 async def detach(tx: HotTx, month: str) -> None:
-    """Nobody sees its messages any more, nor misses them: both begin with the same commit. Raises what `is_conflict` names when it would have had to
-    wait for longer than LOCK_MS."""
+    """Nobody sees its messages any more, nor misses them: both begin with the same commit. Raises
+    what `is_conflict` names when it would have had to wait for longer than LOCK_MS.
+    """
     await tx.fetch(f"SET LOCAL lock_timeout = {LOCK_MS}")
     await keep_from(tx, MESSAGES, _end_of(month))
     await tx.fetch(f"ALTER TABLE messages DETACH PARTITION {month}")
 
 
 async def drop(tx: HotTx, month: str) -> None:
-    """In a transaction of its own: removing the files of a large table takes a while, in which nobody else needs it."""
+    """In a transaction of its own: removing the files of a large table takes a while, in
+    which nobody else needs it.
+    """
     if _end_of(month) <= await from_id(tx, MESSAGES):
         await tx.fetch(f"DROP TABLE {month}")
 

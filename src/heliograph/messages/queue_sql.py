@@ -1,6 +1,8 @@
-"""The queue's columns, in their one place, and the statements that put runs into it and take them out, in both dialects.
+"""The queue's columns, in their one place, and the statements that put runs into it and take them
+out, in both dialects.
 
-A run is messages of one send that follow each other: the first one's id and how many there are (`tables.py`).
+A run is messages of one send that follow each other: the first one's id and how many there are
+(`tables.py`).
 """
 
 from typing import Final
@@ -8,7 +10,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from heliograph.base import ids
-from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Text, same, values_of
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    Text,
+    same,
+    values_of,
+)
 from heliograph.messages.fair import HELD_FROM_US
 
 
@@ -21,7 +34,9 @@ class RunKey(Row, frozen=True):
 
 
 class QueuedRun(Row, frozen=True):
-    """A row of the queue. `messages` stands in the column `count`; `segments` are those of each message; times are Unix milliseconds."""
+    """A row of the queue. `messages` stands in the column `count`; `segments` are those of each
+    message; times are Unix milliseconds.
+    """
 
     carrier_id: SmallInt
     rank_us: BigInt
@@ -49,12 +64,16 @@ class QueuedRun(Row, frozen=True):
         return replace(self, rank_us=rank_us, first_id=first_id, messages=self.messages - messages)
 
 
-QUEUE_COLUMNS: Final = ", ".join("count" if name == "messages" else name for name in QueuedRun.__struct_fields__)
+QUEUE_COLUMNS: Final = ", ".join(
+    "count" if name == "messages" else name for name in QueuedRun.__struct_fields__
+)
 
 
 def queue_columns(alias: str) -> str:
     """Returns the columns of a QueuedRun, for a SELECT from the queue under this alias."""
-    return ", ".join(f"{alias}.{column}" for column in QUEUE_COLUMNS.split(", ")).replace(f"{alias}.count", f"{alias}.count AS messages")
+    return ", ".join(f"{alias}.{column}" for column in QUEUE_COLUMNS.split(", ")).replace(
+        f"{alias}.count", f"{alias}.count AS messages"
+    )
 
 
 _INSERT: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) SELECT * FROM :given AS g"
@@ -62,19 +81,29 @@ _INSERT_SQLITE: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) VALUES ({valu
 
 QUEUE: Final = BatchStatement(QueuedRun, Nothing, postgresql=_INSERT, sqlite=_INSERT_SQLITE)
 
-# A message comes back at the same place with each of its parts; whoever claims it takes all that are missing. No part may go out with the
-# number of an earlier try of its own: that one's late answer would end it.
+# A message comes back at the same place with each of its parts; whoever claims it takes all that
+# are missing. No part may go out with the number of an earlier try of its own: that one's late
+# answer would end it.
 QUEUE_AGAIN: Final = BatchStatement(
-    QueuedRun, Nothing,
-    postgresql=f"{_INSERT} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt = greatest(q.attempt, excluded.attempt)",
-    sqlite=f"{_INSERT_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)")
+    QueuedRun,
+    Nothing,
+    postgresql=(
+        f"{_INSERT} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt ="
+        " greatest(q.attempt, excluded.attempt)"
+    ),
+    sqlite=f"{_INSERT_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)",
+)
 
 TAKE_RUNS: Final = BatchStatement(
-    RunKey, Nothing,
+    RunKey,
+    Nothing,
     postgresql="""
         DELETE FROM queue q USING :given AS g
         WHERE q.carrier_id = g.carrier_id AND q.rank_us = g.rank_us AND q.first_id = g.first_id""",
-    sqlite="DELETE FROM queue WHERE carrier_id = :carrier_id AND rank_us = :rank_us AND first_id = :first_id")
+    sqlite="""
+        DELETE FROM queue WHERE carrier_id = :carrier_id AND rank_us = :rank_us
+            AND first_id = :first_id""",
+)
 
 
 class NextRuns(Row, frozen=True):
@@ -86,9 +115,16 @@ class NextRuns(Row, frozen=True):
     worker: BigInt
 
 
-# Nothing for a process whose row is gone: it was stopped for so long that others do its work, and may not know yet.
-NEXT_RUNS: Final = same(NextRuns, QueuedRun, f"""
+# Nothing for a process whose row is gone: it was stopped for so long that others do its work, and
+# may not know yet.
+NEXT_RUNS: Final = same(
+    NextRuns,
+    QueuedRun,
+    f"""
     SELECT {queue_columns("q")} FROM queue q
-    WHERE q.carrier_id = :carrier_id AND q.rank_us < {HELD_FROM_US} AND q.not_before_ms <= :now_ms AND q.expires_at_ms > :now_ms
+    WHERE q.carrier_id = :carrier_id AND q.rank_us < {HELD_FROM_US} AND q.not_before_ms <= :now_ms
+        AND q.expires_at_ms > :now_ms
         AND EXISTS (SELECT 1 FROM workers WHERE epoch = :worker)
-    ORDER BY q.rank_us, q.first_id LIMIT :most""", lock="FOR UPDATE SKIP LOCKED")
+    ORDER BY q.rank_us, q.first_id LIMIT :most""",
+    lock="FOR UPDATE SKIP LOCKED",
+)

@@ -1,7 +1,9 @@
-"""Messages as clients see them: one with its timeline, and reports of many (contract section 6, Messages).
+"""Messages as clients see them: one with its timeline, and reports of many (contract section 6,
+Messages).
 
-There is no index of an account's messages: it would cost every send a second, random write. A send and its messages are one run of ids
-(tables.py), so a report walks the account's sends, newest first, and looks its messages up by the ids that follow from them.
+There is no index of an account's messages: it would cost every send a second, random write. A send
+and its messages are one run of ids (tables.py), so a report walks the account's sends, newest
+first, and looks its messages up by the ids that follow from them.
 """
 
 import json
@@ -26,14 +28,20 @@ CAMPAIGN_PREFIX: Final = "cmp"
 NO_SEND: Final = "0" * 32  # an id that no send has
 OTP: Final = "otp"
 
-LOOKED_AT_MAX: Final = 20_000  # messages that one page looks through for a rare status, 0.2 s: then it ends early, and its cursor goes on
+# messages that one page looks through for a rare status, 0.2 s: then it ends early, and its cursor
+# goes on
+LOOKED_AT_MAX: Final = 20_000
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
-CLOCK_SLACK_MS: Final = 300_000  # a send's id is made when its request arrives, its created_at when its batch is stored, by perhaps another clock
+# a send's id is made when its request arrives, its created_at when its batch is stored, by perhaps
+# another clock
+CLOCK_SLACK_MS: Final = 300_000
 
 
 class Message(NamedTuple):
-    """A message with what it shares with its send. Ids are raw; `text` and `recipient` are None after retention."""
+    """A message with what it shares with its send. Ids are raw; `text` and `recipient` are
+    None after retention.
+    """
 
     id: str
     send_id: str
@@ -77,18 +85,41 @@ class Page(NamedTuple):
     next_before: str | None
 
 
-_FROM_SEND: Final = {"type": sends.c.type, "sender": sends.c.sender, "text": sends.c.text, "encoding": sends.c.encoding,
-                     "reference": sends.c.reference, "created_at_ms": sends.c.created_at_ms, "campaign_id": groups.c.campaign_id}
-_COLUMNS: Final = [_FROM_SEND[name] if name in _FROM_SEND else messages.c[name] for name in Message._fields]
-JOINED: Final = (sa.select(*_COLUMNS).join_from(messages, sends, sends.c.id == messages.c.send_id)
-                 .outerjoin(groups, groups.c.id == sends.c.group_id))
+_FROM_SEND: Final = {
+    "type": sends.c.type,
+    "sender": sends.c.sender,
+    "text": sends.c.text,
+    "encoding": sends.c.encoding,
+    "reference": sends.c.reference,
+    "created_at_ms": sends.c.created_at_ms,
+    "campaign_id": groups.c.campaign_id,
+}
+_COLUMNS: Final = [
+    _FROM_SEND[name] if name in _FROM_SEND else messages.c[name] for name in Message._fields
+]
+JOINED: Final = (
+    sa.select(*_COLUMNS)
+    .join_from(messages, sends, sends.c.id == messages.c.send_id)
+    .outerjoin(groups, groups.c.id == sends.c.group_id)
+)
 
 
 def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
-    """The message with this id in text form. Raises NotFound, also for another account's and the other mode's."""
+    """The message with this id in text form. Raises NotFound, also for another account's
+    and the other mode's.
+    """
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
-    row = None if raw is None else tx.execute(
-        JOINED.where(messages.c.id == raw, messages.c.account_id == account_id, messages.c.sandbox.is_(sandbox))).one_or_none()
+    row = (
+        None
+        if raw is None
+        else tx.execute(
+            JOINED.where(
+                messages.c.id == raw,
+                messages.c.account_id == account_id,
+                messages.c.sandbox.is_(sandbox),
+            )
+        ).one_or_none()
+    )
     if row is None:
         raise NotFound("There is no such message.")
     return Message(*row)
@@ -100,21 +131,36 @@ def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
     wanted = sorted(each for each in raw.values() if each is not None)
     if not wanted:
         return set()
-    found = set(tx.execute(sa.select(messages.c.id).join_from(messages, sends, sends.c.id == messages.c.send_id)
-                           .where(_among(tx, messages.c.id, wanted), sends.c.type == OTP)).scalars())
+    found = set(
+        tx.execute(
+            sa.select(messages.c.id)
+            .join_from(messages, sends, sends.c.id == messages.c.send_id)
+            .where(_among(tx, messages.c.id, wanted), sends.c.type == OTP)
+        ).scalars()
+    )
     return {message_id for message_id, each in raw.items() if each in found}
 
 
-def report(tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool) -> Page:
-    """A page of the account's messages, newest first. It may hold fewer than `limit` and still have a next one."""
+def report(
+    tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool
+) -> Page:
+    """A page of the account's messages, newest first. It may hold fewer than `limit` and
+    still have a next one.
+    """
     if filters.recipient is not None:
         return _to_recipient(tx, account_id, sandbox, wanted, filters)
     return _walk_sends(tx, account_id, sandbox, wanted, filters)
 
 
-def _to_recipient(tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters) -> Page:
+def _to_recipient(
+    tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
+) -> Page:
     """By the index of messages by recipient."""
-    query = JOINED.where(messages.c.account_id == account_id, messages.c.recipient == filters.recipient, messages.c.sandbox.is_(sandbox))
+    query = JOINED.where(
+        messages.c.account_id == account_id,
+        messages.c.recipient == filters.recipient,
+        messages.c.sandbox.is_(sandbox),
+    )
     query = query.where(*_send_filters(filters), *_id_bounds(messages.c.id, filters.span))
     if filters.status is not None:
         query = query.where(messages.c.status == filters.status)
@@ -124,16 +170,24 @@ def _to_recipient(tx: Connection, account_id: str, sandbox: bool, wanted: PageWa
     return _page([Message(*row) for row in rows], wanted.limit)
 
 
-def _walk_sends(tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters) -> Page:
+def _walk_sends(
+    tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
+) -> Page:
     found: list[Message] = []
     looked_at = 0
     at_once = wanted.limit + 1 if filters.status is None else _MESSAGES_AT_ONCE
     last: str | None = None
     for run in _batched(_message_ids(tx, account_id, sandbox, wanted, filters), at_once):
-        query = JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))  # the bounds leave out partitions
+        # the bounds leave out partitions
+        query = JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))
         if filters.status is not None:
             query = query.where(messages.c.status == filters.status)
-        found += [Message(*row) for row in tx.execute(query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found)))]
+        found += [
+            Message(*row)
+            for row in tx.execute(
+                query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found))
+            )
+        ]
         if len(found) > wanted.limit:
             break
         looked_at, last = looked_at + len(run), run[-1]
@@ -143,28 +197,44 @@ def _walk_sends(tx: Connection, account_id: str, sandbox: bool, wanted: PageWant
 
 
 def _among(tx: Connection, column: sa.Column[str], raw_ids: list[str]) -> sa.ColumnElement[bool]:
-    """`IN` with one value for all ids: thousands of them as values each would keep the interpreter, and so every other request, for 0.1 s."""
+    """`IN` with one value for all ids: thousands of them as values each would keep the interpreter,
+    and so every other request, for 0.1 s.
+    """
     if tx.dialect.name == "postgresql":
-        return column == sa.any_(sa.cast(sa.literal(literal(raw_ids), sa.Text), postgresql.ARRAY(sa.Uuid(as_uuid=False))))
-    return column.in_(sa.select(sa.func.json_each(json.dumps(raw_ids)).table_valued("value").c.value))
+        return column == sa.any_(
+            sa.cast(sa.literal(literal(raw_ids), sa.Text), postgresql.ARRAY(sa.Uuid(as_uuid=False)))
+        )
+    return column.in_(
+        sa.select(sa.func.json_each(json.dumps(raw_ids)).table_valued("value").c.value)
+    )
 
 
 def _page(found: list[Message], limit: int) -> Page:
     return Page(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
-def _message_ids(tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters) -> Iterator[str]:
-    """The ids of all messages of the account's sends that pass, newest first, from below `wanted.before`."""
+def _message_ids(
+    tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
+) -> Iterator[str]:
+    """The ids of all messages of the account's sends that pass, newest first, from below
+    `wanted.before`.
+    """
     below = None if wanted.before is None else int(wanted.before, 16)
-    query = sa.select(sends.c.id, sends.c.message_count).where(sends.c.account_id == account_id, sends.c.sandbox.is_(sandbox),
-                                                              *_send_filters(filters), *_id_bounds(sends.c.id, filters.span))
+    query = sa.select(sends.c.id, sends.c.message_count).where(
+        sends.c.account_id == account_id,
+        sends.c.sandbox.is_(sandbox),
+        *_send_filters(filters),
+        *_id_bounds(sends.c.id, filters.span),
+    )
     before, at_once = wanted.before, min(wanted.limit + 1, _SENDS_AT_ONCE)
     while True:
         page = query if before is None else query.where(sends.c.id < before)
         rows = tx.execute(page.order_by(sends.c.id.desc()).limit(at_once)).all()
         for send_id, message_count in rows:
             number = int(send_id, 16)
-            last = number + message_count if below is None else min(number + message_count, below - 1)
+            last = (
+                number + message_count if below is None else min(number + message_count, below - 1)
+            )
             for message in range(last, number, -1):
                 yield ids.raw_of_number(message)
         if len(rows) < at_once:
@@ -202,7 +272,9 @@ def _send_filters(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool]]:
-    """Roughly the span as a range of the key, so that what lies outside is not looked at; `created_at` decides exactly."""
+    """Roughly the span as a range of the key, so that what lies outside is not looked at;
+    `created_at` decides exactly.
+    """
     bounds: list[sa.ColumnElement[bool]] = []
     if span.since_ms is not None:
         bounds.append(column >= first_id_of(span.since_ms - CLOCK_SLACK_MS))
@@ -214,23 +286,51 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
 def as_record(message: Message) -> dict[str, Any]:
     """The fields of a message (contract section 6, Messages)."""
     return {
-        "id": ids.text_of_raw(MESSAGE_PREFIX, message.id), "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),
-        "campaign_id": None if message.campaign_id is None else ids.text_of_raw(CAMPAIGN_PREFIX, message.campaign_id),
-        "type": message.type, "sender": message.sender, "recipient": None if message.recipient is None else str(message.recipient),
-        "country_code": message.country_code, "message": None if message.type == OTP else message.text, "encoding": message.encoding,
-        "segments": message.segments, "credits": message.credits, "credits_refunded": message.refunded, "status": message.status,
-        "error": _error(message), "reference": message.reference, "sandbox": bool(message.sandbox), "created_at": rfc3339(message.created_at_ms),
-        "sent_at": rfc3339_or_none(message.sent_at_ms), "delivered_at": rfc3339_or_none(message.delivered_at_ms),
+        "id": ids.text_of_raw(MESSAGE_PREFIX, message.id),
+        "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),
+        "campaign_id": None
+        if message.campaign_id is None
+        else ids.text_of_raw(CAMPAIGN_PREFIX, message.campaign_id),
+        "type": message.type,
+        "sender": message.sender,
+        "recipient": None if message.recipient is None else str(message.recipient),
+        "country_code": message.country_code,
+        "message": None if message.type == OTP else message.text,
+        "encoding": message.encoding,
+        "segments": message.segments,
+        "credits": message.credits,
+        "credits_refunded": message.refunded,
+        "status": message.status,
+        "error": _error(message),
+        "reference": message.reference,
+        "sandbox": bool(message.sandbox),
+        "created_at": rfc3339(message.created_at_ms),
+        "sent_at": rfc3339_or_none(message.sent_at_ms),
+        "delivered_at": rfc3339_or_none(message.delivered_at_ms),
         "failed_at": rfc3339_or_none(message.failed_at_ms),
-    }  # fmt: skip
+    }
 
 
 def _error(message: Message) -> dict[str, str | None] | None:
-    return None if message.error_code is None else {"code": message.error_code, "message": message.error_message}
+    return (
+        None
+        if message.error_code is None
+        else {"code": message.error_code, "message": message.error_message}
+    )
 
 
 def timeline(message: Message) -> list[dict[str, str | None]]:
-    """What became of a message and when, oldest first: `{status, at, detail}`; the detail of a failure is why."""
-    moments = ((QUEUED, message.created_at_ms, None), (SENT, message.sent_at_ms, None), (DELIVERED, message.delivered_at_ms, None),
-               (FAILED, message.failed_at_ms, message.error_message))
-    return [{"status": status, "at": rfc3339(at_ms), "detail": detail} for status, at_ms, detail in moments if at_ms is not None]
+    """What became of a message and when, oldest first: `{status, at, detail}`; the detail
+    of a failure is why.
+    """
+    moments = (
+        (QUEUED, message.created_at_ms, None),
+        (SENT, message.sent_at_ms, None),
+        (DELIVERED, message.delivered_at_ms, None),
+        (FAILED, message.failed_at_ms, message.error_message),
+    )
+    return [
+        {"status": status, "at": rfc3339(at_ms), "detail": detail}
+        for status, at_ms, detail in moments
+        if at_ms is not None
+    ]

@@ -1,8 +1,10 @@
-"""Carriers' ids: submit answers and receipts meet here, whoever comes first, and however the carrier prints its ids.
+"""Carriers' ids: submit answers and receipts meet here, whoever comes first, and however the
+carrier prints its ids.
 
-A number is kept in one canonical form, lower case and without leading zeros; every other id as it is printed. Where a carrier's receipts
-print another base than its answers (its setting, or learnt from evidence: `parked.py`), the receipt's id is turned into the answer's.
-Nothing is ever tried in turn: decimal 100 is not hex 100.
+A number is kept in one canonical form, lower case and without leading zeros; every other id as it
+is printed. Where a carrier's receipts print another base than its answers (its setting, or learnt
+from evidence: `parked.py`), the receipt's id is turned into the answer's. Nothing is ever tried in
+turn: decimal 100 is not hex 100.
 """
 
 import re
@@ -76,40 +78,95 @@ def canonical_of_receipt(ref: str, id_format: str) -> str:
     return canonical(text)
 
 
-async def upsert(tx: HotTx, carrier_id: int, id_format: str, answers: Sequence[Answer], receipts: Sequence[Receipt], now_ms: int) -> list[Ref]:
-    """Stores the ids of accepted answers and all receipts; the Refs of both, each with what the other side had left there."""
+async def upsert(
+    tx: HotTx,
+    carrier_id: int,
+    id_format: str,
+    answers: Sequence[Answer],
+    receipts: Sequence[Receipt],
+    now_ms: int,
+) -> list[Ref]:
+    """Stores the ids of accepted answers and all receipts; the Refs of both, each with
+    what the other side had left there.
+    """
     of_answers: dict[str, tuple[str, int]] = {}
     for answer in answers:
         if answer.outcome is Outcome.ACCEPTED and answer.ref:
             ref = canonical(answer.ref)
             message_id, parts = of_answers.get(ref, (answer.message_id, 0))
-            of_answers[ref] = (answer.message_id, answer.parts | (parts if message_id == answer.message_id else 0))
-    found = [_with_receipt(stored) for stored in await REF_OF_ANSWER.rows(
-        tx, [AnsweredRef(carrier_id, ref, message_id, parts, now_ms) for ref, (message_id, parts) in sorted(of_answers.items())])]
+            of_answers[ref] = (
+                answer.message_id,
+                answer.parts | (parts if message_id == answer.message_id else 0),
+            )
+    found = [
+        _with_receipt(stored)
+        for stored in await REF_OF_ANSWER.rows(
+            tx,
+            [
+                AnsweredRef(carrier_id, ref, message_id, parts, now_ms)
+                for ref, (message_id, parts) in sorted(of_answers.items())
+            ],
+        )
+    ]
     readable, unreadable = _sort(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
-    received = [_with_receipt(stored, readable[stored.ref]) for stored in await REF_OF_RECEIPT.rows(
-        tx, [ReceivedRef(carrier_id, ref, _number(receipt.recipient), receipt.state.value, _text(receipt.error, ERROR_MAX), receipt.at_ms or now_ms)
-             for ref, receipt in sorted(readable.items()) if receipt.state is not None])]
+    received = [
+        _with_receipt(stored, readable[stored.ref])
+        for stored in await REF_OF_RECEIPT.rows(
+            tx,
+            [
+                ReceivedRef(
+                    carrier_id,
+                    ref,
+                    _number(receipt.recipient),
+                    receipt.state.value,
+                    _text(receipt.error, ERROR_MAX),
+                    receipt.at_ms or now_ms,
+                )
+                for ref, receipt in sorted(readable.items())
+                if receipt.state is not None
+            ],
+        )
+    ]
     await echo(tx, carrier_id, [ref for ref in received if ref.message_id is None])
     return found + received
 
 
 def _with_receipt(stored: StoredRef, receipt: Receipt | None = None) -> Ref:
     return Ref(
-        stored.ref, stored.message_id, stored.parts, recipient=stored.recipient, state=stored.state, error=stored.error,
-        printed=stored.printed, receipt=receipt)
+        stored.ref,
+        stored.message_id,
+        stored.parts,
+        recipient=stored.recipient,
+        state=stored.state,
+        error=stored.error,
+        printed=stored.printed,
+        receipt=receipt,
+    )
 
 
 async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
     """Keeps what else is said by receipts that came now and found no message."""
-    await ECHO.rows(tx, [
-        Echo(carrier_id, ref.ref, _text(ref.receipt.ref, REF_MAX), _text(ref.receipt.sender, SENDER_MAX),
-         ref.receipt.user_message_reference) for ref in refs if ref.receipt is not None])
+    await ECHO.rows(
+        tx,
+        [
+            Echo(
+                carrier_id,
+                ref.ref,
+                _text(ref.receipt.ref, REF_MAX),
+                _text(ref.receipt.sender, SENDER_MAX),
+                ref.receipt.user_message_reference,
+            )
+            for ref in refs
+            if ref.receipt is not None
+        ],
+    )
 
 
 def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:
-    """One receipt an id (the first final one, else the last), and those without an id or a state."""
+    """One receipt an id (the first final one, else the last), and those without an id or a
+    state.
+    """
     readable: dict[str, Receipt] = {}
     unreadable = []
     for receipt in receipts:
@@ -124,13 +181,24 @@ def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receip
 
 
 async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms: int) -> None:
-    await STORE_UNMATCHED.rows(tx, [
-        UnmatchedReceipt(
-            ids.raw_of_number(ids.new_number(now_ms)), carrier_id, _text(receipt.ref, REF_MAX),
-            receipt_state=receipt.state and receipt.state.value, receipt_error=_text(receipt.error, ERROR_MAX),
-            recipient=_number(receipt.recipient), sender=_text(receipt.sender, SENDER_MAX),
-            user_message_reference=receipt.user_message_reference, raw=receipt.raw[:RAW_OCTETS_MAX], received_at_ms=now_ms)
-        for receipt in receipts])
+    await STORE_UNMATCHED.rows(
+        tx,
+        [
+            UnmatchedReceipt(
+                ids.raw_of_number(ids.new_number(now_ms)),
+                carrier_id,
+                _text(receipt.ref, REF_MAX),
+                receipt_state=receipt.state and receipt.state.value,
+                receipt_error=_text(receipt.error, ERROR_MAX),
+                recipient=_number(receipt.recipient),
+                sender=_text(receipt.sender, SENDER_MAX),
+                user_message_reference=receipt.user_message_reference,
+                raw=receipt.raw[:RAW_OCTETS_MAX],
+                received_at_ms=now_ms,
+            )
+            for receipt in receipts
+        ],
+    )
 
 
 def _text(value: str | None, most: int) -> str | None:

@@ -1,9 +1,11 @@
-"""What was queued in a copy of the database that was restored: kept from every carrier until an operator decides.
+"""What was queued in a copy of the database that was restored: kept from every carrier until an
+operator decides.
 
-A copy knows nothing of what was sent after it was taken. So all of it that had not left by then, as far as it knows,
-may have left since. It stays in the queue, behind everything, by a rank of its own and RESTORED_FROM_US: validity ends
-there as everywhere, and what is let go stands where it stood. What was on the wire goes there too: its answers went to
-a process that is gone, with the database that it stored them in.
+A copy knows nothing of what was sent after it was taken. So all of it that had not left by then, as
+far as it knows, may have left since. It stays in the queue, behind everything, by a rank of its own
+and RESTORED_FROM_US: validity ends there as everywhere, and what is let go stands where it stood.
+What was on the wire goes there too: its answers went to a process that is gone, with the database
+that it stored them in.
 """
 
 from collections import Counter
@@ -43,9 +45,13 @@ class _HeldRun(Row, frozen=True):
     group_id: Int | None
 
 
-_TO_HOLD: Final = same(_Until, QueuedRun, f"""
+_TO_HOLD: Final = same(
+    _Until,
+    QueuedRun,
+    f"""
     SELECT {queue_columns("q")} FROM queue q
-    WHERE q.rank_us < {RESTORED_FROM_US} AND q.first_id < :until LIMIT {RUNS_AT_ONCE}""")  # noqa: S608  names of ours
+    WHERE q.rank_us < {RESTORED_FROM_US} AND q.first_id < :until LIMIT {RUNS_AT_ONCE}""",
+)
 
 
 class _Taken(Row, frozen=True):
@@ -60,10 +66,15 @@ class _Taken(Row, frozen=True):
     state: Text
 
 
-_ON_THE_WIRE: Final = same(_Until, _Taken, f"""
+_ON_THE_WIRE: Final = same(
+    _Until,
+    _Taken,
+    f"""
     DELETE FROM inflight WHERE (message_id, part) IN (
-        SELECT message_id, part FROM inflight WHERE message_id < :until ORDER BY message_id, part LIMIT {BATCH_MAX})
-    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state""")  # noqa: S608  names of ours
+        SELECT message_id, part FROM inflight WHERE message_id < :until ORDER BY message_id, part
+            LIMIT {BATCH_MAX})
+    RETURNING message_id, part, prefix, attempt, expires_at_ms, carrier_id, state""",
+)
 
 
 class Which(NamedTuple):
@@ -81,11 +92,17 @@ class _Some(Row, frozen=True):
     most: Int
 
 
-_HELD_RUNS: Final = same(_Some, _HeldRun, f"""
+_HELD_RUNS: Final = same(
+    _Some,
+    _HeldRun,
+    f"""
     SELECT {queue_columns("q")}, s.group_id FROM queue q CROSS JOIN sends s
     WHERE s.id = q.send_id AND q.rank_us >= {RESTORED_FROM_US}
-        AND (:account_id IS NULL OR s.account_id = :account_id) AND (:carrier_id IS NULL OR q.carrier_id = :carrier_id)
-    LIMIT :most""", lock="FOR UPDATE OF q SKIP LOCKED")  # noqa: S608  names of ours
+        AND (:account_id IS NULL OR s.account_id = :account_id)
+            AND (:carrier_id IS NULL OR q.carrier_id = :carrier_id)
+    LIMIT :most""",
+    lock="FOR UPDATE OF q SKIP LOCKED",
+)
 
 
 class Kept(NamedTuple):
@@ -105,20 +122,33 @@ def kept(tx: Connection) -> list[Kept]:
     columns, count = queue.c, queue.c["count"]
     of = (sends.c.account_id, columns.carrier_id, sends.c.type, sends.c.sandbox)
     query = sa.select(
-        *of, sa.func.sum(count).label("messages"), sa.func.sum(count * columns.segments).label("segments"),
-        sa.func.max(columns.expires_at_ms).label("last_expires_at_ms")
+        *of,
+        sa.func.sum(count).label("messages"),
+        sa.func.sum(count * columns.segments).label("segments"),
+        sa.func.max(columns.expires_at_ms).label("last_expires_at_ms"),
     )
-    query = query.join_from(queue, sends, sends.c.id == columns.send_id).where(columns.rank_us >= RESTORED_FROM_US)
+    query = query.join_from(queue, sends, sends.c.id == columns.send_id).where(
+        columns.rank_us >= RESTORED_FROM_US
+    )
     return [
-        Kept(row.account_id, row.carrier_id, row.type, row.sandbox, messages=int(row.messages), segments=int(row.segments),
-             last_expires_at_ms=int(row.last_expires_at_ms))
+        Kept(
+            row.account_id,
+            row.carrier_id,
+            row.type,
+            row.sandbox,
+            messages=int(row.messages),
+            segments=int(row.segments),
+            last_expires_at_ms=int(row.last_expires_at_ms),
+        )
         for row in tx.execute(query.group_by(*of).order_by(*of))
     ]
 
 
 def newest_queued(tx: Connection) -> str | None:
     """Returns the highest id (raw) of what a carrier would be given, or has been."""
-    waiting = sa.select(sa.func.max(sa.cast(queue.c.first_id, sa.Text))).where(queue.c.rank_us < RESTORED_FROM_US)
+    waiting = sa.select(sa.func.max(sa.cast(queue.c.first_id, sa.Text))).where(
+        queue.c.rank_us < RESTORED_FROM_US
+    )
     found = [
         tx.execute(query).scalar()
         for query in (waiting, sa.select(sa.func.max(sa.cast(inflight.c.message_id, sa.Text))))
@@ -127,8 +157,9 @@ def newest_queued(tx: Connection) -> str | None:
 
 
 async def keep_some(db: Database, until: str, now_ms: int) -> int:
-    """Keeps what is queued or on the wire of messages below the id `until` (raw), at most so much as one transaction
-    takes. Returns how many runs and segments that were; 0: there is no more."""
+    """Keeps what is queued or on the wire of messages below the id `until` (raw), at most so much
+    as one transaction takes. Returns how many runs and segments that were; 0: there is no more.
+    """
     async with db.hot() as tx:
         runs = await _TO_HOLD.rows(tx, _Until(until))
         await TAKE_RUNS.rows(tx, [run.key for run in runs])
@@ -139,7 +170,8 @@ async def keep_some(db: Database, until: str, now_ms: int) -> int:
 async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
     taken = await _ON_THE_WIRE.rows(tx, _Until(until))
     changes = Changes.of(now_ms, await lock_messages(tx, {segment.message_id for segment in taken}))
-    await store_changes(tx, 0, changes)  # what has failed, and was to be paid back once nothing of it is on the wire
+    # what has failed, and was to be paid back once nothing of it is on the wire
+    await store_changes(tx, 0, changes)
     again = list[QueuedRun]()
     for segment in taken:
         row = changes.messages[segment.message_id]
@@ -163,18 +195,25 @@ async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
 
 
 def _once(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
-    """Returns one run for each message, however many parts of it there are: with the highest number of a try."""
+    """Returns one run for each message, however many parts of it there are: with the
+    highest number of a try.
+    """
     return list({run.key: run for run in sorted(runs, key=lambda run: run.attempt)}.values())
 
 
 async def let_go_some(db: Database, which: Which) -> Counter[int]:
-    """Lets some of it go to its carriers; a campaign's that is paused or canceled, to where all of that waits. Returns
-    how many messages, by carrier; nothing: there is no more."""
+    """Lets some of it go to its carriers; a campaign's that is paused or canceled, to where all of
+    that waits. Returns how many messages, by carrier; nothing: there is no more.
+    """
     async with db.hot() as tx:
         found = await _HELD_RUNS.rows(tx, _Some(*which, RUNS_AT_ONCE))
         await TAKE_RUNS.rows(tx, [held.run.key for held in found])
-        waiting = await groups.to_be_held(tx, {held.group_id for held in found if held.group_id is not None})
-        await QUEUE_AGAIN.rows(tx, [_let_go(held, to_wait=held.group_id in waiting) for held in found])
+        waiting = await groups.to_be_held(
+            tx, {held.group_id for held in found if held.group_id is not None}
+        )
+        await QUEUE_AGAIN.rows(
+            tx, [_let_go(held, to_wait=held.group_id in waiting) for held in found]
+        )
     let_go = Counter[int]()
     for held in found:
         let_go[held.run.carrier_id] += held.run.messages
@@ -187,8 +226,9 @@ def _let_go(held: _HeldRun, *, to_wait: bool) -> QueuedRun:
 
 
 async def cancel_some(db: Database, which: Which, now_ms: int) -> int:
-    """Cancels some of it: failed, `canceled`, paid back as far as no carrier has accepted it. Returns how many
-    messages."""
+    """Cancels some of it: failed, `canceled`, paid back as far as no carrier has accepted it.
+    Returns how many messages.
+    """
     async with db.hot() as tx:
         found = await _HELD_RUNS.rows(tx, _Some(*which, BATCH_MAX))
         return await fail_runs(tx, [held.run for held in found], now_ms, "canceled")

@@ -1,4 +1,6 @@
-"""The text of a one-time password is stored sealed: until a carrier takes it, nobody who reads the database learns the code."""
+"""The text of a one-time password is stored sealed: until a carrier takes it, nobody who reads the
+database learns the code.
+"""
 
 from typing import Final
 

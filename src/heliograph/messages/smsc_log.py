@@ -1,6 +1,8 @@
-"""What the SMSCs say that they were given: the logs of `heliograph smsc --log`, read once, for the audit to hold messages against.
+"""What the SMSCs say that they were given: the logs of `heliograph smsc --log`, read once, for the
+audit to hold messages against.
 
-It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other (docs/decisions.md, S14).
+It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other
+(docs/decisions.md, S14).
 """
 
 from collections import defaultdict
@@ -12,16 +14,19 @@ from typing import Final
 
 import msgspec
 
-# Of a receipt's states those that end a message; others say that it is on its way (SMPP 3.4, appendix B).
+# Of a receipt's states those that end a message; others say that it is on its way (SMPP 3.4,
+# appendix B).
 FINAL_STATES: Final = ("DELIVRD", "UNDELIV", "DELETED", "FAILED", "EXPIRED", "REJECTD", "UNKNOWN")
 STATE_BITS: Final = {state: 1 << place for place, state in enumerate(FINAL_STATES)}
 
-# An answer that took so long, or whose connection ended so soon after it, may have been heard by nobody who could store it: a process that
-# stands still is taken for dead after 30 s, and what it held is sent once more 120 s later.
+# An answer that took so long, or whose connection ended so soon after it, may have been heard by
+# nobody who could store it: a process that stands still is taken for dead after 30 s, and what it
+# held is sent once more 120 s later.
 LATE_MS: Final = 1_000
 ENDED_SOON_MS: Final = 180_000
 
-# What is dated later than the look at the database came while the logs are read, if it is not by more than this: else its clock is ahead.
+# What is dated later than the look at the database came while the logs are read, if it is not by
+# more than this: else its clock is ahead.
 AHEAD_MAX_MS: Final = 300_000
 
 
@@ -49,7 +54,9 @@ class _Line(msgspec.Struct):
 
 
 class Connection:
-    """One client's connection. `waiting`: its submissions that were not answered yet, by sequence_number."""
+    """One client's connection. `waiting`: its submissions that were not answered yet, by
+    sequence_number.
+    """
 
     __slots__ = ("lost_ms", "waiting")
 
@@ -101,9 +108,11 @@ class Submit:
 
 
 class SmscLog:
-    """All submissions, in the order in which each SMSC read them. What came after `asked_ms` may explain, and need not be explained: the
-    database was looked at before. `ahead`: of each file, the first line that is dated AHEAD_MAX_MS later than that, or more, and by how much; nobody
-    can tell what is to be explained of such a file."""
+    """All submissions, in the order in which each SMSC read them. What came after `asked_ms` may
+    explain, and need not be explained: the database was looked at before. `ahead`: of each file,
+    the first line that is dated AHEAD_MAX_MS later than that, or more, and by how much; nobody can
+    tell what is to be explained of such a file.
+    """
 
     def __init__(self, asked_ms: int) -> None:
         self.asked_ms = asked_ms
@@ -111,16 +120,21 @@ class SmscLog:
         self.ahead: dict[Path, tuple[int, int]] = {}
         self._by_message: defaultdict[tuple[str, int], list[Submit]] = defaultdict(list)
         self._by_id: defaultdict[str, list[Submit]] = defaultdict(list)
-        self._connections: dict[int, Connection] = {}  # these two: of the run of an SMSC that is being read
+        # these two: of the run of an SMSC that is being read
+        self._connections: dict[int, Connection] = {}
         self._ids: dict[str, Submit] = {}
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
 
     def of(self, recipient: str, low_bits: int) -> list[Submit]:
-        """What may be of a message: to its recipient, with a reference made from the lowest 12 bits of its id."""
+        """What may be of a message: to its recipient, with a reference made from the
+        lowest 12 bits of its id.
+        """
         return self._by_message.get((recipient, low_bits), [])
 
     def with_id(self, ref: str) -> list[Submit]:
-        """Submissions that were given this id; several when two SMSCs happen to have used the same."""
+        """Submissions that were given this id; several when two SMSCs happen to have used
+        the same.
+        """
         return self._by_id.get(plain(ref), [])
 
     def said_to(self, recipient: str) -> int:
@@ -135,7 +149,9 @@ class SmscLog:
         return bits
 
     def read(self, path: Path) -> None:
-        """One file; the pieces of a log that was rotated come one after the other, oldest first. Raises OSError, NotALog."""
+        """One file; the pieces of a log that was rotated come one after the other, oldest first.
+        Raises OSError, NotALog.
+        """
         last_ms = 0
         for number, line in _lines(path):
             if line.event == "listening":  # another run: all connections of the one before are gone
@@ -147,7 +163,8 @@ class SmscLog:
 
     def finish(self) -> None:
         """All files were read."""
-        self.submits.sort(key=lambda submit: submit.at_ms)  # stable: in each file they stay as they are
+        # stable: in each file they stay as they are
+        self.submits.sort(key=lambda submit: submit.at_ms)
         for submit in self.submits:
             if submit.reference is not None:
                 self._by_message[submit.recipient, submit.reference >> 4].append(submit)
@@ -165,15 +182,28 @@ class SmscLog:
             connection = self._connections.setdefault(line.session, Connection())
             text_sha256 = self._texts.setdefault(line.text_sha256, line.text_sha256)
             submit = Submit(
-                path, number, connection, at_ms=line.at_ms, status=line.status, message_id=line.message_id, sender=line.sender,
-                recipient=line.recipient, part=line.part, parts=line.parts, reference=line.user_message_reference,
-                text_sha256=text_sha256, wants_receipt=line.registered_delivery & 0b11 != 0)
+                path,
+                number,
+                connection,
+                at_ms=line.at_ms,
+                status=line.status,
+                message_id=line.message_id,
+                sender=line.sender,
+                recipient=line.recipient,
+                part=line.part,
+                parts=line.parts,
+                reference=line.user_message_reference,
+                text_sha256=text_sha256,
+                wants_receipt=line.registered_delivery & 0b11 != 0,
+            )
             self.submits.append(submit)
             connection.waiting[line.sequence] = submit
             if submit.message_id is not None:
                 self._ids[submit.message_id] = submit
         elif line.event == "answer":
-            answered = self._connections.setdefault(line.session, Connection()).waiting.pop(line.sequence, None)
+            answered = self._connections.setdefault(line.session, Connection()).waiting.pop(
+                line.sequence, None
+            )
             if answered is not None:
                 answered.answered_ms = line.at_ms
         elif line.event == "receipt" or (line.event == "acknowledged" and line.status == 0):
@@ -215,4 +245,7 @@ def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
             try:
                 yield number, decode(octets)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise NotALog(f"{path} line {number}: found no event (allowed: what `heliograph smsc --log` writes)") from error
+                raise NotALog(
+                    f"{path} line {number}: found no event (allowed: what `heliograph smsc --log`"
+                    " writes)"
+                ) from error

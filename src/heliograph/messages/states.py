@@ -1,11 +1,12 @@
-"""The life of a message (contract section 6): which states there are, and what leads from one to the next.
+"""The life of a message (contract section 6): which states there are, and what leads from one to
+the next.
 
     queued ──▶ sent ──▶ delivered
        │         └────▶ failed
        └──────────────▶ failed
 
-`submitting` and `in_doubt` are states of its segments on the wire (`inflight`); outside both are `queued`. A terminal state
-sticks: late, repeated or contradicting receipts change nothing.
+`submitting` and `in_doubt` are states of its segments on the wire (`inflight`); outside both are
+`queued`. A terminal state sticks: late, repeated or contradicting receipts change nothing.
 """
 
 from typing import Final
@@ -15,7 +16,8 @@ from heliograph.carriers import ReceiptState
 QUEUED, SENT, DELIVERED, FAILED = "queued", "sent", "delivered", "failed"
 
 NEXT: Final[dict[str, frozenset[str]]] = {
-    QUEUED: frozenset({SENT, DELIVERED, FAILED}),  # delivered at once when the receipt came before the answer
+    # delivered at once when the receipt came before the answer
+    QUEUED: frozenset({SENT, DELIVERED, FAILED}),
     SENT: frozenset({DELIVERED, FAILED}),
     DELIVERED: frozenset(),
     FAILED: frozenset(),

@@ -1,8 +1,8 @@
 """Sends, messages, and the way out: queue, segments in flight, and the carriers' own ids.
 
-A send and its messages are one run of ids: the k-th message of a send has the id `send + 1 + k`. So all messages of a send
-are found by a range of the primary key, `messages` needs no index on the send, and the queue holds *runs* (first id and
-count), not messages: queueing 10,000 costs one row.
+A send and its messages are one run of ids: the k-th message of a send has the id `send + 1 + k`. So
+all messages of a send are found by a range of the primary key, `messages` needs no index on the
+send, and the queue holds *runs* (first id and count), not messages: queueing 10,000 costs one row.
 """
 
 import sqlalchemy as sa
@@ -12,12 +12,22 @@ from heliograph.base.pruning import Kept
 
 SEND_TYPES = ("sms", "otp", "campaign")
 STATUSES = ("queued", "sent", "delivered", "failed")
-ERROR_CODES = ("carrier_rejected", "undeliverable", "expired", "rejected", "unknown", "canceled", "blocked", "no_route")
+ERROR_CODES = (
+    "carrier_rejected",
+    "undeliverable",
+    "expired",
+    "rejected",
+    "unknown",
+    "canceled",
+    "blocked",
+    "no_route",
+)
 DECISIONS = ("sent", "delivered", "undeliverable", "canceled", "resent", "receipt")
 
 GROUP_ID = sa.Integer  # small: each message has a place for it
 
-# What belongs together beyond one send: a campaign's messages. So reports and tallies need not know what a campaign is.
+# What belongs together beyond one send: a campaign's messages. So reports and tallies need not know
+# what a campaign is.
 groups = sa.Table(
     "groups",
     metadata,
@@ -25,11 +35,22 @@ groups = sa.Table(
     sa.Column("account_id", RawId, nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("campaign_id", RawId, nullable=False, unique=True),
-    sa.Column("held", sa.Boolean, nullable=False, comment="what was queued of it is kept from every carrier"),
-    sa.Column("canceled_at_ms", sa.BigInteger, nullable=True, comment="what is queued of it since then fails"),
+    sa.Column(
+        "held",
+        sa.Boolean,
+        nullable=False,
+        comment="what was queued of it is kept from every carrier",
+    ),
+    sa.Column(
+        "canceled_at_ms",
+        sa.BigInteger,
+        nullable=True,
+        comment="what is queued of it since then fails",
+    ),
 )
 
-# How many messages of a group are in each state just now. Whoever changes some adds to a row of its own slot: they do not wait for each other.
+# How many messages of a group are in each state just now. Whoever changes some adds to a row of its
+# own slot: they do not wait for each other.
 tallies = sa.Table(
     "tallies",
     metadata,
@@ -60,17 +81,34 @@ sends = sa.Table(
     sa.Column("credits_required", sa.BigInteger, nullable=False),
     sa.Column("credits_used", sa.BigInteger, nullable=False),
     sa.Column("credits_remaining", sa.BigInteger, nullable=False),
-    sa.Column("exceptions", sa.Text, nullable=True, comment="JSON: rejected recipients and duplicates by index; null when there are none"),
+    sa.Column(
+        "exceptions",
+        sa.Text,
+        nullable=True,
+        comment="JSON: rejected recipients and duplicates by index; null when there are none",
+    ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("group_id", GROUP_ID, nullable=True),
     sa.CheckConstraint(f"type IN ({', '.join(map(repr, SEND_TYPES))})", name="sends_type"),
     sa.Index("sends_by_account", "account_id", "sandbox", "id"),
-    sa.Index("sends_by_reference", "account_id", "reference", postgresql_where=sa.text("reference IS NOT NULL"),
-             sqlite_where=sa.text("reference IS NOT NULL")),
-    sa.Index("sends_by_group", "group_id", "id", postgresql_where=sa.text("group_id IS NOT NULL"), sqlite_where=sa.text("group_id IS NOT NULL")),
+    sa.Index(
+        "sends_by_reference",
+        "account_id",
+        "reference",
+        postgresql_where=sa.text("reference IS NOT NULL"),
+        sqlite_where=sa.text("reference IS NOT NULL"),
+    ),
+    sa.Index(
+        "sends_by_group",
+        "group_id",
+        "id",
+        postgresql_where=sa.text("group_id IS NOT NULL"),
+        sqlite_where=sa.text("group_id IS NOT NULL"),
+    ),
 )
 
-# On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an indexed column.
+# On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an
+# indexed column.
 messages = sa.Table(
     "messages",
     metadata,
@@ -78,16 +116,39 @@ messages = sa.Table(
     sa.Column("send_id", RawId, nullable=False),
     sa.Column("account_id", RawId, nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False),
-    sa.Column("recipient", sa.BigInteger, nullable=True, comment="E.164 digits as a number; null after retention"),
+    sa.Column(
+        "recipient",
+        sa.BigInteger,
+        nullable=True,
+        comment="E.164 digits as a number; null after retention",
+    ),
     sa.Column("country_code", sa.String(2), nullable=True),
     sa.Column("carrier_id", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.String(9), nullable=False),
     sa.Column("segments", sa.SmallInteger, nullable=False),
     sa.Column("credits", sa.Integer, nullable=False),
     sa.Column("refunded", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("parts_accepted", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: a carrier accepted segment k"),
-    sa.Column("parts_delivered", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: its receipt said DELIVRD"),
-    sa.Column("parts_resent", sa.SmallInteger, nullable=False, server_default="0", comment="bit k-1: it was in doubt, and was sent once more"),
+    sa.Column(
+        "parts_accepted",
+        sa.SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="bit k-1: a carrier accepted segment k",
+    ),
+    sa.Column(
+        "parts_delivered",
+        sa.SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="bit k-1: its receipt said DELIVRD",
+    ),
+    sa.Column(
+        "parts_resent",
+        sa.SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="bit k-1: it was in doubt, and was sent once more",
+    ),
     sa.Column("error_code", sa.String(16), nullable=True),
     sa.Column("error_message", sa.String(255), nullable=True),
     sa.Column("sent_at_ms", sa.BigInteger, nullable=True),
@@ -105,27 +166,47 @@ queue = sa.Table(
     "queue",
     metadata,
     sa.Column("carrier_id", sa.SmallInteger, primary_key=True),
-    sa.Column("rank_us", sa.BigInteger, primary_key=True, comment="virtual time: the lowest leaves first"),
-    sa.Column("first_id", RawId, primary_key=True, comment="the run: this message and the next ones of the same send"),
+    sa.Column(
+        "rank_us", sa.BigInteger, primary_key=True, comment="virtual time: the lowest leaves first"
+    ),
+    sa.Column(
+        "first_id",
+        RawId,
+        primary_key=True,
+        comment="the run: this message and the next ones of the same send",
+    ),
     sa.Column("count", sa.Integer, nullable=False),
     sa.Column("send_id", RawId, nullable=False),
     sa.Column("segments", sa.SmallInteger, nullable=False, comment="of each message"),
-    sa.Column("prefix", sa.String(15), nullable=False, comment="of the route that chose the carrier: fail-over takes its next one"),
+    sa.Column(
+        "prefix",
+        sa.String(15),
+        nullable=False,
+        comment="of the route that chose the carrier: fail-over takes its next one",
+    ),
     sa.Column("attempt", sa.SmallInteger, nullable=False),
     sa.Column("not_before_ms", sa.BigInteger, nullable=False),
     sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
     sa.CheckConstraint("count > 0", name="queue_count"),
 )
 
-# What was handed to a carrier and is not answered: one row a submit_sm, committed before its bytes leave.
+# What was handed to a carrier and is not answered: one row a submit_sm, committed before its bytes
+# leave.
 inflight = sa.Table(
     "inflight",
     metadata,
     sa.Column("message_id", RawId, primary_key=True),
     sa.Column("part", sa.SmallInteger, primary_key=True),
-    sa.Column("parts", sa.SmallInteger, nullable=False, comment="bits of the segments that this submit_sm carries"),
+    sa.Column(
+        "parts",
+        sa.SmallInteger,
+        nullable=False,
+        comment="bits of the segments that this submit_sm carries",
+    ),
     sa.Column("carrier_id", sa.SmallInteger, nullable=False),
-    sa.Column("worker", sa.BigInteger, nullable=False, comment="epoch of the process that holds it"),
+    sa.Column(
+        "worker", sa.BigInteger, nullable=False, comment="epoch of the process that holds it"
+    ),
     sa.Column("attempt", sa.SmallInteger, nullable=False),
     sa.Column("state", sa.String(10), nullable=False),
     sa.Column("prefix", sa.String(15), nullable=False),
@@ -134,28 +215,58 @@ inflight = sa.Table(
     sa.CheckConstraint("state IN ('claimed', 'submitting', 'in_doubt')", name="inflight_state"),
 )
 
-# A carrier's id of a segment. The submit answer and the receipt both upsert it: whoever comes second sees the first.
+# A carrier's id of a segment. The submit answer and the receipt both upsert it: whoever comes
+# second sees the first.
 carrier_refs = sa.Table(
     "carrier_refs",
     metadata,
     sa.Column("carrier_id", sa.SmallInteger, primary_key=True),
     sa.Column("ref", sa.String(65), primary_key=True),
-    sa.Column("message_id", RawId, nullable=True, comment="null: a receipt whose answer has not come (yet)"),
+    sa.Column(
+        "message_id",
+        RawId,
+        nullable=True,
+        comment="null: a receipt whose answer has not come (yet)",
+    ),
     sa.Column("parts", sa.SmallInteger, nullable=True),
-    sa.Column("recipient", sa.BigInteger, nullable=True, comment="as the receipt names it: a match needs it to agree"),
+    sa.Column(
+        "recipient",
+        sa.BigInteger,
+        nullable=True,
+        comment="as the receipt names it: a match needs it to agree",
+    ),
     sa.Column("receipt_state", sa.String(8), nullable=True),
     sa.Column("receipt_error", sa.String(32), nullable=True),
-    sa.Column("printed", sa.String(65), nullable=True, comment="ref as the receipt prints it; this and the next two: while its answer has not come"),
+    sa.Column(
+        "printed",
+        sa.String(65),
+        nullable=True,
+        comment=(
+            "ref as the receipt prints it; this and the next two: while its answer has not come"
+        ),
+    ),
     sa.Column("sender", sa.String(21), nullable=True),
     sa.Column("user_message_reference", sa.Integer, nullable=True),
-    sa.Column("created_at_ms", sa.BigInteger, nullable=False, comment="when the answer gave it to its message, else when its receipt came"),
-    sa.Index("carrier_refs_by_age", "created_at_ms"),  # for pruning; at the end of an index a row costs 1 µs
-    sa.Index("carrier_refs_parked", "carrier_id", "created_at_ms", postgresql_where=sa.text("message_id IS NULL"),
-             sqlite_where=sa.text("message_id IS NULL")),
+    sa.Column(
+        "created_at_ms",
+        sa.BigInteger,
+        nullable=False,
+        comment="when the answer gave it to its message, else when its receipt came",
+    ),
+    # for pruning; at the end of an index a row costs 1 µs
+    sa.Index("carrier_refs_by_age", "created_at_ms"),
+    sa.Index(
+        "carrier_refs_parked",
+        "carrier_id",
+        "created_at_ms",
+        postgresql_where=sa.text("message_id IS NULL"),
+        sqlite_where=sa.text("message_id IS NULL"),
+    ),
 )
 
-# Receipts that could not be read or carry no id, kept 72 h for the operator: those that say what became of a message may settle a doubt. And such
-# whose id, as it is read now, is another message's, or may be: they are read anew when it is known how their carrier prints ids.
+# Receipts that could not be read or carry no id, kept 72 h for the operator: those that say what
+# became of a message may settle a doubt. And such whose id, as it is read now, is another
+# message's, or may be: they are read anew when it is known how their carrier prints ids.
 unmatched_receipts = sa.Table(
     "unmatched_receipts",
     metadata,
@@ -172,20 +283,24 @@ unmatched_receipts = sa.Table(
     sa.Index("unmatched_receipts_by_carrier", "carrier_id", "received_at_ms"),
 )
 
-# What an operator decided about a message in doubt, or about a receipt that matched nothing: he knew more than the wire told. Stored with what it
-# changes, and kept.
+# What an operator decided about a message in doubt, or about a receipt that matched nothing: he
+# knew more than the wire told. Stored with what it changes, and kept.
 operator_decisions = sa.Table(
     "operator_decisions",
     metadata,
     sa.Column("id", RawId, primary_key=True),
     sa.Column("message_id", RawId, nullable=False),
     sa.Column("carrier_id", sa.SmallInteger, nullable=False),
-    sa.Column("parts", sa.SmallInteger, nullable=False, comment="bits of the segments that it was about"),
+    sa.Column(
+        "parts", sa.SmallInteger, nullable=False, comment="bits of the segments that it was about"
+    ),
     sa.Column("decision", sa.String(13), nullable=False),
     sa.Column("decided_by", sa.String(64), nullable=False),
     sa.Column("reason", sa.String(255), nullable=False),
     sa.Column("decided_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(f"decision IN ({', '.join(map(repr, DECISIONS))})", name="operator_decisions_decision"),
+    sa.CheckConstraint(
+        f"decision IN ({', '.join(map(repr, DECISIONS))})", name="operator_decisions_decision"
+    ),
     sa.Index("operator_decisions_by_message", "message_id"),
 )
 
@@ -194,10 +309,19 @@ kept_from = sa.Table(
     "kept_from",
     metadata,
     sa.Column("what", sa.String(8), primary_key=True),
-    sa.Column("from_id", RawId, nullable=False, comment="all of it is there from this id on; what is below may be gone"),
+    sa.Column(
+        "from_id",
+        RawId,
+        nullable=False,
+        comment="all of it is there from this id on; what is below may be gone",
+    ),
     sa.CheckConstraint("what IN ('texts', 'messages', 'events')", name="kept_from_what"),
 )
 
-# Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for nobody.
+# Validity is 48 h at most, so all receipts have a day more to come. What is older is kept for
+# nobody.
 RECEIPTS_KEPT_MS = 72 * 3_600_000
-KEPT = (Kept(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS), Kept(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS))
+KEPT = (
+    Kept(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS),
+    Kept(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS),
+)

@@ -1,4 +1,6 @@
-"""Messages as the operator sees them: of all accounts, which ones are in doubt, and where each segment of one is."""
+"""Messages as the operator sees them: of all accounts, which ones are in doubt, and where
+each segment of one is.
+"""
 
 import re
 from collections import defaultdict
@@ -14,17 +16,34 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import ALWAYS, Span, first_id_of
 from heliograph.carriers import meaning_of
-from heliograph.messages.read import CLOCK_SLACK_MS, JOINED, LOOKED_AT_MAX, MESSAGE_PREFIX, OTP, Message
+from heliograph.messages.read import (
+    CLOCK_SLACK_MS,
+    JOINED,
+    LOOKED_AT_MAX,
+    MESSAGE_PREFIX,
+    OTP,
+    Message,
+)
 from heliograph.messages.states import QUEUED
 from heliograph.messages.sweep import RESEND_AFTER_MS
-from heliograph.messages.tables import carrier_refs, inflight, messages, operator_decisions, queue, sends
+from heliograph.messages.tables import (
+    carrier_refs,
+    inflight,
+    messages,
+    operator_decisions,
+    queue,
+    sends,
+)
 
-SENDS_OF_REFERENCE_MAX: Final = 200  # newest sends with one reference that a list looks at: more make a statement that SQLite refuses
+# newest sends with one reference that a list looks at: more make a statement that SQLite refuses
+SENDS_OF_REFERENCE_MAX: Final = 200
 _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class Wanted(NamedTuple):
-    """Which messages; None: not narrowed by this. Ids are raw. `doubtful_since_ms`: all that is in doubt of it has been since then, or longer."""
+    """Which messages; None: not narrowed by this. Ids are raw. `doubtful_since_ms`: all that is in
+    doubt of it has been since then, or longer.
+    """
 
     account_id: str | None = None
     carrier_id: int | None = None
@@ -56,7 +75,9 @@ class InFlight(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """A message with whose it is, the carrier that it was accepted for, and what of it has no answer."""
+    """A message with whose it is, the carrier that it was accepted for, and what of it has
+    no answer.
+    """
 
     message: Message
     account_id: str
@@ -83,7 +104,9 @@ class Decision(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Where a segment is. `since_ms`, `attempt`: of its submission or its place in the queue. `ref` is the carrier's id."""
+    """Where a segment is. `since_ms`, `attempt`: of its submission or its place in the
+    queue. `ref` is the carrier's id.
+    """
 
     number: int
     state: str
@@ -108,10 +131,16 @@ def raw_of(message_id: str) -> str:
 
 
 def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-    """(status, error code) of each of these, by their raw ids. Raises NotFound for the first that there is not."""
+    """(status, error code) of each of these, by their raw ids. Raises NotFound for the first that
+    there is not.
+    """
     raws = {raw_of(message_id): message_id for message_id in message_ids}
-    query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(messages.c.id.in_(list(raws)))
-    there: dict[str, tuple[str, str | None]] = {row.id: (row.status, row.error_code) for row in tx.execute(query)}
+    query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(
+        messages.c.id.in_(list(raws))
+    )
+    there: dict[str, tuple[str, str | None]] = {
+        row.id: (row.status, row.error_code) for row in tx.execute(query)
+    }
     for raw, message_id in raws.items():
         if raw not in there:
             raise NotFound(f"There is no message {shown(message_id)}.")
@@ -125,14 +154,27 @@ def numbers(parts: int) -> list[int]:
 
 def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
     """Messages of which something is in doubt, newest first."""
-    query = sa.select(inflight.c.message_id).where(inflight.c.state == "in_doubt").group_by(inflight.c.message_id)
+    query = (
+        sa.select(inflight.c.message_id)
+        .where(inflight.c.state == "in_doubt")
+        .group_by(inflight.c.message_id)
+    )
     query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
-    return _traced(tx, JOINED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(messages.c.id.desc()))
+    return _traced(
+        tx,
+        JOINED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(
+            messages.c.id.desc()
+        ),
+    )
 
 
 def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[str, int]]]:
-    """Of each carrier: the messages that are in doubt with it (raw ids), and how many submissions of each."""
-    query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(inflight.c.state == "in_doubt")
+    """Of each carrier: the messages that are in doubt with it (raw ids), and how many
+    submissions of each.
+    """
+    query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(
+        inflight.c.state == "in_doubt"
+    )
     query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
     by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for carrier_id, message_id, submissions in tx.execute(query):
@@ -148,14 +190,20 @@ def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
     if wanted.among is not None:
         query = query.where(inflight.c.message_id.in_(wanted.among))
     if conditions := [*_of_message(tx, wanted), *_bounds(wanted)]:
-        query = query.join_from(inflight, messages, messages.c.id == inflight.c.message_id).join(sends, sends.c.id == messages.c.send_id)
+        query = query.join_from(inflight, messages, messages.c.id == inflight.c.message_id).join(
+            sends, sends.c.id == messages.c.send_id
+        )
         query = query.where(*conditions)
     return query
 
 
 def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     """What is asked of messages and their sends."""
-    conditions = [messages.c[name] == value for name in ("account_id", "status", "recipient") if (value := getattr(wanted, name)) is not None]
+    conditions = [
+        messages.c[name] == value
+        for name in ("account_id", "status", "recipient")
+        if (value := getattr(wanted, name)) is not None
+    ]
     if wanted.account_id is None and wanted.is_looked_up:  # both indexes begin with the account
         conditions.append(messages.c.account_id.in_(sa.select(accounts.c.id)))
     if wanted.sender is not None:
@@ -174,13 +222,27 @@ def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 
 
 def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
-    """Messages of the newest sends with the reference: theirs are the ids that follow the send's (tables.py)."""
-    whose = sends.c.account_id.in_(sa.select(accounts.c.id)) if wanted.account_id is None else sends.c.account_id == wanted.account_id
-    query = sa.select(sends.c.id, sends.c.message_count).where(whose, sends.c.reference == wanted.reference)
+    """Messages of the newest sends with the reference: theirs are the ids that follow the send's
+    (tables.py).
+    """
+    whose = (
+        sends.c.account_id.in_(sa.select(accounts.c.id))
+        if wanted.account_id is None
+        else sends.c.account_id == wanted.account_id
+    )
+    query = sa.select(sends.c.id, sends.c.message_count).where(
+        whose, sends.c.reference == wanted.reference
+    )
     if wanted.before is not None:
         query = query.where(sends.c.id < wanted.before)
     found = tx.execute(query.order_by(sends.c.id.desc()).limit(SENDS_OF_REFERENCE_MAX)).all()
-    return sa.or_(sa.false(), *(messages.c.id.between(send.id, ids.raw_of_number(int(send.id, 16) + send.message_count)) for send in found))
+    return sa.or_(
+        sa.false(),
+        *(
+            messages.c.id.between(send.id, ids.raw_of_number(int(send.id, 16) + send.message_count))
+            for send in found
+        ),
+    )
 
 
 def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
@@ -194,16 +256,27 @@ def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 
 
 def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], str | None]:
-    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw) when there may be some beyond those.
-    Those of one recipient or reference are looked up, however far back they are."""
+    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw)
+    when there may be some beyond those. Those of one recipient or reference are looked up, however
+    far back they are.
+    """
     window, oldest = _bounds(wanted), None
     if not wanted.is_looked_up:
-        oldest = tx.execute(sa.select(messages.c.id).where(*window).order_by(messages.c.id.desc()).offset(LOOKED_AT_MAX - 1).limit(1)).scalar()
+        oldest = tx.execute(
+            sa.select(messages.c.id)
+            .where(*window)
+            .order_by(messages.c.id.desc())
+            .offset(LOOKED_AT_MAX - 1)
+            .limit(1)
+        ).scalar()
     if oldest is not None:
         window.append(messages.c.id >= oldest)
     if wanted.carrier_id is not None:
         window.append(messages.c.carrier_id == wanted.carrier_id)
-    rows = _traced(tx, JOINED.where(*window, *_of_message(tx, wanted)).order_by(messages.c.id.desc()).limit(limit))
+    rows = _traced(
+        tx,
+        JOINED.where(*window, *_of_message(tx, wanted)).order_by(messages.c.id.desc()).limit(limit),
+    )
     return rows, oldest if len(rows) < limit else None
 
 
@@ -216,17 +289,26 @@ def one(tx: Connection, message_id: str) -> Traced:
 
 
 def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
-    rows = [(Message(*row[:-len(_EXTRA)]), row[-len(_EXTRA):]) for row in tx.execute(query.add_columns(*_EXTRA))]
+    rows = [
+        (Message(*row[: -len(_EXTRA)]), row[-len(_EXTRA) :])
+        for row in tx.execute(query.add_columns(*_EXTRA))
+    ]
     in_flight: dict[str, list[InFlight]] = defaultdict(list)
     columns = [inflight.c[name] for name in InFlight._fields]
-    query = sa.select(inflight.c.message_id, *columns).where(inflight.c.message_id.in_([message.id for message, _ in rows]))
-    for message_id, *submission in tx.execute(query.order_by(inflight.c.message_id, inflight.c.part)):
+    query = sa.select(inflight.c.message_id, *columns).where(
+        inflight.c.message_id.in_([message.id for message, _ in rows])
+    )
+    for message_id, *submission in tx.execute(
+        query.order_by(inflight.c.message_id, inflight.c.part)
+    ):
         in_flight[message_id].append(InFlight(*submission))
     return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
 
 
 def failure(message: Message) -> str | None:
-    """Why it failed, in plain words: what the carrier's command_status means, else what stands in its error."""
+    """Why it failed, in plain words: what the carrier's command_status means, else what
+    stands in its error.
+    """
     status = _STATUS.search(message.error_message or "")
     return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message
 
@@ -235,8 +317,11 @@ def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int
     """When the first of what is in doubt will be sent once more by itself; None: it will not."""
     if traced.message.status != QUEUED or traced.message.type == OTP:
         return None
-    due = [doubt.since_ms + RESEND_AFTER_MS for doubt in traced.doubts
-           if doubt.carrier_id in carriers_that_resend and not doubt.parts & traced.parts_resent]
+    due = [
+        doubt.since_ms + RESEND_AFTER_MS
+        for doubt in traced.doubts
+        if doubt.carrier_id in carriers_that_resend and not doubt.parts & traced.parts_resent
+    ]
     return min((at_ms for at_ms in due if at_ms < traced.doubts[0].expires_at_ms), default=None)
 
 
@@ -251,15 +336,28 @@ def segments(tx: Connection, traced: Traced) -> list[Segment]:
         submission = next((each for each in traced.in_flight if each.parts & bit), None)
         ref = next((each for each in refs if each.parts & bit), None)
         if traced.parts_accepted & bit:
-            segment = segment._replace(state="delivered" if traced.parts_delivered & bit else "accepted")
+            segment = segment._replace(
+                state="delivered" if traced.parts_delivered & bit else "accepted"
+            )
         elif submission is not None:
-            segment = segment._replace(state=submission.state, carrier_id=submission.carrier_id, since_ms=submission.since_ms,
-                                       attempt=submission.attempt)
+            segment = segment._replace(
+                state=submission.state,
+                carrier_id=submission.carrier_id,
+                since_ms=submission.since_ms,
+                attempt=submission.attempt,
+            )
         elif traced.message.status == QUEUED and waiting is not None:
-            segment = segment._replace(state="queued", carrier_id=waiting.carrier_id, attempt=waiting.attempt)
+            segment = segment._replace(
+                state="queued", carrier_id=waiting.carrier_id, attempt=waiting.attempt
+            )
         if ref is not None:
             segment = segment._replace(
-                carrier_id=ref.carrier_id, since_ms=ref.created_at_ms, ref=ref.ref, receipt=ref.receipt_state, receipt_error=ref.receipt_error)
+                carrier_id=ref.carrier_id,
+                since_ms=ref.created_at_ms,
+                ref=ref.ref,
+                receipt=ref.receipt_state,
+                receipt_error=ref.receipt_error,
+            )
         told.append(segment)
     return told
 
@@ -273,21 +371,42 @@ class _Queued(NamedTuple):
 
 def _waiting(tx: Connection, message: Message) -> _Queued | None:
     """Of the run of the queue that the message stands in."""
-    query = sa.select(queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt).where(
-        queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
+    query = sa.select(
+        queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt
+    ).where(queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
     number = int(message.id, 16)
-    return next((_Queued(carrier_id, attempt) for first, count, carrier_id, attempt in tx.execute(query) if number < int(first, 16) + count), None)
+    return next(
+        (
+            _Queued(carrier_id, attempt)
+            for first, count, carrier_id, attempt in tx.execute(query)
+            if number < int(first, 16) + count
+        ),
+        None,
+    )
 
 
 def _refs(tx: Connection, traced: Traced) -> list[Any]:
-    """Rows of `carrier_refs`, newest first. They are looked for by their age, for there is no index of their messages: from when the message was
-    made until it was sent, or the operator last decided about it."""
+    """Rows of `carrier_refs`, newest first. They are looked for by their age, for there is no index
+    of their messages: from when the message was made until it was sent, or the operator last
+    decided about it.
+    """
     columns = carrier_refs.c
     message = traced.message
-    query = sa.select(columns.carrier_id, columns.parts, columns.ref, columns.created_at_ms, columns.receipt_state, columns.receipt_error).where(
-        columns.message_id == message.id, columns.created_at_ms >= message.created_at_ms - CLOCK_SLACK_MS)
+    query = sa.select(
+        columns.carrier_id,
+        columns.parts,
+        columns.ref,
+        columns.created_at_ms,
+        columns.receipt_state,
+        columns.receipt_error,
+    ).where(
+        columns.message_id == message.id,
+        columns.created_at_ms >= message.created_at_ms - CLOCK_SLACK_MS,
+    )
     if message.sent_at_ms is not None:
-        last_ms = max(message.sent_at_ms, *(decision.decided_at_ms for decision in decisions(tx, traced)), 0)
+        last_ms = max(
+            message.sent_at_ms, *(decision.decided_at_ms for decision in decisions(tx, traced)), 0
+        )
         query = query.where(columns.created_at_ms <= last_ms + CLOCK_SLACK_MS)
     return list(tx.execute(query.order_by(columns.created_at_ms.desc())))
 

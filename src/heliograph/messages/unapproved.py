@@ -1,4 +1,6 @@
-"""A send whose sender is not approved: what the sender is instead, looked up once the send is refused, so that no other send pays for it."""
+"""A send whose sender is not approved: what the sender is instead, looked up once the send
+is refused, so that no other send pays for it.
+"""
 
 from typing import Final
 
@@ -19,8 +21,12 @@ _STATUSES: Final = {
 }
 
 
-async def accept_or_tell(acceptor: Acceptor, db: Database, call: Call, request: SendRequest) -> Outcome:
-    """As `Acceptor.accept`, but the refusal of a sender says whether it was submitted, and where to look. Raises Unavailable too."""
+async def accept_or_tell(
+    acceptor: Acceptor, db: Database, call: Call, request: SendRequest
+) -> Outcome:
+    """As `Acceptor.accept`, but the refusal of a sender says whether it was submitted, and where to
+    look. Raises Unavailable too.
+    """
     try:
         return await acceptor.accept(request)
     except SenderNotApproved as refusal:
@@ -34,14 +40,26 @@ async def accept_or_tell(acceptor: Acceptor, db: Database, call: Call, request: 
 
 def _told(tx: Connection, request: SendRequest) -> SenderNotApproved:
     of_customer = request.account_id != request.key_account_id
-    whose, where = ("the customer", "GET /sender-ids with its customer_id") if of_customer else ("this account", "GET /sender-ids")
+    whose, where = (
+        ("the customer", "GET /sender-ids with its customer_id")
+        if of_customer
+        else ("this account", "GET /sender-ids")
+    )
     found = senders.named(tx, request.account_id, request.sender.removeprefix("+"))
-    own = [sender for sender in found if sender.sandbox == request.sandbox] or [sender for sender in found if request.sandbox]
+    own = [sender for sender in found if sender.sandbox == request.sandbox] or [
+        sender for sender in found if request.sandbox
+    ]
     if own and own[0].status in _STATUSES:
         where += " with a live key" * (own[0].sandbox != request.sandbox)
-        return SenderNotApproved(f"The sender {request.sender!r} {_STATUSES[own[0].status]}; {where} shows its status.")
+        return SenderNotApproved(
+            f"The sender {request.sender!r} {_STATUSES[own[0].status]}; {where} shows its status."
+        )
     if found and not own:
-        return SenderNotApproved(f"The sender {request.sender!r} was registered with a sandbox key and serves sandbox keys only; register it with a "
-                                 "live key (POST /sender-ids).")
-    return SenderNotApproved(f"The sender {request.sender!r} is not approved for {whose}; {where} lists its senders, and POST /sender-ids "
-                             "registers one.")
+        return SenderNotApproved(
+            f"The sender {request.sender!r} was registered with a sandbox key and serves sandbox"
+            " keys only; register it with a live key (POST /sender-ids)."
+        )
+    return SenderNotApproved(
+        f"The sender {request.sender!r} is not approved for {whose}; {where} lists its senders, and"
+        " POST /sender-ids registers one."
+    )

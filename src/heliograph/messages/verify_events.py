@@ -1,7 +1,9 @@
-"""Proof of the events: each state that a message came to is one event where an endpoint was to hear of it, no event is without its change, and each
-event waits for, or has come to an end with, each endpoint that was to hear of it.
+"""Proof of the events: each state that a message came to is one event where an endpoint was to hear
+of it, no event is without its change, and each event waits for, or has come to an end with, each
+endpoint that was to hear of it.
 
-Messages, events and what became of those are each read once, in the order of ids; where that is not a table's own, the database sorts.
+Messages, events and what became of those are each read once, in the order of ids; where that is not
+a table's own, the database sorts.
 """
 
 from collections.abc import Iterator
@@ -21,16 +23,30 @@ from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages
 from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
 from heliograph.webhooks import EVENT_PREFIX
-from heliograph.webhooks.tables import KEPT_MS, webhook_deliveries, webhook_endpoints, webhook_events, webhook_queue
+from heliograph.webhooks.tables import (
+    KEPT_MS,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_events,
+    webhook_queue,
+)
 
-HEARS_AFTER_MS: Final = 60_000  # an endpoint is committed some time after it was made, and the clocks of processes differ
+# an endpoint is committed some time after it was made, and the clocks of processes differ
+HEARS_AFTER_MS: Final = 60_000
 PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
 
 # Of a body: the message that it is about, and what it shows of it.
 _SHOWN: Final = {
-    "postgresql": ("(body::json -> 'data' ->> 'id') COLLATE \"C\"", "body::json -> 'data' ->> 'status'", "body::json -> 'data' ->> 'recipient'",
-                   "body::json -> 'data' -> 'error' ->> 'code'"),
-    "sqlite": tuple(f"json_extract(body, '$.data.{name}')" for name in ("id", "status", "recipient", "error.code")),
+    "postgresql": (
+        "(body::json -> 'data' ->> 'id') COLLATE \"C\"",
+        "body::json -> 'data' ->> 'status'",
+        "body::json -> 'data' ->> 'recipient'",
+        "body::json -> 'data' -> 'error' ->> 'code'",
+    ),
+    "sqlite": tuple(
+        f"json_extract(body, '$.data.{name}')"
+        for name in ("id", "status", "recipient", "error.code")
+    ),
 }
 _WHICH: Final = itemgetter(0)
 _NOBODY: Final[list["_Ear"]] = []
@@ -78,7 +94,12 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
         return []
     first_event = first_kept(tx, EVENTS)
     since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_event, 16)))
-    return list(islice(chain(_of_messages(tx, ears, since_ms, first_event), _of_endpoints(tx, ears, since_ms)), DISCREPANCIES_MAX))
+    return list(
+        islice(
+            chain(_of_messages(tx, ears, since_ms, first_event), _of_endpoints(tx, ears, since_ms)),
+            DISCREPANCIES_MAX,
+        )
+    )
 
 
 def events_size(tx: Connection) -> int:
@@ -89,48 +110,106 @@ def events_size(tx: Connection) -> int:
 def _ears(tx: Connection) -> _Ears:
     """Those of `heliograph listen` come and go: nothing is expected of them."""
     endpoint = webhook_endpoints.c
-    hears = (endpoint.account_id == accounts.c.id) | (endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id))
-    query = sa.select(raw_id(accounts.c.id), endpoint.sandbox, raw_id(endpoint.id), endpoint.kinds, endpoint.created_at_ms)
+    hears = (endpoint.account_id == accounts.c.id) | (
+        endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
+    )
+    query = sa.select(
+        raw_id(accounts.c.id),
+        endpoint.sandbox,
+        raw_id(endpoint.id),
+        endpoint.kinds,
+        endpoint.created_at_ms,
+    )
     found: _Ears = {}
     for account_id, sandbox, endpoint_id, kinds, created_at_ms in tx.execute(
-            query.join_from(accounts, webhook_endpoints, hears).where(endpoint.listens_until_ms.is_(None))):
-        found.setdefault((account_id, sandbox), []).append(_Ear(endpoint_id, frozenset(kinds.split(",")), created_at_ms + HEARS_AFTER_MS))
+        query.join_from(accounts, webhook_endpoints, hears).where(
+            endpoint.listens_until_ms.is_(None)
+        )
+    ):
+        found.setdefault((account_id, sandbox), []).append(
+            _Ear(endpoint_id, frozenset(kinds.split(",")), created_at_ms + HEARS_AFTER_MS)
+        )
     return found
 
 
-def _hear(ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int) -> Iterator[_Ear]:
+def _hear(
+    ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
+) -> Iterator[_Ear]:
     """Which of them must have heard of it, as far as that is still kept: since then."""
     if at_ms > since_ms:
-        yield from (ear for ear in ears.get((account_id, sandbox), _NOBODY) if kind in ear.kinds and at_ms >= ear.since_ms)
+        yield from (
+            ear
+            for ear in ears.get((account_id, sandbox), _NOBODY)
+            if kind in ear.kinds and at_ms >= ear.since_ms
+        )
 
 
 # --- messages and their events
 
 
-def _of_messages(tx: Connection, ears: _Ears, since_ms: int, first_event: str) -> Iterator[Discrepancy]:
-    """`first_event`: the id (raw) from which on events are there; those of a message have the message's own time."""
+def _of_messages(
+    tx: Connection, ears: _Ears, since_ms: int, first_event: str
+) -> Iterator[Discrepancy]:
+    """`first_event`: the id (raw) from which on events are there; those of a message have the
+    message's own time.
+    """
     first = first_kept(tx, MESSAGES)
-    told = groupby((event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH)
+    told = groupby(
+        (event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH
+    )
     about, events = next(told, (None, iter(())))
     columns = messages.c
-    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.recipient, columns.error_code,
-                      columns.sent_at_ms, columns.delivered_at_ms, columns.failed_at_ms)
-    for message_id, account_id, sandbox, recipient, error_code, *reached in streamed(tx, query.where(columns.id >= first).order_by(columns.id)):
+    query = sa.select(
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.recipient,
+        columns.error_code,
+        columns.sent_at_ms,
+        columns.delivered_at_ms,
+        columns.failed_at_ms,
+    )
+    for message_id, account_id, sandbox, recipient, error_code, *reached in streamed(
+        tx, query.where(columns.id >= first).order_by(columns.id)
+    ):
         message = ids.text_of_raw("msg", message_id)
         while about is not None and about < message:
-            yield from (Discrepancy(event.account_id, f"{_event(event.id)} is about {about}, which is not there") for event in events)
+            yield from (
+                Discrepancy(
+                    event.account_id, f"{_event(event.id)} is about {about}, which is not there"
+                )
+                for event in events
+            )
             about, events = next(told, (None, iter(())))
         of_message: list[_Told] = []
         if about == message:
             of_message = list(events)
             about, events = next(told, (None, iter(())))
         for (status, kind), at_ms in zip(KIND_OF.items(), reached, strict=True):
-            due = at_ms is not None and message_id >= first_event and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
-            change = _Change(account_id, sandbox, recipient, error_code if status == FAILED else None, status, at_ms)
-            for what in _of_change(message, change, [event for event in of_message if event.kind == kind], due=due):
+            due = (
+                at_ms is not None
+                and message_id >= first_event
+                and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
+            )
+            change = _Change(
+                account_id,
+                sandbox,
+                recipient,
+                error_code if status == FAILED else None,
+                status,
+                at_ms,
+            )
+            for what in _of_change(
+                message, change, [event for event in of_message if event.kind == kind], due=due
+            ):
                 yield Discrepancy(account_id, what)
     while about is not None:
-        yield from (Discrepancy(event.account_id, f"{_event(event.id)} is about {about}, which is not there") for event in events)
+        yield from (
+            Discrepancy(
+                event.account_id, f"{_event(event.id)} is about {about}, which is not there"
+            )
+            for event in events
+        )
         about, events = next(told, (None, iter(())))
 
 
@@ -140,24 +219,46 @@ def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool)
     if due and not events:
         yield f"{kind} of {message}, at {rfc3339_or_none(at_ms)}, is no event"
     if len(events) > 1:
-        yield f"{kind} of {message} is {len(events)} events: {', '.join(_event(event.id) for event in events)}"
+        yield (
+            f"{kind} of {message} is {len(events)} events:"
+            f" {', '.join(_event(event.id) for event in events)}"
+        )
     for event in events:
         if event.at_ms != at_ms:
-            yield f"{_event(event.id)} tells {kind} of {message} at {rfc3339(event.at_ms)}; it was {'never' if at_ms is None else rfc3339(at_ms)}"
+            yield (
+                f"{_event(event.id)} tells {kind} of {message} at {rfc3339(event.at_ms)}; it was"
+                f" {'never' if at_ms is None else rfc3339(at_ms)}"
+            )
         elif (event.account_id, event.sandbox) != (change.account_id, change.sandbox):
-            yield f"{_event(event.id)} tells {kind} of {message} to another account, or in the other mode"
+            yield (
+                f"{_event(event.id)} tells {kind} of {message} to another account, or in the other"
+                " mode"
+            )
         elif (event.status, event.error_code) != (change.status, change.error_code):
-            yield f"{_event(event.id)} tells {kind} of {message}, and shows it as {event.status} (error {event.error_code})"
-        elif change.recipient is not None and event.recipient != str(change.recipient):  # a message forgets it after retention
+            yield (
+                f"{_event(event.id)} tells {kind} of {message}, and shows it as {event.status}"
+                f" (error {event.error_code})"
+            )
+        # a message forgets it after retention
+        elif change.recipient is not None and event.recipient != str(change.recipient):
             yield f"{_event(event.id)} tells {kind} of {message}, and shows another recipient"
 
 
 def _told(tx: Connection) -> Iterator[_Told]:
     """Events about messages, in the order of the messages."""
     columns = webhook_events.c
-    about, *shown = (sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name])
-    query = sa.select(about.label("about"), raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.kind, columns.created_at_ms,
-                      *shown)
+    about, *shown = (
+        sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name]
+    )
+    query = sa.select(
+        about.label("about"),
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.kind,
+        columns.created_at_ms,
+        *shown,
+    )
     for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
         about, *told = row
         yield _Told(about or "nothing", *told)
@@ -171,7 +272,13 @@ def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discre
     placed = groupby(_placed(tx), key=_WHICH)
     of_event, places = next(placed, (None, iter(())))
     columns = webhook_events.c
-    query = sa.select(raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.kind, columns.created_at_ms).order_by(columns.id)
+    query = sa.select(
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.kind,
+        columns.created_at_ms,
+    ).order_by(columns.id)
     for event_id, account_id, sandbox, kind, at_ms in streamed(tx, query):
         while of_event is not None and of_event < event_id:  # of an event that was pruned first
             of_event, places = next(placed, (None, iter(())))
@@ -181,15 +288,30 @@ def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discre
             of_event, places = next(placed, (None, iter(())))
         for ear in _hear(ears, account_id, sandbox, kind, at_ms, since_ms):
             if ear.endpoint_id not in found:
-                yield Discrepancy(account_id, f"{_event(event_id)} neither waits for {_endpoint(ear.endpoint_id)} nor has come to an end with it")
-        for endpoint_id in sorted({endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}):
-            yield Discrepancy(account_id, f"{_event(event_id)} stands with {_endpoint(endpoint_id)} more than once")
+                yield Discrepancy(
+                    account_id,
+                    f"{_event(event_id)} neither waits for {_endpoint(ear.endpoint_id)} nor has"
+                    " come to an end with it",
+                )
+        for endpoint_id in sorted(
+            {endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}
+        ):
+            yield Discrepancy(
+                account_id,
+                f"{_event(event_id)} stands with {_endpoint(endpoint_id)} more than once",
+            )
 
 
 def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
     """(event, endpoint) of all that waits and all that is over, by event."""
     waits, over = webhook_queue.c, webhook_deliveries.c
-    both = sa.union_all(sa.select(waits.event_id, waits.endpoint_id), sa.select(over.event_id, over.endpoint_id)).subquery().c
+    both = (
+        sa.union_all(
+            sa.select(waits.event_id, waits.endpoint_id), sa.select(over.event_id, over.endpoint_id)
+        )
+        .subquery()
+        .c
+    )
     query: Any = sa.select(raw_id(both.event_id), raw_id(both.endpoint_id)).order_by(both.event_id)
     return ((event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
 

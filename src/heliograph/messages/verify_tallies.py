@@ -1,6 +1,7 @@
 """Proof of the tallies: the figures that are kept of a group are what its messages add up to.
 
-Messages may be deleted, and their tallies stay (retention.py): a campaign that may have lost some is not asked.
+Messages may be deleted, and their tallies stay (retention.py): a campaign that may have lost some
+is not asked.
 """
 
 from collections import defaultdict
@@ -24,17 +25,32 @@ def verify_tallies(tx: Connection) -> list[Discrepancy]:
     """What is wrong with tallies; nothing, if all agree. At most DISCREPANCIES_MAX."""
     first = first_kept(tx, MESSAGES)
     counted, kept = _counted(tx, first), _kept(tx)
-    query = sa.select(groups.c.id, raw_id(groups.c.account_id), raw_id(groups.c.campaign_id)).where(groups.c.campaign_id >= first)
-    wrong = (Discrepancy(account_id, what) for group_id, account_id, campaign_id in tx.execute(query.order_by(groups.c.id))
-             if (what := _difference(campaign_id, counted.get(group_id, NOTHING), kept.get(group_id, NOTHING))))
+    query = sa.select(groups.c.id, raw_id(groups.c.account_id), raw_id(groups.c.campaign_id)).where(
+        groups.c.campaign_id >= first
+    )
+    wrong = (
+        Discrepancy(account_id, what)
+        for group_id, account_id, campaign_id in tx.execute(query.order_by(groups.c.id))
+        if (
+            what := _difference(
+                campaign_id, counted.get(group_id, NOTHING), kept.get(group_id, NOTHING)
+            )
+        )
+    )
     return list(islice(wrong, DISCREPANCIES_MAX))
 
 
 def _difference(campaign_id: str, counted: Tally, kept: Tally) -> str | None:
     if counted == kept:
         return None
-    figures = [f"{name} {says} (by its messages {is_})" for name, says, is_ in zip(Tally._fields, kept, counted, strict=True) if says != is_]
-    return f"the tallies of {ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)} say {', '.join(figures)}"
+    figures = [
+        f"{name} {says} (by its messages {is_})"
+        for name, says, is_ in zip(Tally._fields, kept, counted, strict=True)
+        if says != is_
+    ]
+    return (
+        f"the tallies of {ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)} say {', '.join(figures)}"
+    )
 
 
 def _kept(tx: Connection) -> dict[int, Tally]:
@@ -46,11 +62,21 @@ def _kept(tx: Connection) -> dict[int, Tally]:
 def _counted(tx: Connection, first: str) -> dict[int, Tally]:
     """One look at all messages from the id `first` on."""
     columns = messages.c
-    query = sa.select(columns.group_id, columns.status, sa.func.count(), sa.func.sum(columns.segments),
-                      sa.func.sum(columns.credits - columns.refunded)).where(
-                          columns.group_id.is_not(None), columns.id >= first)
+    query = sa.select(
+        columns.group_id,
+        columns.status,
+        sa.func.count(),
+        sa.func.sum(columns.segments),
+        sa.func.sum(columns.credits - columns.refunded),
+    ).where(columns.group_id.is_not(None), columns.id >= first)
     found: dict[int, Tally] = defaultdict(Tally)
-    for group_id, status, count, segments, credits in tx.execute(query.group_by(columns.group_id, columns.status)):
+    for group_id, status, count, segments, credits in tx.execute(
+        query.group_by(columns.group_id, columns.status)
+    ):
         before = found[group_id]
-        found[group_id] = before._replace(segments=before.segments + int(segments), credits=before.credits + int(credits), **{status: count})
+        found[group_id] = before._replace(
+            segments=before.segments + int(segments),
+            credits=before.credits + int(credits),
+            **{status: count},
+        )
     return found

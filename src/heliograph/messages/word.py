@@ -1,4 +1,6 @@
-"""An operator's word in the audit: what it replaces of what the SMSCs' logs would have to say. All else is judged as if he had said nothing."""
+"""An operator's word in the audit: what it replaces of what the SMSCs' logs would have to say. All
+else is judged as if he had said nothing.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,7 +17,9 @@ _NEVER_HEARD: Final = ("resent", "canceled")  # it has it not: whatever it took,
 
 
 class Decided(NamedTuple):
-    """One decision about a message: bits of the segments that were in doubt, or whose receipt it was."""
+    """One decision about a message: bits of the segments that were in doubt, or whose
+    receipt it was.
+    """
 
     decision: str
     parts: int
@@ -27,7 +31,8 @@ class Word:
 
     def __init__(self, decided: Sequence[Decided] = ()) -> None:
         self._decided = decided
-        self.accepted = self._of(*_ACCEPTED)  # bits of segments that count as accepted, whether the SMSC has taken them or not
+        # bits of segments that count as accepted, whether the SMSC has taken them or not
+        self.accepted = self._of(*_ACCEPTED)
         self.matched = self._of("receipt")  # … of those that were given somebody's receipt
         self.cancels = any(each.decision == "canceled" for each in decided)
         self._unheard = [each.parts for each in decided if each.decision in _NEVER_HEARD]
@@ -40,17 +45,27 @@ class Word:
 
     def resent_ms(self, part: int) -> list[int]:
         """When this segment, counted from 0, was to be sent again: each time once."""
-        return [each.at_ms for each in self._decided if each.decision == "resent" and each.parts >> part & 1]
+        return [
+            each.at_ms
+            for each in self._decided
+            if each.decision == "resent" and each.parts >> part & 1
+        ]
 
     def explains_unknown(self, parts: int) -> bool:
-        """Whether these segments were taken unheard: of each, a decision that the carrier has it not explains one submission."""
+        """Whether these segments were taken unheard: of each, a decision that the carrier
+        has it not explains one submission.
+        """
         for place, left in enumerate(self._unheard):
             parts, self._unheard[place] = parts & ~left, left & ~parts
         return not parts
 
-    def delivered(self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int) -> int:
-        """Bits of segments whose delivery nobody else needs to have said. `taken`: when the SMSC took which; `said_delivered`: to that handset it
-        has sent such a receipt, of whichever message."""
+    def delivered(
+        self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int
+    ) -> int:
+        """Bits of segments whose delivery nobody else needs to have said. `taken`: when the SMSC
+        took which; `said_delivered`: to that handset it has sent such a receipt, of whichever
+        message.
+        """
         bits = self.matched if said_delivered else 0
         ever_taken = 0
         for _, parts in taken:
@@ -58,23 +73,30 @@ class Word:
         accepted = 0
         for each in self._decided:
             accepted |= each.parts if each.decision in _ACCEPTED else 0
-            if each.decision == "delivered":  # that was said of the message: of all of it that was accepted by then
+            # that was said of the message: of all of it that was accepted by then
+            if each.decision == "delivered":
                 bits |= accepted
                 for at_ms, parts in taken:
                     bits |= parts if at_ms <= each.at_ms else 0
-            elif each.decision == "sent":  # the last one's receipt may decide for those before it; what they asked for, no log tells
+            # the last one's receipt may decide for those before it; what they asked for, no log
+            # tells
+            elif each.decision == "sent":
                 bits |= each.parts & ~ever_taken & ~(1 << (segments - 1))
         return bits
 
     def fails(self, error_code: str | None) -> bool:
         """Whether it was said that the message has failed so."""
-        return error_code == "undeliverable" and any(each.decision == error_code for each in self._decided)
+        return error_code == "undeliverable" and any(
+            each.decision == error_code for each in self._decided
+        )
 
 
 def words(tx: Connection) -> dict[str, Word]:
     """Of each message that an operator has decided about, by its raw id."""
     columns = operator_decisions.c
-    query = sa.select(raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms).order_by(columns.id)
+    query = sa.select(
+        raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms
+    ).order_by(columns.id)
     found: dict[str, list[Decided]] = defaultdict(list)
     for message_id, *decided in streamed(tx, query):
         found[message_id].append(Decided(*decided))

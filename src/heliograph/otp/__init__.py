@@ -8,6 +8,17 @@ from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import Capped, capped, forgive
 
 __all__ = [
-    "ALL_COUNTRIES", "ERASED_AFTER_MS",
-    "KEPT", "SEALED", "Blocked", "Capped", "Eraser", "Issuing", "blocked", "capped", "endpoints", "forgive", "unblock",
-]  # fmt: skip
+    "ALL_COUNTRIES",
+    "ERASED_AFTER_MS",
+    "KEPT",
+    "SEALED",
+    "Blocked",
+    "Capped",
+    "Eraser",
+    "Issuing",
+    "blocked",
+    "capped",
+    "endpoints",
+    "forgive",
+    "unblock",
+]

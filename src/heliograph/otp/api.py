@@ -23,7 +23,16 @@ from heliograph.otp.code import Codes
 from heliograph.otp.elsewhere import sent_to
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
-from heliograph.otp.request import ANY_CODE, PLACE, Given, Wish, default_text, no_phone, read_given, read_wish
+from heliograph.otp.request import (
+    ANY_CODE,
+    PLACE,
+    Given,
+    Wish,
+    default_text,
+    no_phone,
+    read_given,
+    read_wish,
+)
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
 from heliograph.requests import acting_for_call, read_at_home
 from heliograph.senders import default_senders
@@ -39,15 +48,26 @@ class Own(NamedTuple):
     text: str
 
 
-def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: Keys, service_sender: str) -> list[Endpoint]:
-    """`service_sender`: what goes out for accounts that have no default sender. `acceptor` has `Issuing` as companion of the type `otp`."""
+def endpoints(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: Keys, service_sender: str
+) -> list[Endpoint]:
+    """`service_sender`: what goes out for accounts that have no default sender. `acceptor` has
+    `Issuing` as companion of the type `otp`.
+    """
     return [
-        Endpoint("POST", "/otp/send", "sms.send", handle=_sender(acceptor, cache, db, secret_key, service_sender)),
+        Endpoint(
+            "POST",
+            "/otp/send",
+            "sms.send",
+            handle=_sender(acceptor, cache, db, secret_key, service_sender),
+        ),
         Endpoint("POST", "/otp/verify", "sms.send", handle=_verifier(cache, db, Codes(secret_key))),
     ]
 
 
-def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, secret_key: Keys, service_sender: str) -> Handler:
+def _sender(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, secret_key: Keys, service_sender: str
+) -> Handler:
     sealing = lru_cache(2)(lambda keys: (Codes(keys), text_sealer(keys)))
 
     async def send(call: Call) -> Answer:
@@ -58,13 +78,31 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database, secret_key: Ke
         assert own is not None  # accounts are never deleted
         there = await cache.get(CANARY, 1)
         try:
-            codes, sealer = sealing(secret_key if there is None else canary.in_use(there, secret_key))
-        except SettingError as error:  # another key came into use, which this process was not started with
+            codes, sealer = sealing(
+                secret_key if there is None else canary.in_use(there, secret_key)
+            )
+        # another key came into use, which this process was not started with
+        except SettingError as error:
             raise Unavailable("This process has not the secret key that is in use.") from error
-        outcome = await accept_or_tell(acceptor, db, call, _request(
-            call, account_id, wish, own=own, codes=codes, sealer=sealer, service_sender=service_sender))
+        outcome = await accept_or_tell(
+            acceptor,
+            db,
+            call,
+            _request(
+                call,
+                account_id,
+                wish,
+                own=own,
+                codes=codes,
+                sealer=sealer,
+                service_sender=service_sender,
+            ),
+        )
         body: dict[str, Any] = {"data": _record(outcome, wish)}
-        return Answer({**body, "warnings": wish.warnings} if wish.warnings else body, replayed=outcome.replayed)
+        return Answer(
+            {**body, "warnings": wish.warnings} if wish.warnings else body,
+            replayed=outcome.replayed,
+        )
 
     return send
 
@@ -83,8 +121,11 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
         if read is not None and not call.principal.sandbox:
             with suppress(NoneOutstanding):
                 return await tried(call, account_id, read, given)
-        sent = await call.in_thread(partial(elsewhere, account_id, given.as_dialled, call.principal.sandbox))
-        if call.principal.sandbox:  # there a code is right for any phone: the one that was sent it comes first
+        sent = await call.in_thread(
+            partial(elsewhere, account_id, given.as_dialled, call.principal.sandbox)
+        )
+        # there a code is right for any phone: the one that was sent it comes first
+        if call.principal.sandbox:
             sent = read if sent is None else sent
         elif sent == read:
             sent = None
@@ -94,7 +135,15 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def tried(call: Call, account_id: str, phone: int, given: Given) -> Answer:
         who = call.principal
-        one = Try(ids.new_number(), account_id, who.account_id, sandbox=who.sandbox, phone=phone, code=given.code, warnings=given.warnings)
+        one = Try(
+            ids.new_number(),
+            account_id,
+            who.account_id,
+            sandbox=who.sandbox,
+            phone=phone,
+            code=given.code,
+            warnings=given.warnings,
+        )
         one.idempotency_key, one.body_sha256 = _key(call)
         verified = await verifier.verify(one)
         return Answer({}, replayed=verified.replayed, raw=verified.raw)
@@ -107,48 +156,98 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
 
 def _nothing_there(given: Given) -> InvalidRequest:
-    """Nothing was sent to a phone that was given without a country: in whichever one it is, the caller knows."""
+    """Nothing was sent to a phone that was given without a country: in whichever one it
+    is, the caller knows.
+    """
     if given.phone is None:
         return refused("phone", no_phone(given.as_dialled))
-    return NoneOutstanding(f"There is no one-time password for {given.phone.digits} that was not used: phone is read so without countryCode. "
-                           "If countryCode was given to /otp/send, give it here as well.")
+    return NoneOutstanding(
+        f"There is no one-time password for {given.phone.digits} that was not used: phone is read"
+        " so without countryCode. If countryCode was given to /otp/send, give it here as well."
+    )
 
 
-def _request(call: Call, account_id: str, wish: Wish, own: Own, codes: Codes, sealer: Sealer, service_sender: str) -> OtpRequest:
-    """A send of one message, whose id is the OTP's. Of the code there are then a hash and a sealed text."""
+def _request(
+    call: Call,
+    account_id: str,
+    wish: Wish,
+    own: Own,
+    codes: Codes,
+    sealer: Sealer,
+    service_sender: str,
+) -> OtpRequest:
+    """A send of one message, whose id is the OTP's. Of the code there are then a hash and a sealed
+    text.
+    """
     number, sandbox = ids.new_number(), call.principal.sandbox
     code = codes.make(sandbox=sandbox)
     text = wish.text or own.text
     encoding, segments = count_segments(text.replace(PLACE, ANY_CODE))
     key, body_sha256 = _key(call)
     return OtpRequest(
-        number, account_id, call.principal.account_id, sandbox=sandbox, sender=wish.sender or own.sender or service_sender,
-        text=sealer.seal(text.replace(PLACE, code)), encoding=encoding, segments=segments, recipients=[wish.phone.digits],
-        phones=[wish.phone], reference=None, validity_s=VALID_MS // 1_000, dry_run=False, warnings=wish.warnings, type="otp",
-        idempotency_key=key, body_sha256=body_sha256, path=SEND_PATH, sender_is_ours=wish.sender is None and own.sender is None,
-        code_hmac=codes.keyed(ids.raw_of_number(number), account_id, int(wish.phone.digits), code, sandbox=sandbox))
+        number,
+        account_id,
+        call.principal.account_id,
+        sandbox=sandbox,
+        sender=wish.sender or own.sender or service_sender,
+        text=sealer.seal(text.replace(PLACE, code)),
+        encoding=encoding,
+        segments=segments,
+        recipients=[wish.phone.digits],
+        phones=[wish.phone],
+        reference=None,
+        validity_s=VALID_MS // 1_000,
+        dry_run=False,
+        warnings=wish.warnings,
+        type="otp",
+        idempotency_key=key,
+        body_sha256=body_sha256,
+        path=SEND_PATH,
+        sender_is_ours=wish.sender is None and own.sender is None,
+        code_hmac=codes.keyed(
+            ids.raw_of_number(number), account_id, int(wish.phone.digits), code, sandbox=sandbox
+        ),
+    )
 
 
 def _key(call: Call) -> tuple[str | None, bytes]:
-    return (None, b"") if call.idempotency_key is None else (call.idempotency_key, hashlib.sha256(call.body).digest())
+    return (
+        (None, b"")
+        if call.idempotency_key is None
+        else (call.idempotency_key, hashlib.sha256(call.body).digest())
+    )
 
 
 def _record(outcome: Outcome, wish: Wish) -> dict[str, Any]:
-    """Made from what is stored of the send, and of the body that a replay repeats: so a replay is the same by construction."""
+    """Made from what is stored of the send, and of the body that a replay repeats: so a
+    replay is the same by construction.
+    """
     send = outcome.send
     number = int(send.id, 16)
     return {
-        "id": ids.text_of_number(ID_PREFIX, number), "message_id": ids.text_of_number("msg", number + 1), "phone": wish.phone.digits,
-        "status": "pending", "expires_at": clock.rfc3339(send.created_at_ms + VALID_MS), "resend_after_s": RESEND_AFTER_S,
-        "credits_used": send.credits_used, "sandbox": bool(send.sandbox),
-    }  # fmt: skip
+        "id": ids.text_of_number(ID_PREFIX, number),
+        "message_id": ids.text_of_number("msg", number + 1),
+        "phone": wish.phone.digits,
+        "status": "pending",
+        "expires_at": clock.rfc3339(send.created_at_ms + VALID_MS),
+        "resend_after_s": RESEND_AFTER_S,
+        "credits_used": send.credits_used,
+        "sandbox": bool(send.sandbox),
+    }
 
 
 def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Own]:
     ids_of = {account_id for account_id, _ in keys}
-    names = {row.id: row.name for row in tx.execute(sa.select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids_of)))}
+    names = {
+        row.id: row.name
+        for row in tx.execute(
+            sa.select(accounts.c.id, accounts.c.name).where(accounts.c.id.in_(ids_of))
+        )
+    }
     senders = default_senders(tx, ids_of)
-    return {key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names}
+    return {
+        key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names
+    }
 
 
 def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, canary.Canary]:

@@ -11,7 +11,9 @@ SANDBOX_CODE: Final = "123456"  # specification section 5
 
 
 class Codes:
-    """With the service's own key: who reads the database cannot find a code by trying all million of them."""
+    """With the service's own key: who reads the database cannot find a code by trying all
+    million of them.
+    """
 
     def __init__(self, secret_key: Keys) -> None:
         self._keys = [derived_key(key, "codes of one-time passwords") for key in known(secret_key)]
@@ -20,14 +22,23 @@ class Codes:
         return SANDBOX_CODE if sandbox else f"{secrets.randbelow(10**DIGITS):0{DIGITS}d}"
 
     def keyed(self, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool) -> bytes:
-        """What is stored of a code: it belongs to one row, and is worth nothing on another. Ids are raw."""
+        """What is stored of a code: it belongs to one row, and is worth nothing on another. Ids are
+        raw.
+        """
         return self._of(otp_id, account_id, phone, code, sandbox=sandbox)[0]
 
-    def is_right(self, stored: bytes, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool) -> bool:
+    def is_right(
+        self, stored: bytes, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool
+    ) -> bool:
         """Says whether `stored` is what is stored of this code, under any of the keys."""
-        return any(equal(stored, each) for each in self._of(otp_id, account_id, phone, code, sandbox=sandbox))
+        return any(
+            equal(stored, each)
+            for each in self._of(otp_id, account_id, phone, code, sandbox=sandbox)
+        )
 
-    def _of(self, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool) -> list[bytes]:
+    def _of(
+        self, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool
+    ) -> list[bytes]:
         told = f"{otp_id} {account_id} {int(sandbox)} {phone} {code}".encode()
         return [hmac.digest(key, told, "sha256") for key in self._keys]
 

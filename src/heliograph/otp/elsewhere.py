@@ -1,7 +1,9 @@
-"""A code that is given back with its phone as it was given to /otp/send, but without the country that was given there.
+"""A code that is given back with its phone as it was given to /otp/send, but without the country
+that was given there.
 
-Without a country a number is read as international, or with a single 0 in front by the account's country (contract section 5). Where nothing was
-sent to the phone that this makes of it, it may be written as it is dialled in the country of a phone that something was sent to.
+Without a country a number is read as international, or with a single 0 in front by the account's
+country (contract section 5). Where nothing was sent to the phone that this makes of it, it may be
+written as it is dialled in the country of a phone that something was sent to.
 """
 
 from typing import Final
@@ -11,25 +13,51 @@ from sqlalchemy.engine import Connection
 
 from heliograph.otp.limits import REMEMBERED_MS, VALID_MS
 from heliograph.otp.tables import otps
-from heliograph.text import CALLING_CODES, NUMBER_DIGITS_MAX, NUMBER_DIGITS_MIN, SEPARATORS, parse_phone
+from heliograph.text import (
+    CALLING_CODES,
+    NUMBER_DIGITS_MAX,
+    NUMBER_DIGITS_MIN,
+    SEPARATORS,
+    parse_phone,
+)
 
 TRUNK_DIGITS_MAX: Final = 2  # in front of a number as it is dialled in its country: 0, 8, 06
 OTPS_MAX: Final = 1_000  # looked at; a phone is sent 450 a day at most
 
 
 def is_as_dialled(given: str) -> bool:
-    """Tells whether a phone may be written as it is dialled in its country: without + or 00, and long enough to be one."""
+    """Tells whether a phone may be written as it is dialled in its country: without + or
+    00, and long enough to be one.
+    """
     digits = given.translate(SEPARATORS)
-    return digits.isascii() and digits.isdigit() and not digits.startswith("00") and NUMBER_DIGITS_MIN <= len(digits) <= NUMBER_DIGITS_MAX
+    return (
+        digits.isascii()
+        and digits.isdigit()
+        and not digits.startswith("00")
+        and NUMBER_DIGITS_MIN <= len(digits) <= NUMBER_DIGITS_MAX
+    )
 
 
-def sent_to(tx: Connection, account_id: str, given: str, now_ms: int, *, sandbox: bool) -> int | None:
-    """Returns the phone of an account (raw id) that was sent a code and is written so in its own country. `given`: `is_as_dialled`.
+def sent_to(
+    tx: Connection, account_id: str, given: str, now_ms: int, *, sandbox: bool
+) -> int | None:
+    """Returns the phone of an account (raw id) that was sent a code and is written so in its own
+    country. `given`: `is_as_dialled`.
 
-    If there are several, the only one whose code is outstanding; None: that is not one, or there is none at all."""
-    newest = sa.select(otps.c.phone, otps.c.created_at_ms, otps.c.verified_at_ms).where(
-        otps.c.account_id == account_id, otps.c.sandbox.is_(sandbox), otps.c.phone.in_(_possible(given.translate(SEPARATORS))),
-        otps.c.created_at_ms > now_ms - REMEMBERED_MS).order_by(otps.c.id.desc()).limit(OTPS_MAX)
+    If there are several, the only one whose code is outstanding; None: that is not one, or there is
+    none at all.
+    """
+    newest = (
+        sa.select(otps.c.phone, otps.c.created_at_ms, otps.c.verified_at_ms)
+        .where(
+            otps.c.account_id == account_id,
+            otps.c.sandbox.is_(sandbox),
+            otps.c.phone.in_(_possible(given.translate(SEPARATORS))),
+            otps.c.created_at_ms > now_ms - REMEMBERED_MS,
+        )
+        .order_by(otps.c.id.desc())
+        .limit(OTPS_MAX)
+    )
     is_outstanding: dict[int, bool] = {}
     for phone, created_at_ms, verified_at_ms in tx.execute(newest):
         if phone not in is_outstanding and _is_written_so(phone, given):
@@ -41,9 +69,18 @@ def sent_to(tx: Connection, account_id: str, given: str, now_ms: int, *, sandbox
 def _possible(digits: str) -> list[int]:
     """All phones that end in these digits, with and without what is dialled in front."""
     ends = {digits[front:] for front in range(TRUNK_DIGITS_MAX + 1)}
-    return [int(code + end) for code in CALLING_CODES for end in ends if NUMBER_DIGITS_MIN <= len(code + end) <= NUMBER_DIGITS_MAX]
+    return [
+        int(code + end)
+        for code in CALLING_CODES
+        for end in ends
+        if NUMBER_DIGITS_MIN <= len(code + end) <= NUMBER_DIGITS_MAX
+    ]
 
 
 def _is_written_so(phone: int, given: str) -> bool:
     whole = parse_phone(str(phone))
-    return whole is not None and whole.country_code is not None and parse_phone(given, whole.country_code) == whole
+    return (
+        whole is not None
+        and whole.country_code is not None
+        and parse_phone(given, whole.country_code) == whole
+    )

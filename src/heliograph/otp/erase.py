@@ -1,4 +1,6 @@
-"""The texts of one-time passwords are erased when their validity has ended: no carrier will ask for them any more."""
+"""The texts of one-time passwords are erased when their validity has ended: no carrier will ask for
+them any more.
+"""
 
 import asyncio
 from typing import Final
@@ -19,9 +21,19 @@ from heliograph.otp.tables import KEPT_MS, otps
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
 ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms
 PAUSE_S: Final = 0.1  # after each: at most a tenth of a writer's time
-SEALED: Final = (Sealed("otp_texts", sends.c.text, text_sealer, lambda now_ms: sends.c.text.startswith(SEALED_PREFIX) & sends.c.id.in_(
-    sa.select(otps.c.id).where(otps.c.id >= first_id_of(now_ms - ERASED_AFTER_MS)))),)
-
+SEALED: Final = (
+    Sealed(
+        "otp_texts",
+        sends.c.text,
+        text_sealer,
+        lambda now_ms: (
+            sends.c.text.startswith(SEALED_PREFIX)
+            & sends.c.id.in_(
+                sa.select(otps.c.id).where(otps.c.id >= first_id_of(now_ms - ERASED_AFTER_MS))
+            )
+        ),
+    ),
+)
 
 
 class _Between(Row, frozen=True):
@@ -36,11 +48,19 @@ class _OtpId(Row, frozen=True):
     id: Id
 
 
-_NEXT: Final = same(_Between, _OtpId, "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most")
+_NEXT: Final = same(
+    _Between,
+    _OtpId,
+    "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most",
+)
 _ERASE: Final = BatchStatement(
-    _OtpId, Nothing,
-    postgresql="UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id AND sends.text IS NOT NULL",
-    sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL")
+    _OtpId,
+    Nothing,
+    postgresql="""
+        UPDATE sends SET text = NULL FROM :given AS g WHERE sends.id = g.id
+            AND sends.text IS NOT NULL""",
+    sqlite="UPDATE sends SET text = NULL WHERE id = :id AND text IS NOT NULL",
+)
 
 
 class Eraser:
@@ -53,7 +73,10 @@ class Eraser:
     async def erase(self) -> None:
         """Erases all that is due now."""
         now_ms = clock.now_ms()
-        start, until = max(self._from, first_id_of(now_ms - KEPT_MS)), first_id_of(now_ms - ERASED_AFTER_MS)
+        start, until = (
+            max(self._from, first_id_of(now_ms - KEPT_MS)),
+            first_id_of(now_ms - ERASED_AFTER_MS),
+        )
         while True:
             async with self._db.hot() as tx:
                 found = await _NEXT.rows(tx, _Between(start, until, ROWS_AT_ONCE))

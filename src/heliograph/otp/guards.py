@@ -1,6 +1,8 @@
-"""Against pumping: a range of numbers to which many one-time passwords go and of which none is ever given back earns somebody money for nothing.
+"""Against pumping: a range of numbers to which many one-time passwords go and of which none is ever
+given back earns somebody money for nothing.
 
-Of an account's live sends only. What else guards an account, its countries and its daily credits, stands with the account and holds for every send.
+Of an account's live sends only. What else guards an account, its countries and its daily credits,
+stands with the account and holds for every send.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,9 @@ BLOCKED_MS: Final = DAY_MS  # unless a code of the range is verified, or the ope
 
 
 class RangeBlocked(RateLimited):
-    """Many one-time passwords went to this range of numbers, and none was verified; it is blocked for now."""
+    """Many one-time passwords went to this range of numbers, and none was verified; it is
+    blocked for now.
+    """
 
     reason = "otp_range_blocked"
 
@@ -44,7 +48,10 @@ class Range:
 
     def sent(self, now_ms: int) -> bool:
         """One more went there; whether that blocks the range."""
-        self.sent_at_ms = [*(at_ms for at_ms in self.sent_at_ms if at_ms > now_ms - WINDOW_MS), now_ms]
+        self.sent_at_ms = [
+            *(at_ms for at_ms in self.sent_at_ms if at_ms > now_ms - WINDOW_MS),
+            now_ms,
+        ]
         self.blocked_at_ms = now_ms if len(self.sent_at_ms) >= SENDS_MAX else None
         return self.blocked_at_ms is not None
 
@@ -76,26 +83,44 @@ class Blocked(NamedTuple):
         return self.blocked_at_ms + BLOCKED_MS
 
 
-def blocked(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None) -> list[Blocked]:
-    """Ranges that are blocked now, those blocked last first; without `account_id` (raw) everybody's."""
+def blocked(
+    tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
+) -> list[Blocked]:
+    """Ranges that are blocked now, those blocked last first; without `account_id` (raw)
+    everybody's.
+    """
     columns = otp_ranges.c
     query = sa.select(columns.account_id, columns.digits, columns.sent_at_ms, columns.blocked_at_ms)
-    query = query.where(columns.blocked_at_ms > now_ms - BLOCKED_MS).order_by(columns.blocked_at_ms.desc(), columns.account_id, columns.digits)
+    query = query.where(columns.blocked_at_ms > now_ms - BLOCKED_MS).order_by(
+        columns.blocked_at_ms.desc(), columns.account_id, columns.digits
+    )
     if account_id is not None:
         query = query.where(columns.account_id == account_id)
-    return [Blocked(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms) for row in tx.execute(query.limit(limit))]
+    return [
+        Blocked(row.account_id, row.digits, len(read(row.sent_at_ms)), row.blocked_at_ms)
+        for row in tx.execute(query.limit(limit))
+    ]
 
 
 def count_blocked(tx: Connection, now_ms: int) -> int:
     """How many ranges are blocked now, of all accounts."""
-    count: int = tx.execute(sa.select(sa.func.count()).where(otp_ranges.c.blocked_at_ms > now_ms - BLOCKED_MS)).scalar_one()
+    count: int = tx.execute(
+        sa.select(sa.func.count()).where(otp_ranges.c.blocked_at_ms > now_ms - BLOCKED_MS)
+    ).scalar_one()
     return count
 
 
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:
-    """Sends to the range go out again, and are counted anew. Raises NotFound when it is not blocked."""
+    """Sends to the range go out again, and are counted anew. Raises NotFound when it is
+    not blocked.
+    """
     columns = otp_ranges.c
-    found = tx.execute(otp_ranges.delete().where(columns.account_id == account_id, columns.digits == digits,
-                                                 columns.blocked_at_ms > now_ms - BLOCKED_MS))
+    found = tx.execute(
+        otp_ranges.delete().where(
+            columns.account_id == account_id,
+            columns.digits == digits,
+            columns.blocked_at_ms > now_ms - BLOCKED_MS,
+        )
+    )
     if found.rowcount == 0:
         raise NotFound(f"The range {shown(digits)} is not blocked for this account.")

@@ -1,4 +1,6 @@
-"""Sending one-time passwords: their part in the transaction that accepts their messages (messages/companion.py)."""
+"""Sending one-time passwords: their part in the transaction that accepts their messages
+(messages/companion.py).
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +16,16 @@ from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
 from heliograph.messages import SendRequest
 from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
-from heliograph.otp.issue_sql import RANGES, RECENT, STORE_OTPS, STORE_RANGES, ChangedRange, NewOtp, PhoneSince, RangeKey
+from heliograph.otp.issue_sql import (
+    RANGES,
+    RECENT,
+    STORE_OTPS,
+    STORE_RANGES,
+    ChangedRange,
+    NewOtp,
+    PhoneSince,
+    RangeKey,
+)
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
 from heliograph.otp.tallies import Place, store_tallies, tallies_at
@@ -22,12 +33,16 @@ from heliograph.otp.unverified import Tally, TooManyUnverified, country_of
 
 log = structlog.get_logger(__name__)
 
-OF_PARTNER: Final = "Too many one-time passwords of this account's partner and its customers were not verified."
+OF_PARTNER: Final = (
+    "Too many one-time passwords of this account's partner and its customers were not verified."
+)
 
 
 @dataclass(slots=True)
 class OtpRequest(SendRequest):
-    """A send that is a one-time password. Its text is sealed; of its code there is what is stored of it."""
+    """A send that is a one-time password. Its text is sealed; of its code there is what is
+    stored of it.
+    """
 
     code_hmac: bytes = b""
 
@@ -43,10 +58,16 @@ class OtpRequest(SendRequest):
 
 
 def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place]:
-    """The tallies that a code of this account to this phone belongs to: the account's, of the phone's country first and then of all, and likewise
-    its partner's, if it is a customer. Ids are raw."""
-    return [Place(whose, country_code) for whose in (account_id, partner_id) if whose is not None
-            for country_code in (country_of(phone), ALL_COUNTRIES)]
+    """The tallies that a code of this account to this phone belongs to: the account's, of the
+    phone's country first and then of all, and likewise its partner's, if it is a customer. Ids are
+    raw.
+    """
+    return [
+        Place(whose, country_code)
+        for whose in (account_id, partner_id)
+        if whose is not None
+        for country_code in (country_of(phone), ALL_COUNTRIES)
+    ]
 
 
 class Issuing:
@@ -54,23 +75,43 @@ class Issuing:
 
     async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "Batch":
         """Sandbox has no limits: nothing is read for it."""
-        live = [request for request in requests if isinstance(request, OtpRequest) and not request.sandbox]
+        live = [
+            request
+            for request in requests
+            if isinstance(request, OtpRequest) and not request.sandbox
+        ]
         phones = sorted({(request.account_id, request.phone) for request in live})
-        ranges = sorted({RangeKey(request.account_id, digits_of(request.phone)) for request in live})
+        ranges = sorted(
+            {RangeKey(request.account_id, digits_of(request.phone)) for request in live}
+        )
         since = first_id_of(clock.now_ms() - KEPT_MS)
         sent: dict[tuple[str, int], list[Otp]] = defaultdict(list)
-        for otp in await RECENT.rows(tx, [PhoneSince(account_id, phone, since) for account_id, phone in phones]):
+        for otp in await RECENT.rows(
+            tx, [PhoneSince(account_id, phone, since) for account_id, phone in phones]
+        ):
             sent[otp.account_id, otp.phone].append(otp)
-        known = {(stored.account_id, stored.digits): Range(stored.account_id, stored.digits, read(stored.sent_at_ms), stored.blocked_at_ms)
-                 for stored in await RANGES.rows(tx, ranges)}
-        return Batch(sent, known, await tallies_at(tx, [place for request in live for place in request.tallied_at]))
+        known = {
+            (stored.account_id, stored.digits): Range(
+                stored.account_id, stored.digits, read(stored.sent_at_ms), stored.blocked_at_ms
+            )
+            for stored in await RANGES.rows(tx, ranges)
+        }
+        return Batch(
+            sent,
+            known,
+            await tallies_at(tx, [place for request in live for place in request.tallied_at]),
+        )
 
 
 class Batch:
     """One transaction's: judged one after the other, then laid out as rows."""
 
-    def __init__(self, sent: dict[tuple[str, int], list[Otp]], ranges: dict[tuple[str, str], Range],
-                 tallies: dict[Place, Tally]) -> None:
+    def __init__(
+        self,
+        sent: dict[tuple[str, int], list[Otp]],
+        ranges: dict[tuple[str, str], Range],
+        tallies: dict[Place, Tally],
+    ) -> None:
         self._sent = sent
         self._ranges = ranges
         self._new: list[Otp] = []
@@ -84,11 +125,20 @@ class Batch:
         if request.sandbox or not isinstance(request, OtpRequest):
             return None
         known = self._ranges.get((request.account_id, digits_of(request.phone)))
-        return (refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms)
-                or (known.refusal(now_ms) if known else None)
-                or next(filter(None, (self._refusal_at(place, request, now_ms) for place in request.tallied_at)), None))
+        return (
+            refusal_to_send(self._sent.get((request.account_id, request.phone), []), now_ms)
+            or (known.refusal(now_ms) if known else None)
+            or next(
+                filter(
+                    None, (self._refusal_at(place, request, now_ms) for place in request.tallied_at)
+                ),
+                None,
+            )
+        )
 
-    def _refusal_at(self, place: Place, request: OtpRequest, now_ms: int) -> TooManyUnverified | None:
+    def _refusal_at(
+        self, place: Place, request: OtpRequest, now_ms: int
+    ) -> TooManyUnverified | None:
         """A partner's figures are not told to a customer: it has other customers."""
         refusal = self._tallies[place].refusal(now_ms)
         if refusal is None or place.account_id == request.account_id:
@@ -99,9 +149,18 @@ class Batch:
         assert isinstance(request, OtpRequest)
         self._now_ms = now_ms
         before = self._sent.get((request.account_id, request.phone), [])
-        otp = Otp(ids.raw_of_number(request.number), request.account_id, request.sandbox, request.phone, request.code_hmac,
-                  failures=failures_kept(before[0] if before else None, now_ms), locked_until_ms=None, verified_at_ms=None, verified_by=None,
-                  created_at_ms=now_ms)
+        otp = Otp(
+            ids.raw_of_number(request.number),
+            request.account_id,
+            request.sandbox,
+            request.phone,
+            request.code_hmac,
+            failures=failures_kept(before[0] if before else None, now_ms),
+            locked_until_ms=None,
+            verified_at_ms=None,
+            verified_by=None,
+            created_at_ms=now_ms,
+        )
         self._new.append(otp)
         if request.sandbox:
             return
@@ -113,41 +172,83 @@ class Batch:
             tally = self._counted[tallied] = self._tallies[tallied]
             tally.add_sent(now_ms)
             if tally.refusal(now_ms) is not None:
-                if tally.capped_at_ms is None or tally.capped_at_ms <= now_ms - HOUR_MS:  # told once an hour, however often it is full and freed
+                # told once an hour, however often it is full and freed
+                if tally.capped_at_ms is None or tally.capped_at_ms <= now_ms - HOUR_MS:
                     self._capped.append(tally)
                 tally.capped_at_ms = now_ms
 
     async def store(self, tx: HotTx) -> None:
-        await STORE_OTPS.rows(tx, [
-            NewOtp(otp.id, otp.account_id, otp.sandbox, otp.phone, otp.code_hmac, failures=otp.failures, created_at_ms=otp.created_at_ms)
-            for otp in self._new])
-        await STORE_RANGES.rows(tx, [
-            ChangedRange(account_id, digits, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms)
-            for (account_id, digits), known in sorted(self._changed.items())])
+        await STORE_OTPS.rows(
+            tx,
+            [
+                NewOtp(
+                    otp.id,
+                    otp.account_id,
+                    otp.sandbox,
+                    otp.phone,
+                    otp.code_hmac,
+                    failures=otp.failures,
+                    created_at_ms=otp.created_at_ms,
+                )
+                for otp in self._new
+            ],
+        )
+        await STORE_RANGES.rows(
+            tx,
+            [
+                ChangedRange(
+                    account_id, digits, written(known.sent_at_ms), known.blocked_at_ms, self._now_ms
+                )
+                for (account_id, digits), known in sorted(self._changed.items())
+            ],
+        )
         for known in self._blocked():
-            await accounts.notify(tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms)
+            await accounts.notify(
+                tx, known.account_id, "otp_range_blocked", _told(known), self._now_ms
+            )
         await store_tallies(tx, self._counted.values(), self._now_ms)
         for tally in self._capped:
-            await accounts.notify(tx, tally.account_id, "otp_too_many_unverified", _told_of(tally, self._now_ms), self._now_ms)
+            await accounts.notify(
+                tx,
+                tally.account_id,
+                "otp_too_many_unverified",
+                _told_of(tally, self._now_ms),
+                self._now_ms,
+            )
 
     def stored(self) -> None:
         for known in self._blocked():
-            log.warning("otp_range_blocked", account=ids.text_of_raw("acc", known.account_id), range=known.digits)
+            log.warning(
+                "otp_range_blocked",
+                account=ids.text_of_raw("acc", known.account_id),
+                range=known.digits,
+            )
         for tally in self._capped:
-            log.warning("otp_too_many_unverified", account=ids.text_of_raw("acc", tally.account_id), country=tally.country_code,
-                        unverified=tally.unverified)
+            log.warning(
+                "otp_too_many_unverified",
+                account=ids.text_of_raw("acc", tally.account_id),
+                country=tally.country_code,
+                unverified=tally.unverified,
+            )
 
     def _blocked(self) -> list[Range]:
         return [known for known in self._changed.values() if known.blocked_at_ms is not None]
 
 
 def _told(known: Range) -> str:
-    return (f"{len(known.sent_at_ms)} one-time passwords went to numbers that begin with {known.digits} within an hour, and no code was verified: the"
-            f" range is refused until {clock.rfc3339((known.blocked_at_ms or 0) + BLOCKED_MS)}, or until a code of it is verified.")
+    return (
+        f"{len(known.sent_at_ms)} one-time passwords went to numbers that begin with {known.digits}"
+        " within an hour, and no code was verified: the range is refused until"
+        f" {clock.rfc3339((known.blocked_at_ms or 0) + BLOCKED_MS)}, or until a code of it is"
+        " verified."
+    )
 
 
 def _told_of(tally: Tally, now_ms: int) -> str:
     where = "" if tally.country_code == ALL_COUNTRIES else f" to {tally.country_code}"
-    return (f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and {tally.unverified} in 24 hours, were not verified (those of"
-            " Connect customers count as well): further ones are refused until"
-            f" {clock.rfc3339(tally.free_at_ms(now_ms))}, or until codes are verified.")
+    return (
+        f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and"
+        f" {tally.unverified} in 24 hours, were not verified (those of Connect customers count as"
+        f" well): further ones are refused until {clock.rfc3339(tally.free_at_ms(now_ms))}, or"
+        " until codes are verified."
+    )

@@ -1,8 +1,20 @@
-"""The hot statements of sending one-time passwords, in both dialects. Ids are raw, times milliseconds."""
+"""The hot statements of sending one-time passwords, in both dialects. Ids are raw, times
+milliseconds.
+"""
 
 from typing import Final
 
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Row, SmallInt, Text, insert
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Bytes,
+    Id,
+    Row,
+    SmallInt,
+    Text,
+    insert,
+)
 from heliograph.otp.limits import Otp
 
 
@@ -16,17 +28,22 @@ class PhoneSince(Row, frozen=True):
 
 _OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
 
-# Of each phone what it was sent in a day, the latest first: 450 at most, as three in ten minutes are. The limit also keeps a plan that was made while
-# the table was empty from reading all of it later.
+# Of each phone what it was sent in a day, the latest first: 450 at most, as three in ten minutes
+# are. The limit also keeps a plan that was made while the table was empty from reading all of it
+# later.
 RECENT: Final = BatchStatement(
-    PhoneSince, Otp,
+    PhoneSince,
+    Otp,
     postgresql=f"""
         SELECT {_OTP} FROM :given AS g
-        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id AND otps.sandbox = false AND otps.phone = g.phone
+        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id
+            AND otps.sandbox = false AND otps.phone = g.phone
                             AND otps.id >= g.since ORDER BY otps.id DESC LIMIT 500) o""",
     sqlite=f"""
-        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = false AND o.phone = :phone AND o.id >= :since
-        ORDER BY o.id DESC LIMIT 500""")
+        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = false
+            AND o.phone = :phone AND o.id >= :since
+        ORDER BY o.id DESC LIMIT 500""",
+)
 
 
 class RangeKey(Row, frozen=True):
@@ -46,9 +63,15 @@ class StoredRange(Row, frozen=True):
 
 
 RANGES: Final = BatchStatement(
-    RangeKey, StoredRange,
-    postgresql="SELECT r.account_id, r.digits, r.sent_at_ms, r.blocked_at_ms FROM :given AS g JOIN otp_ranges r USING (account_id, digits)",
-    sqlite="SELECT account_id, digits, sent_at_ms, blocked_at_ms FROM otp_ranges WHERE account_id = :account_id AND digits = :digits")
+    RangeKey,
+    StoredRange,
+    postgresql="""
+        SELECT r.account_id, r.digits, r.sent_at_ms, r.blocked_at_ms FROM :given AS g
+            JOIN otp_ranges r USING (account_id, digits)""",
+    sqlite="""
+        SELECT account_id, digits, sent_at_ms, blocked_at_ms FROM otp_ranges
+            WHERE account_id = :account_id AND digits = :digits""",
+)
 
 
 class NewOtp(Row, frozen=True):
@@ -73,7 +96,8 @@ class ChangedRange(Row, frozen=True):
 
 
 _CHANGED: Final = """ON CONFLICT (account_id, digits) DO UPDATE SET
-    sent_at_ms = excluded.sent_at_ms, blocked_at_ms = excluded.blocked_at_ms, changed_at_ms = excluded.changed_at_ms"""
+    sent_at_ms = excluded.sent_at_ms, blocked_at_ms = excluded.blocked_at_ms,
+        changed_at_ms = excluded.changed_at_ms"""
 STORE_RANGES: Final = insert("otp_ranges", ChangedRange, _CHANGED)
 
 
@@ -85,7 +109,9 @@ class TallyKey(Row, frozen=True):
 
 
 class StoredTally(Row, frozen=True):
-    """What the operator allows, `otp_unverified`; and the tally, whose columns are null where there is none yet."""
+    """What the operator allows, `otp_unverified`; and the tally, whose columns are null
+    where there is none yet.
+    """
 
     account_id: Id
     country_code: Text
@@ -98,14 +124,20 @@ class StoredTally(Row, frozen=True):
 
 
 TALLIES: Final = BatchStatement(
-    TallyKey, StoredTally,
+    TallyKey,
+    StoredTally,
     postgresql="""
-        SELECT a.id AS account_id, g.country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
+        SELECT a.id AS account_id, g.country_code, a.otp_unverified, t.hour, t.sent, t.verified,
+            t.best, t.capped_at_ms
         FROM :given AS g JOIN accounts a ON a.id = g.account_id
-        LEFT JOIN otp_tallies t ON t.account_id = g.account_id AND t.country_code = g.country_code""",
+        LEFT JOIN otp_tallies t ON t.account_id = g.account_id
+            AND t.country_code = g.country_code""",
     sqlite="""
-        SELECT a.id AS account_id, :country_code AS country_code, a.otp_unverified, t.hour, t.sent, t.verified, t.best, t.capped_at_ms
-        FROM accounts a LEFT JOIN otp_tallies t ON t.account_id = a.id AND t.country_code = :country_code WHERE a.id = :account_id""")
+        SELECT a.id AS account_id, :country_code AS country_code, a.otp_unverified, t.hour, t.sent,
+            t.verified, t.best, t.capped_at_ms
+        FROM accounts a LEFT JOIN otp_tallies t ON t.account_id = a.id
+            AND t.country_code = :country_code WHERE a.id = :account_id""",
+)
 
 
 class CountedTally(Row, frozen=True):
@@ -119,6 +151,8 @@ class CountedTally(Row, frozen=True):
     changed_at_ms: BigInt
 
 
-_COUNTED: Final = """ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour, sent = excluded.sent, verified = excluded.verified,
-    best = excluded.best, capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
+_COUNTED: Final = """
+    ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour,
+        sent = excluded.sent, verified = excluded.verified, best = excluded.best,
+        capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
 STORE_TALLIES: Final = insert("otp_tallies", CountedTally, _COUNTED)

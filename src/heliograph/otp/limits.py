@@ -1,4 +1,6 @@
-"""What may be sent to a phone, and what becomes of a code that somebody gives back (contract section 6, OTP). Pure."""
+"""What may be sent to a phone, and what becomes of a code that somebody gives back
+(contract section 6, OTP). Pure.
+"""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
@@ -10,7 +12,9 @@ from heliograph.base.errors import InvalidRequest, RateLimited, ServiceError
 from heliograph.base.statements import BigInt, Bool, Bytes, Id, Row, SmallInt
 
 VALID_MS: Final = 300_000
-TRIES_MAX: Final = 5  # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in 200,000
+# wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in
+# 200,000
+TRIES_MAX: Final = 5
 LOCK_MS: Final = 600_000
 RESEND_AFTER_S: Final = 30
 OFTEN_MS: Final = 600_000
@@ -63,7 +67,9 @@ class NoneOutstanding(InvalidRequest):
 
 
 class Otp(Row, frozen=True):
-    """One that was sent, a row of `otps`. The latest of a phone holds the phone's failures and lock."""
+    """One that was sent, a row of `otps`. The latest of a phone holds the phone's failures
+    and lock.
+    """
 
     id: Id
     account_id: Id
@@ -89,39 +95,61 @@ def is_locked(latest: Otp, now_ms: int) -> bool:
 
 
 def failures_kept(latest: Otp | None, now_ms: int) -> int:
-    """How many wrong tries the next code begins with: those before a lock have been paid for by it."""
+    """How many wrong tries the next code begins with: those before a lock have been paid
+    for by it.
+    """
     if latest is None or latest.locked_until_ms is not None or not _is_remembered(latest, now_ms):
         return 0
     return latest.failures
 
 
 def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
-    """Why a phone must not be sent another one, if so. `sent`: those of the last day, the latest first.
+    """Why a phone must not be sent another one, if so. `sent`: those of the last day, the latest
+    first.
 
-    Of several reasons the one that lasts longest: who waits so long may send."""
+    Of several reasons the one that lasts longest: who waits so long may send.
+    """
     if not sent:
         return None
     if is_locked(sent[0], now_ms):
         return Locked(retry_after_s=seconds_until(sent[0].locked_until_ms or 0, now_ms))
     unverified = [otp for otp in sent if otp.verified_at_ms is None]
-    limits = ((sent, 1, RESEND_AFTER_S * 1_000, TooSoon), (sent, OFTEN_MAX, OFTEN_MS, TooOften), (unverified, UNVERIFIED_MAX, DAY_MS, TooOften))
-    waits = [(among[most - 1].created_at_ms + ms, error) for among, most, ms, error in limits if len(among) >= most]
+    limits = (
+        (sent, 1, RESEND_AFTER_S * 1_000, TooSoon),
+        (sent, OFTEN_MAX, OFTEN_MS, TooOften),
+        (unverified, UNVERIFIED_MAX, DAY_MS, TooOften),
+    )
+    waits = [
+        (among[most - 1].created_at_ms + ms, error)
+        for among, most, ms, error in limits
+        if len(among) >= most
+    ]
     until_ms, error = max(waits, key=lambda wait: wait[0])
     return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
 
 
 def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> Judged:
-    """A code was given back for the phone whose last OTP is `latest`, by the verification `tried_by` (raw id)."""
+    """A code was given back for the phone whose last OTP is `latest`, by the verification
+    `tried_by` (raw id).
+    """
     if latest is not None and is_locked(latest, now_ms):
-        return Judged(latest, LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms)))
+        return Judged(
+            latest, LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms))
+        )
     if latest is None or latest.verified_at_ms is not None or not _is_remembered(latest, now_ms):
         return Judged(latest, NoneOutstanding())
     if latest.created_at_ms <= now_ms - VALID_MS:
         return Judged(latest, Expired())
     if is_right:
-        return Judged(replace(latest, failures=0, verified_at_ms=now_ms, verified_by=tried_by), None)
+        return Judged(
+            replace(latest, failures=0, verified_at_ms=now_ms, verified_by=tried_by), None
+        )
     failures = latest.failures + 1
-    tried = replace(latest, failures=failures, locked_until_ms=now_ms + LOCK_MS if failures == TRIES_MAX else latest.locked_until_ms)
+    tried = replace(
+        latest,
+        failures=failures,
+        locked_until_ms=now_ms + LOCK_MS if failures == TRIES_MAX else latest.locked_until_ms,
+    )
     return Judged(tried, Incorrect(attempts_remaining=TRIES_MAX - failures))
 
 

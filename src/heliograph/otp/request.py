@@ -1,4 +1,6 @@
-"""POST /otp/send and /otp/verify, first half: from a body to what is right in form. Needs no database."""
+"""POST /otp/send and /otp/verify, first half: from a body to what is right in form. Needs
+no database.
+"""
 
 from typing import Any, Final, NamedTuple
 
@@ -12,15 +14,20 @@ from heliograph.text import Phone, count_segments, parse_phone, read_country
 PLACE: Final = "{code}"  # of the code in a text
 CODE_MAX: Final = 64  # characters: what cannot be a code is a wrong one, within reason
 SENDER_MAX: Final = 64  # as POST /sms/send reads it; an approved one has 15 at most
-# What people, and programs that show and copy codes, put between digits: spaces of several widths, hyphens and dashes, points.
-_BETWEEN_DIGITS: Final = dict.fromkeys(map(ord, " -.\t\r\n\u00a0\u00b7\u2007\u2009\u200b\u202f\u2010\u2011\u2012\u2013\u2014\u2212"))
+# What people, and programs that show and copy codes, put between digits: spaces of several widths,
+# hyphens and dashes, points.
+_BETWEEN_DIGITS: Final = dict.fromkeys(
+    map(ord, " -.\t\r\n\u00a0\u00b7\u2007\u2009\u200b\u202f\u2010\u2011\u2012\u2013\u2014\u2212")
+)
 ANY_CODE: Final = "0" * DIGITS  # digits all take one septet or one unit
 DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 minutes."
 NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minutes."
 
 
 class Wish(NamedTuple):
-    """A body of POST /otp/send that is right in form. `sender`, `text` None: the account's own. `text` holds PLACE once."""
+    """A body of POST /otp/send that is right in form. `sender`, `text` None: the account's
+    own. `text` holds PLACE once.
+    """
 
     phone: Phone
     sender: str | None
@@ -32,21 +39,32 @@ class Wish(NamedTuple):
 class Given(NamedTuple):
     """A body of POST /otp/verify that is right in form."""
 
-    phone: Phone | None  # as it is read; None: it is no number so, but may be one where something was sent
-    as_dialled: str | None  # the phone as it was given, where it may be written as in some other country
+    # as it is read; None: it is no number so, but may be one where something was sent
+    phone: Phone | None
+    # the phone as it was given, where it may be written as in some other country
+    as_dialled: str | None
     code: str
     customer_id: str | None
     warnings: list[str]
 
 
 def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
-    """Specification 2.2, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
+    """Specification 2.2, contract section 6. `home`: the account's country. Raises
+    InvalidRequest for all bad fields together.
+    """
     form = Form(body, costly=(*SENDING, CODE, TEXT, SENDER))
     phone = _read_phone(form, home)
     sender = form.text("sender", "from", most=SENDER_MAX)
     text = form.value("message", "body", read=_text)
-    if text is not None and (segments := count_segments(text.replace(PLACE, ANY_CODE)).segments) > 1:
-        form.refuse("message", f"takes {segments} segments with the code in it; allowed: 1", reason="too_many_segments")
+    if (
+        text is not None
+        and (segments := count_segments(text.replace(PLACE, ANY_CODE)).segments) > 1
+    ):
+        form.refuse(
+            "message",
+            f"takes {segments} segments with the code in it; allowed: 1",
+            reason="too_many_segments",
+        )
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     form.finish()
     assert phone is not None
@@ -54,7 +72,9 @@ def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
 
 
 def read_given(body: dict[str, Any], home: str | None = None) -> Given:
-    """Specification 2.3, contract section 6. `home`: the account's country. Raises InvalidRequest for all bad fields together."""
+    """Specification 2.3, contract section 6. `home`: the account's country. Raises
+    InvalidRequest for all bad fields together.
+    """
     form = Form(body, costly=(COUNTRY, PAYER))
     phone, as_dialled = _read_phone_given_back(form, home)
     code = form.text("code", required=True, most=CODE_MAX)
@@ -67,23 +87,31 @@ def read_given(body: dict[str, Any], home: str | None = None) -> Given:
 
 
 def read_code(given: str) -> str:
-    """Returns the digits of a code that somebody wrote in groups, or copied with spaces around it; what is no code stays as it is."""
+    """Returns the digits of a code that somebody wrote in groups, or copied with spaces around it;
+    what is no code stays as it is.
+    """
     digits = given.translate(_BETWEEN_DIGITS)
     return digits if len(digits) == DIGITS and digits.isascii() and digits.isdigit() else given
 
 
 def default_text(name: str) -> str:
-    """The text of an account that gives none, with PLACE in it; its name shortened so that it fits one segment."""
+    """The text of an account that gives none, with PLACE in it; its name shortened so that
+    it fits one segment.
+    """
     for length in range(len(name), 0, -1):
         shortened = name[:length].rstrip()
-        text = DEFAULT_TEXT.replace("{name}", shortened if length == len(name) else f"{shortened}...")
+        text = DEFAULT_TEXT.replace(
+            "{name}", shortened if length == len(name) else f"{shortened}..."
+        )
         if text.count(PLACE) == 1 and count_segments(text.replace(PLACE, ANY_CODE)).segments == 1:
             return text
     return NAMELESS_TEXT
 
 
 def _read_phone(form: Form, home: str | None) -> Phone | None:
-    """A phone is read as numbers of POST /sms/send are, but the only one: what is none is a bad field."""
+    """A phone is read as numbers of POST /sms/send are, but the only one: what is none is
+    a bad field.
+    """
     country_code = form.value("countryCode", "country_code", read=read_country)
 
     def read(value: Any) -> Phone:
@@ -96,7 +124,9 @@ def _read_phone(form: Form, home: str | None) -> Phone | None:
 
 
 def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, str | None]:
-    """The phone as `_read_phone` reads it; and as it was given, where a country that was given to /otp/send may be missing."""
+    """The phone as `_read_phone` reads it; and as it was given, where a country that was given to
+    /otp/send may be missing.
+    """
     country_code = form.value("countryCode", "country_code", read=read_country)
 
     def read(value: Any) -> tuple[Phone | None, str | None]:
@@ -112,7 +142,10 @@ def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, 
 
 def no_phone(given: Any) -> str:
     """What is wrong with a phone that is none, as it goes on after the field's name."""
-    return f"must be a phone number, in international digits such as 233201234567 or with countryCode, not {shown(given)}"
+    return (
+        "must be a phone number, in international digits such as 233201234567 or with countryCode,"
+        f" not {shown(given)}"
+    )
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""Tallies of one-time passwords in the database: read and written under the lock of their account's wallet; listed and forgiven by the operator."""
+"""Tallies of one-time passwords in the database: read and written under the lock of their account's
+wallet; listed and forgiven by the operator.
+"""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -34,57 +36,119 @@ class Capped(NamedTuple):
 
 
 async def tallies_at(tx: HotTx, places: Iterable[Place]) -> dict[Place, Tally]:
-    """The tally of each place, new where there is none; nobody else counts there while the wallets are locked."""
+    """The tally of each place, new where there is none; nobody else counts there while the
+    wallets are locked.
+    """
     found = await TALLIES.rows(tx, [TallyKey(*place) for place in sorted(set(places))])
     return {Place(row.account_id, row.country_code): _of_row(row) for row in found}
 
 
 async def store_tallies(tx: HotTx, tallies: Iterable[Tally], now_ms: int) -> None:
     """Writes what was counted."""
-    await STORE_TALLIES.rows(tx, [
-        CountedTally(tally.account_id, tally.country_code, tally.hour, sent=written(tally.sent), verified=written(tally.verified),
-                     best=written(tally.best), capped_at_ms=tally.capped_at_ms, changed_at_ms=now_ms)
-        for tally in sorted(tallies, key=lambda tally: (tally.account_id, tally.country_code))])
+    await STORE_TALLIES.rows(
+        tx,
+        [
+            CountedTally(
+                tally.account_id,
+                tally.country_code,
+                tally.hour,
+                sent=written(tally.sent),
+                verified=written(tally.verified),
+                best=written(tally.best),
+                capped_at_ms=tally.capped_at_ms,
+                changed_at_ms=now_ms,
+            )
+            for tally in sorted(tallies, key=lambda tally: (tally.account_id, tally.country_code))
+        ],
+    )
 
 
-def capped(tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None) -> list[Capped]:
-    """Tallies that refuse sends now, the latest first; without `account_id` (raw) everybody's. Of at most `limit` that did so within a day."""
+def capped(
+    tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
+) -> list[Capped]:
+    """Tallies that refuse sends now, the latest first; without `account_id` (raw)
+    everybody's. Of at most `limit` that did so within a day.
+    """
     table = otp_tallies.c
-    query = _tallies().where(table.capped_at_ms > now_ms - DAY_MS).order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
+    query = (
+        _tallies()
+        .where(table.capped_at_ms > now_ms - DAY_MS)
+        .order_by(table.capped_at_ms.desc(), table.account_id, table.country_code)
+    )
     if account_id is not None:
         query = query.where(table.account_id == account_id)
     found = [_of_row(StoredTally(*row)) for row in tx.execute(query.limit(limit))]
-    return [Capped(Place(tally.account_id, tally.country_code), tally.unverified, tally.capped_at_ms or 0, tally.free_at_ms(now_ms))
-            for tally in found if tally.refusal(now_ms) is not None]
+    return [
+        Capped(
+            Place(tally.account_id, tally.country_code),
+            tally.unverified,
+            tally.capped_at_ms or 0,
+            tally.free_at_ms(now_ms),
+        )
+        for tally in found
+        if tally.refusal(now_ms) is not None
+    ]
 
 
 def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> None:
-    """Sends to this country, or with ALL_COUNTRIES of this account (raw id), go out again, and are counted anew. Waits for those that are just being
-    counted.
+    """Sends to this country, or with ALL_COUNTRIES of this account (raw id), go out again, and are
+    counted anew. Waits for those that are just being counted.
 
-    Raises NotFound when the tally refuses nothing."""
-    tx.execute(sa.select(wallets.c.account_id).where(wallets.c.account_id == account_id).with_for_update(key_share=True))
+    Raises NotFound when the tally refuses nothing.
+    """
+    tx.execute(
+        sa.select(wallets.c.account_id)
+        .where(wallets.c.account_id == account_id)
+        .with_for_update(key_share=True)
+    )
     table = otp_tallies.c
     here = (table.account_id == account_id) & (table.country_code == country_code)
     row = tx.execute(_tallies().where(here)).one_or_none()
     tally = _of_row(StoredTally(*row)) if row is not None else None
     if tally is None or tally.refusal(now_ms) is None:
-        raise NotFound(f"One-time passwords of this account to {shown(country_code)} are not held back.")
+        raise NotFound(
+            f"One-time passwords of this account to {shown(country_code)} are not held back."
+        )
     tally.forgive(now_ms)
-    tx.execute(sa.update(otp_tallies).where(here).values(
-        hour=tally.hour, sent=written(tally.sent), verified=written(tally.verified), best=written(tally.best), capped_at_ms=None,
-        changed_at_ms=now_ms))
+    tx.execute(
+        sa.update(otp_tallies)
+        .where(here)
+        .values(
+            hour=tally.hour,
+            sent=written(tally.sent),
+            verified=written(tally.verified),
+            best=written(tally.best),
+            capped_at_ms=None,
+            changed_at_ms=now_ms,
+        )
+    )
 
 
 def _tallies() -> sa.Select[Any]:
     table = otp_tallies.c
-    return sa.select(table.account_id, table.country_code, accounts.c.otp_unverified, table.hour, table.sent, table.verified, table.best,
-                     table.capped_at_ms).join_from(otp_tallies, accounts, accounts.c.id == table.account_id)
+    return sa.select(
+        table.account_id,
+        table.country_code,
+        accounts.c.otp_unverified,
+        table.hour,
+        table.sent,
+        table.verified,
+        table.best,
+        table.capped_at_ms,
+    ).join_from(otp_tallies, accounts, accounts.c.id == table.account_id)
 
 
 def _of_row(row: StoredTally) -> Tally:
     floor = floor_of(row.otp_unverified, row.country_code)
     if row.hour is None or row.sent is None or row.verified is None or row.best is None:
         return Tally(row.account_id, row.country_code, floor)
-    return Tally(row.account_id, row.country_code, floor, row.hour, sent=read(row.sent), verified=read(row.verified), best=read(row.best),
-                 capped_at_ms=row.capped_at_ms)
+    return Tally(
+        row.account_id,
+        row.country_code,
+        floor,
+        row.hour,
+        sent=read(row.sent),
+        verified=read(row.verified),
+        best=read(row.best),
+        capped_at_ms=row.capped_at_ms,
+    )

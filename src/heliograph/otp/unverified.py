@@ -1,10 +1,14 @@
-"""Against pumping that is spread over many ranges: how many one-time passwords may stay unverified follows what an account's users have verified.
+"""Against pumping that is spread over many ranges: how many one-time passwords may stay unverified
+follows what an account's users have verified.
 
-Of an account's live sends, in all and for each country; a partner's tallies count its customers' sends as well, which must pass both. Two bounds
-hold together, and below their floors nothing is refused:
+Of an account's live sends, in all and for each country; a partner's tallies count its customers'
+sends as well, which must pass both. Two bounds hold together, and below their floors nothing is
+refused:
 
-- of what was sent in this hour, at most FACTOR times the most that was verified of one hour in the last week;
-- of what was sent in the last 24 hours, at most FACTOR times what was verified of it, or of that one hour.
+- of what was sent in this hour, at most FACTOR times the most that was verified of one hour in the
+  last week;
+- of what was sent in the last 24 hours, at most FACTOR times what was verified of it, or of that
+  one hour.
 
 Whoever is given back later counts as verified from then on. Pure: no I/O, no clock of its own.
 """
@@ -23,9 +27,14 @@ from heliograph.text import parse_phone
 
 HOURS: Final = 24  # that are counted one by one
 DAYS: Final = 8  # a week, and today
-FACTOR: Final = 2  # honest users verify 60 to 90 % of what they ask for, and pumping next to nothing: a third is far from both
-ACCOUNT_FLOOR: Final = 100  # unverified an hour of an account without a past: users who have just asked, and mistyped numbers
-COUNTRY_SHARE: Final = 0.75  # of it for each country: so a range, at 50, is blocked before its country is, and a country before all
+# honest users verify 60 to 90 % of what they ask for, and pumping next to nothing: a third is far
+# from both
+FACTOR: Final = 2
+# unverified an hour of an account without a past: users who have just asked, and mistyped numbers
+ACCOUNT_FLOOR: Final = 100
+# of it for each country: so a range, at 50, is blocked before its country is, and a country before
+# all
+COUNTRY_SHARE: Final = 0.75
 DAY_FLOORS: Final = 2  # the floor of 24 hours is so many hours' one
 NO_COUNTRY: Final = "ZZ"  # as ISO 3166 leaves it to its users
 
@@ -54,19 +63,25 @@ def country_of(phone: int) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What was sent and verified of an account (raw id) in one country, or in all. `floor`: of an hour."""
+    """What was sent and verified of an account (raw id) in one country, or in all. `floor`: of an
+    hour.
+    """
 
     account_id: str
     country_code: str
     floor: int
     hour: int = 0
-    sent: list[int] = field(default_factory=lambda: [0] * HOURS)  # in each hour up to `hour`, which is last
+    # in each hour up to `hour`, which is last
+    sent: list[int] = field(default_factory=lambda: [0] * HOURS)
     verified: list[int] = field(default_factory=lambda: [0] * HOURS)  # of those
-    best: list[int] = field(default_factory=lambda: [0] * DAYS)  # the most verified of one hour, of each day
+    # the most verified of one hour, of each day
+    best: list[int] = field(default_factory=lambda: [0] * DAYS)
     capped_at_ms: int | None = None
 
     def move_to(self, now_ms: int) -> None:
-        """Makes the hour of `now_ms` the last one. A clock that is behind counts in the hour that there is."""
+        """Makes the hour of `now_ms` the last one. A clock that is behind counts in the hour that
+        there is.
+        """
         hour = now_ms // HOUR_MS
         if hour <= self.hour:
             return
@@ -101,22 +116,40 @@ class Tally:
 
     def allowance(self) -> Allowance:
         best = max(self.best)
-        return Allowance(max(self.floor, FACTOR * best), max(DAY_FLOORS * self.floor, FACTOR * max(best, sum(self.verified))))
+        return Allowance(
+            max(self.floor, FACTOR * best),
+            max(DAY_FLOORS * self.floor, FACTOR * max(best, sum(self.verified))),
+        )
 
     def refusal(self, now_ms: int) -> TooManyUnverified | None:
         """Why no further one may be sent now, if so."""
         self.move_to(now_ms)
         if not self._is_full():
             return None
-        where = "of this account" if self.country_code == ALL_COUNTRIES else f"of this account to {self.country_code}"
+        where = (
+            "of this account"
+            if self.country_code == ALL_COUNTRIES
+            else f"of this account to {self.country_code}"
+        )
         allowed = self.allowance()
         return TooManyUnverified(
-            f"{self.unverified_this_hour} one-time passwords {where} in this hour, and {self.unverified} in 24 hours, were not verified; allowed are"
-            f" {allowed.hour} and {allowed.day}.", retry_after_s=-((now_ms - self.free_at_ms(now_ms)) // 1_000))
+            f"{self.unverified_this_hour} one-time passwords {where} in this hour, and"
+            f" {self.unverified} in 24 hours, were not verified; allowed are {allowed.hour} and"
+            f" {allowed.day}.",
+            retry_after_s=-((now_ms - self.free_at_ms(now_ms)) // 1_000),
+        )
 
     def free_at_ms(self, now_ms: int) -> int:
         """When the next one may be sent at the latest, if none is verified until then."""
-        later = Tally(self.account_id, self.country_code, self.floor, hour=self.hour, sent=self.sent, verified=self.verified, best=self.best)
+        later = Tally(
+            self.account_id,
+            self.country_code,
+            self.floor,
+            hour=self.hour,
+            sent=self.sent,
+            verified=self.verified,
+            best=self.best,
+        )
         for _ in range(HOURS + 1):
             if not later._is_full():
                 break
@@ -124,7 +157,9 @@ class Tally:
         return max(later.hour * HOUR_MS, now_ms)
 
     def forgive(self, now_ms: int) -> None:
-        """What is unverified is not held against anybody any more. The past that was verified stays."""
+        """What is unverified is not held against anybody any more. The past that was
+        verified stays.
+        """
         self.move_to(now_ms)
         self.sent = list(self.verified)
         self.capped_at_ms = None
@@ -141,7 +176,9 @@ def floor_of(set_by_operator: int | None, country_code: str) -> int:
 
 
 def written(counts: Sequence[int]) -> str:
-    """As a column holds them, `1,2,3`; `read` is the other way. It is JSON without its brackets, which is read and written ten times as fast."""
+    """As a column holds them, `1,2,3`; `read` is the other way. It is JSON without its
+    brackets, which is read and written ten times as fast.
+    """
     return _as_json(counts)[1:-1].decode()
 
 

@@ -1,4 +1,6 @@
-"""Verifying: what came in together is judged together, one after the other, and stored in one transaction before anybody is answered."""
+"""Verifying: what came in together is judged together, one after the other, and stored in one
+transaction before anybody is answered.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +49,9 @@ ID_PREFIX: Final = "otp"
 
 @dataclass(slots=True)
 class Try:
-    """A code that somebody gives back. `number` is its own id, the same if its transaction has to be run again; ids are raw."""
+    """A code that somebody gives back. `number` is its own id, the same if its transaction
+    has to be run again; ids are raw.
+    """
 
     number: int
     account_id: str
@@ -75,29 +79,64 @@ class Verifier:
         self._cache = cache
         self._codes = codes
         self._batcher: Batcher[Try, Verified] = Batcher(
-            self._run, most=BATCH_MAX, waiting_max=WAITING_MAX, weigh=lambda _: 1, commits=db.commits,
-            at_once=BATCHES_AT_ONCE if db.postgresql else 1)
+            self._run,
+            most=BATCH_MAX,
+            waiting_max=WAITING_MAX,
+            weigh=lambda _: 1,
+            commits=db.commits,
+            at_once=BATCHES_AT_ONCE if db.postgresql else 1,
+        )
 
     async def verify(self, given: Try) -> Verified:
-        """Returns after the commit. Raises what contract section 6 names: a wrong try is stored before it is answered, too."""
+        """Returns after the commit. Raises what contract section 6 names: a wrong try is
+        stored before it is answered, too.
+        """
         return await self._batcher.submit(given)
 
     async def _run(self, tries: Sequence[Try], again: bool) -> Sequence[Verified | ServiceError]:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
-            account_ids = {given.account_id for given in tries} | {given.key_account_id for given in tries if given.idempotency_key is not None}
-            locked = await LOCK_ACCOUNTS.rows(tx, [AccountKey(account_id) for account_id in sorted(account_ids)])
+            account_ids = {given.account_id for given in tries} | {
+                given.key_account_id for given in tries if given.idempotency_key is not None
+            }
+            locked = await LOCK_ACCOUNTS.rows(
+                tx, [AccountKey(account_id) for account_id in sorted(account_ids)]
+            )
             self._cache.confirm(locked[0].config_epoch, started_s)
             since_ms = clock.now_ms() - KEPT_MS
-            keys = await KEYS.rows(tx, [
-                AskedKey(given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, since_ms)
-                for given in tries if given.idempotency_key])
-            latest = await LATEST.rows(tx, sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}))
+            keys = await KEYS.rows(
+                tx,
+                [
+                    AskedKey(
+                        given.key_account_id,
+                        given.sandbox,
+                        VERIFY_PATH,
+                        given.idempotency_key,
+                        since_ms,
+                    )
+                    for given in tries
+                    if given.idempotency_key
+                ],
+            )
+            latest = await LATEST.rows(
+                tx,
+                sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}),
+            )
             batch = Batch(self._codes, locked, keys, latest)
             outcomes = [batch.decide(given, again=again) for given in tries]
-            await STORE.rows(tx, [
-                JudgedOtp(otp.id, otp.failures, otp.locked_until_ms, otp.verified_at_ms, otp.verified_by)
-                for _, otp in sorted(batch.changed.items())])
+            await STORE.rows(
+                tx,
+                [
+                    JudgedOtp(
+                        otp.id,
+                        otp.failures,
+                        otp.locked_until_ms,
+                        otp.verified_at_ms,
+                        otp.verified_by,
+                    )
+                    for _, otp in sorted(batch.changed.items())
+                ],
+            )
             await FORGET_RANGES.rows(tx, sorted(batch.proven))
             await _count(tx, batch)
             await COUNT_KEYS.rows(tx, batch.key_counts())
@@ -107,8 +146,13 @@ class Verifier:
 
 
 async def _count(tx: HotTx, batch: "Batch") -> None:
-    """What was verified counts against what was not, in its country and in all of its account, and of its partner."""
-    tallied_at = [(otp, places_of(otp.account_id, batch.partners[otp.account_id], otp.phone)) for otp in batch.verified]
+    """What was verified counts against what was not, in its country and in all of its
+    account, and of its partner.
+    """
+    tallied_at = [
+        (otp, places_of(otp.account_id, batch.partners[otp.account_id], otp.phone))
+        for otp in batch.verified
+    ]
     tallies = await tallies_at(tx, [place for _, places in tallied_at for place in places])
     for otp, places in tallied_at:
         for place in places:
@@ -119,13 +163,25 @@ async def _count(tx: HotTx, batch: "Batch") -> None:
 class Batch:
     """One transaction's tries: each is judged by what those before it have changed."""
 
-    def __init__(self, codes: Codes, locked: Sequence[LockedAccount], keys: Sequence[AnsweredKey], latest: Sequence[Otp]) -> None:
+    def __init__(
+        self,
+        codes: Codes,
+        locked: Sequence[LockedAccount],
+        keys: Sequence[AnsweredKey],
+        latest: Sequence[Otp],
+    ) -> None:
         self._codes = codes
         self.now_ms = clock.now_ms()
-        self._key_counts = {account.account_id: KeyCount(account.keys.day, account.keys.live, account.keys.sandbox) for account in locked}
+        self._key_counts = {
+            account.account_id: KeyCount(account.keys.day, account.keys.live, account.keys.sandbox)
+            for account in locked
+        }
         self._quotas = {account.account_id: quota_told(account.keys_quota) for account in locked}
         self.partners = {account.account_id: account.partner_id for account in locked}
-        self._known = {(used.account_id, used.sandbox, used.key): (used.body_sha256, used.answer.encode()) for used in keys}
+        self._known = {
+            (used.account_id, used.sandbox, used.key): (used.body_sha256, used.answer.encode())
+            for used in keys
+        }
         self._latest = {(otp.account_id, otp.sandbox, otp.phone): otp for otp in latest}
         self.changed: dict[str, Otp] = {}
         self.proven: set[RangeKey] = set()
@@ -133,49 +189,81 @@ class Batch:
         self.answered: list[NewKey] = []
 
     def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
-        """`again`: this transaction may have been committed before, and only the reply to that lost."""
+        """`again`: this transaction may have been committed before, and only the reply to
+        that lost.
+        """
         key = (given.key_account_id, given.sandbox, given.idempotency_key or "")
         if key in self._known:
             body_sha256, raw = self._known[key]
             # the key may be this very try's, of the commit whose reply was lost
-            return Verified(raw, replayed=not again) if body_sha256 == given.body_sha256 else Conflict()
+            return (
+                Verified(raw, replayed=not again)
+                if body_sha256 == given.body_sha256
+                else Conflict()
+            )
         full = self._key_refusal(given)
         if full is not None:
             return full
         phone = (given.account_id, given.sandbox, given.phone)
         before = self._latest.get(phone)
-        latest, refusal = self._judge_in_sandbox(given, before) if given.sandbox else self._judge(given, before, again=again)
+        latest, refusal = (
+            self._judge_in_sandbox(given, before)
+            if given.sandbox
+            else self._judge(given, before, again=again)
+        )
         if latest is not None and latest != before:
             self._latest[phone] = self.changed[latest.id] = latest
         if refusal is not None:
             return refusal
         otp_id = latest.id if latest is not None else ids.raw_of_number(given.number)
-        verified_at_ms = latest.verified_at_ms if latest is not None and latest.verified_at_ms is not None else self.now_ms
+        verified_at_ms = (
+            latest.verified_at_ms
+            if latest is not None and latest.verified_at_ms is not None
+            else self.now_ms
+        )
         raw = _answer(given, otp_id, verified_at_ms)
         if given.idempotency_key is not None:
             self._known[key] = (given.body_sha256, raw)
-            self._key_counts[given.key_account_id].add(_key_octets(given, raw), self.now_ms, sandbox=given.sandbox)
-            self.answered.append(NewKey(given.key_account_id, given.sandbox, VERIFY_PATH, given.idempotency_key, given.body_sha256,
-                                        answer=raw.decode(), created_at_ms=self.now_ms))
+            self._key_counts[given.key_account_id].add(
+                _key_octets(given, raw), self.now_ms, sandbox=given.sandbox
+            )
+            self.answered.append(
+                NewKey(
+                    given.key_account_id,
+                    given.sandbox,
+                    VERIFY_PATH,
+                    given.idempotency_key,
+                    given.body_sha256,
+                    answer=raw.decode(),
+                    created_at_ms=self.now_ms,
+                )
+            )
         return Verified(raw)
 
     def key_counts(self) -> list[CountedKeys]:
         """Those that have changed."""
-        return [CountedKeys(account_id, count.day, count.live, count.sandbox)
-                for account_id, count in sorted(self._key_counts.items()) if count.changed]
+        return [
+            CountedKeys(account_id, count.day, count.live, count.sandbox)
+            for account_id, count in sorted(self._key_counts.items())
+            if count.changed
+        ]
 
     def _key_refusal(self, given: Try) -> ServiceError | None:
         """Judged before the code, so that no try is spent. The answer is as long as any."""
         if given.idempotency_key is None:
             return None
         octets = _key_octets(given, _answer(given, ids.raw_of_number(given.number), self.now_ms))
-        return self._key_counts[given.key_account_id].refusal(octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox)
+        return self._key_counts[given.key_account_id].refusal(
+            octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox
+        )
 
     def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> Judged:
         tried_by = ids.raw_of_number(given.number)
         if again and latest is not None and latest.verified_by == tried_by:
             return Judged(latest, None)
-        judged = judge_try(latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms)
+        judged = judge_try(
+            latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms
+        )
         if judged.refusal is None:
             assert judged.otp is not None  # there is none to be right otherwise
             self.proven.add(RangeKey(given.account_id, digits_of(given.phone)))
@@ -183,15 +271,26 @@ class Batch:
         return judged
 
     def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> Judged:
-        """One code is right for every phone, whenever and however often it is given, and nothing is counted (contract section 4)."""
+        """One code is right for every phone, whenever and however often it is given, and nothing is
+        counted (contract section 4).
+        """
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
             return Judged(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))
         if latest is not None and latest.verified_at_ms is None:
-            latest = replace(latest, verified_at_ms=self.now_ms, verified_by=ids.raw_of_number(given.number))
+            latest = replace(
+                latest, verified_at_ms=self.now_ms, verified_by=ids.raw_of_number(given.number)
+            )
         return Judged(latest, None)
 
     def _is_right(self, given: Try, latest: Otp) -> bool:
-        return self._codes.is_right(latest.code_hmac, latest.id, given.account_id, given.phone, given.code, sandbox=given.sandbox)
+        return self._codes.is_right(
+            latest.code_hmac,
+            latest.id,
+            given.account_id,
+            given.phone,
+            given.code,
+            sandbox=given.sandbox,
+        )
 
 
 def _key_octets(given: Try, raw: bytes) -> int:
@@ -199,6 +298,13 @@ def _key_octets(given: Try, raw: bytes) -> int:
 
 
 def _answer(given: Try, otp_id: str, verified_at_ms: int) -> bytes:
-    body: dict[str, Any] = {"success": True, "verified": True, "data": {
-        "id": ids.text_of_raw(ID_PREFIX, otp_id), "phone": str(given.phone), "verified_at": clock.rfc3339(verified_at_ms)}}
+    body: dict[str, Any] = {
+        "success": True,
+        "verified": True,
+        "data": {
+            "id": ids.text_of_raw(ID_PREFIX, otp_id),
+            "phone": str(given.phone),
+            "verified_at": clock.rfc3339(verified_at_ms),
+        },
+    }
     return encode({**body, "warnings": given.warnings} if given.warnings else body)

@@ -1,9 +1,23 @@
-"""The hot statements of verifying, in both dialects. Order of locks: wallets, then the rest. Ids are raw, times milliseconds."""
+"""The hot statements of verifying, in both dialects. Order of locks: wallets, then the
+rest. Ids are raw, times milliseconds.
+"""
 
 from typing import Final
 
 from heliograph.accounts import NO_BOUND, Stored
-from heliograph.base.statements import BatchStatement, BigInt, Bool, Bytes, Id, Int, Nothing, Row, SmallInt, Text, insert
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Bytes,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    Text,
+    insert,
+)
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import Otp
 from heliograph.requests import AskedKey
@@ -22,7 +36,9 @@ class KeysOfDay(Row, frozen=True):
 
 
 class LockedAccount(Row, frozen=True):
-    """An account whose wallet is locked. `config_epoch`: the configuration's. `keys_quota`: as `quota_told` reads it."""
+    """An account whose wallet is locked. `config_epoch`: the configuration's. `keys_quota`: as
+    `quota_told` reads it.
+    """
 
     account_id: Id
     config_epoch: BigInt
@@ -31,21 +47,27 @@ class LockedAccount(Row, frozen=True):
     partner_id: Id | None
 
 
-# As sends lock them: what is sent to a phone and what is given back wait for each other, in whatever process. On SQLite there is one writer.
+# As sends lock them: what is sent to a phone and what is given back wait for each other, in
+# whatever process. On SQLite there is one writer.
 _LOCKED: Final = f"""
-    SELECT account_id, (SELECT epoch FROM config) AS config_epoch, keys_day AS day, keys_octets AS live, sandbox_keys_octets AS sandbox,
+    SELECT account_id, (SELECT epoch FROM config) AS config_epoch, keys_day AS day,
+        keys_octets AS live, sandbox_keys_octets AS sandbox,
            (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
-            WHERE q.account_id = wallets.account_id AND q.kind = '{Stored.KEYS.value}') AS keys_quota,
+            WHERE q.account_id = wallets.account_id
+                AND q.kind = '{Stored.KEYS.value}') AS keys_quota,
            (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id) AS partner_id
     FROM wallets WHERE account_id """
-# With a customer's partner, whose tallies count what is verified; on SQLite, where nothing has to be locked, without. Who is whose customer never
-# changes.
+# With a customer's partner, whose tallies count what is verified; on SQLite, where nothing has to
+# be locked, without. Who is whose customer never changes.
 LOCK_ACCOUNTS: Final = BatchStatement(
-    AccountKey, LockedAccount,
+    AccountKey,
+    LockedAccount,
     postgresql=f"""{_LOCKED} IN (
-            SELECT unnest(:account_id) UNION SELECT c.parent_id FROM accounts c WHERE c.id = ANY(:account_id) AND c.parent_id IS NOT NULL)
+            SELECT unnest(:account_id) UNION SELECT c.parent_id FROM accounts c
+                WHERE c.id = ANY(:account_id) AND c.parent_id IS NOT NULL)
         ORDER BY account_id FOR NO KEY UPDATE OF wallets""",
-    sqlite=f"{_LOCKED} = :account_id")
+    sqlite=f"{_LOCKED} = :account_id",
+)
 
 
 class PhoneKey(Row, frozen=True):
@@ -56,13 +78,17 @@ class PhoneKey(Row, frozen=True):
 
 _OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
 LATEST: Final = BatchStatement(
-    PhoneKey, Otp,
+    PhoneKey,
+    Otp,
     postgresql=f"""
         SELECT {_OTP} FROM :given AS g
-        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id AND otps.sandbox = g.sandbox AND otps.phone = g.phone
+        CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id
+            AND otps.sandbox = g.sandbox AND otps.phone = g.phone
                             ORDER BY otps.id DESC LIMIT 1) o""",
     sqlite=f"""
-        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = :sandbox AND o.phone = :phone ORDER BY o.id DESC LIMIT 1""")
+        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = :sandbox
+            AND o.phone = :phone ORDER BY o.id DESC LIMIT 1""",
+)
 
 
 class AnsweredKey(Row, frozen=True):
@@ -76,13 +102,17 @@ class AnsweredKey(Row, frozen=True):
 
 
 KEYS: Final = BatchStatement(
-    AskedKey, AnsweredKey,
+    AskedKey,
+    AnsweredKey,
     postgresql="""
         SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer
-        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key) WHERE k.created_at_ms > g.since_ms""",
+        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
+            WHERE k.created_at_ms > g.since_ms""",
     sqlite="""
         SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer FROM idempotency_keys k
-        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path AND k.key = :key AND k.created_at_ms > :since_ms""")
+        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path
+            AND k.key = :key AND k.created_at_ms > :since_ms""",
+)
 
 
 class JudgedOtp(Row, frozen=True):
@@ -96,19 +126,27 @@ class JudgedOtp(Row, frozen=True):
 
 
 STORE: Final = BatchStatement(
-    JudgedOtp, Nothing,
+    JudgedOtp,
+    Nothing,
     postgresql="""
-        UPDATE otps SET failures = g.failures, locked_until_ms = g.locked_until_ms, verified_at_ms = g.verified_at_ms, verified_by = g.verified_by
+        UPDATE otps SET failures = g.failures, locked_until_ms = g.locked_until_ms,
+            verified_at_ms = g.verified_at_ms, verified_by = g.verified_by
         FROM :given AS g WHERE otps.id = g.id""",
     sqlite="""
-        UPDATE otps SET failures = :failures, locked_until_ms = :locked_until_ms, verified_at_ms = :verified_at_ms, verified_by = :verified_by
-        WHERE id = :id""")
+        UPDATE otps SET failures = :failures, locked_until_ms = :locked_until_ms,
+            verified_at_ms = :verified_at_ms, verified_by = :verified_by
+        WHERE id = :id""",
+)
 
 
 FORGET_RANGES: Final = BatchStatement(
-    RangeKey, Nothing,
-    postgresql="DELETE FROM otp_ranges r USING :given AS g WHERE r.account_id = g.account_id AND r.digits = g.digits",
-    sqlite="DELETE FROM otp_ranges WHERE account_id = :account_id AND digits = :digits")
+    RangeKey,
+    Nothing,
+    postgresql="""
+        DELETE FROM otp_ranges r USING :given AS g WHERE r.account_id = g.account_id
+            AND r.digits = g.digits""",
+    sqlite="DELETE FROM otp_ranges WHERE account_id = :account_id AND digits = :digits",
+)
 
 
 class CountedKeys(Row, frozen=True):
@@ -119,11 +157,15 @@ class CountedKeys(Row, frozen=True):
 
 
 COUNT_KEYS: Final = BatchStatement(
-    CountedKeys, Nothing,
+    CountedKeys,
+    Nothing,
     postgresql="""
         UPDATE wallets SET keys_day = g.day, keys_octets = g.live, sandbox_keys_octets = g.sandbox
         FROM :given AS g WHERE wallets.account_id = g.account_id""",
-    sqlite="UPDATE wallets SET keys_day = :day, keys_octets = :live, sandbox_keys_octets = :sandbox WHERE account_id = :account_id")
+    sqlite="""
+        UPDATE wallets SET keys_day = :day, keys_octets = :live, sandbox_keys_octets = :sandbox
+            WHERE account_id = :account_id""",
+)
 
 
 class NewKey(Row, frozen=True):
@@ -137,5 +179,6 @@ class NewKey(Row, frozen=True):
 
 
 _ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
-    body_sha256 = excluded.body_sha256, answer = excluded.answer, created_at_ms = excluded.created_at_ms"""
+    body_sha256 = excluded.body_sha256, answer = excluded.answer,
+        created_at_ms = excluded.created_at_ms"""
 STORE_KEYS: Final = insert("idempotency_keys", NewKey, _ANSWERED)

@@ -1,4 +1,6 @@
-"""GET /account/status and POST /sitebuilder/connect, /sitebuilder/logs and /sitebuilder/events: what a shop's plugin asks and tells."""
+"""GET /account/status and POST /sitebuilder/connect, /sitebuilder/logs and
+/sitebuilder/events: what a shop's plugin asks and tells.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -28,14 +30,31 @@ def endpoints(db: Database) -> list[Endpoint]:
         with db.read() as tx:
             account = accounts.by_id(tx, who.account_id)
             wallet = wallet_of(tx, who.account_id)
-        return Answer({"account": {
-            "id": accounts.text_id(account), "name": account.name, "status": "suspended" if who.suspended else "active",
-            "sms_credits": wallet.shown.sms_credits, "wallet_balance": to_number(wallet.shown.balance_minor, wallet.currency),
-            "wallet_currency": wallet.currency, "api_key_prefix": who.key_prefix, "low_balance": wallet.is_low, "sandbox": who.sandbox}})
+        return Answer(
+            {
+                "account": {
+                    "id": accounts.text_id(account),
+                    "name": account.name,
+                    "status": "suspended" if who.suspended else "active",
+                    "sms_credits": wallet.shown.sms_credits,
+                    "wallet_balance": to_number(wallet.shown.balance_minor, wallet.currency),
+                    "wallet_currency": wallet.currency,
+                    "api_key_prefix": who.key_prefix,
+                    "low_balance": wallet.is_low,
+                    "sandbox": who.sandbox,
+                }
+            }
+        )
 
-    def once(call: Call, path: str, effect: Callable[[Connection], dict[str, Any]], warnings: list[str]) -> Answer:
+    def once(
+        call: Call, path: str, effect: Callable[[Connection], dict[str, Any]], warnings: list[str]
+    ) -> Answer:
         more = {"warnings": warnings} if warnings else {}
-        return db.transact(lambda tx: replay_or_run(tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})))
+        return db.transact(
+            lambda tx: replay_or_run(
+                tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})
+            )
+        )
 
     def link(call: Call) -> Answer:
         call.query.finish()
@@ -44,7 +63,18 @@ def endpoints(db: Database) -> list[Endpoint]:
 
         def effect(tx: Connection) -> dict[str, Any]:
             url = wish.site_url or _site_to_link(tx, who)
-            return {"site": as_record(connect(tx, who.account_id, url, wish.about, sandbox=who.sandbox, now_ms=clock.now_ms()))}
+            return {
+                "site": as_record(
+                    connect(
+                        tx,
+                        who.account_id,
+                        url,
+                        wish.about,
+                        sandbox=who.sandbox,
+                        now_ms=clock.now_ms(),
+                    )
+                )
+            }
 
         return once(call, CONNECT_PATH, effect, wish.warnings)
 
@@ -57,7 +87,12 @@ def endpoints(db: Database) -> list[Endpoint]:
             urls = {entry.site_url: entry.site_url or _only_site(tx, who) for entry in told.logs}
             sites = locked_sites(tx, who.account_id, set(urls.values()), sandbox=who.sandbox)
             by_name = {name: sites[url] for name, url in urls.items()}
-            return {"data": {"received": len(told.logs), "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms())}}
+            return {
+                "data": {
+                    "received": len(told.logs),
+                    "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms()),
+                }
+            }
 
         return once(call, LOGS_PATH, effect, told.warnings)
 
@@ -67,16 +102,42 @@ def endpoints(db: Database) -> list[Endpoint]:
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            (site,) = locked_sites(tx, who.account_id, {told.site_url or _only_site(tx, who)}, sandbox=who.sandbox).values()
-            return {"data": {"id": store_event(tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms())}}
+            (site,) = locked_sites(
+                tx, who.account_id, {told.site_url or _only_site(tx, who)}, sandbox=who.sandbox
+            ).values()
+            return {
+                "data": {
+                    "id": store_event(
+                        tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms()
+                    )
+                }
+            }
 
         return once(call, EVENTS_PATH, effect, told.warnings)
 
     return [
         Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=status),
-        Endpoint("POST", CONNECT_PATH, "sms.send", handle_in_thread=link, other_paths=("/wordpress/connect",)),
-        Endpoint("POST", LOGS_PATH, "sms.send", handle_in_thread=sync_logs, other_paths=("/wordpress/logs",)),
-        Endpoint("POST", EVENTS_PATH, "sms.send", handle_in_thread=take_event, other_paths=("/wordpress/events",)),
+        Endpoint(
+            "POST",
+            CONNECT_PATH,
+            "sms.send",
+            handle_in_thread=link,
+            other_paths=("/wordpress/connect",),
+        ),
+        Endpoint(
+            "POST",
+            LOGS_PATH,
+            "sms.send",
+            handle_in_thread=sync_logs,
+            other_paths=("/wordpress/logs",),
+        ),
+        Endpoint(
+            "POST",
+            EVENTS_PATH,
+            "sms.send",
+            handle_in_thread=take_event,
+            other_paths=("/wordpress/events",),
+        ),
     ]
 
 

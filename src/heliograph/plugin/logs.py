@@ -16,7 +16,8 @@ from heliograph.plugin.tables import site_events, site_logs
 
 ID_PREFIX: Final = "log"
 EVENT_PREFIX: Final = "evt"
-OTP: Final = "otp"  # what the message_type or event of a one-time password has in it, and its id begins with
+# what the message_type or event of a one-time password has in it, and its id begins with
+OTP: Final = "otp"
 
 
 class Said(NamedTuple):
@@ -36,7 +37,9 @@ class Said(NamedTuple):
 
 
 class LogEntry(NamedTuple):
-    """A log entry as it is stored. Ids are raw, but for `message_id`, which is the plugin's word."""
+    """A log entry as it is stored. Ids are raw, but for `message_id`, which is the
+    plugin's word.
+    """
 
     id: str
     site_id: str
@@ -53,14 +56,20 @@ class LogEntry(NamedTuple):
     created_at_ms: int
 
 
-def store_logs(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said], *, now_ms: int) -> list[str]:
-    """Stores what is new, and answers the id of each in text form: of one that its site told before, by `external_ref`, the id of then.
+def store_logs(
+    tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said], *, now_ms: int
+) -> list[str]:
+    """Stores what is new, and answers the id of each in text form: of one that its site told
+    before, by `external_ref`, the id of then.
 
-    `sites`, by URL (None: of entries that name none) and all of one account and mode, are locked. The text of a one-time
-    password is not stored (contract section 6, OTP), nor is its `meta`.
-    Raises StorageQuotaReached."""
+    `sites`, by URL (None: of entries that name none) and all of one account and mode, are locked.
+    The text of a one-time password is not stored (contract section 6, OTP), nor is its `meta`.
+    Raises StorageQuotaReached.
+    """
     known = _known(tx, sites, said)
-    one_time = one_time_passwords(tx, {entry.message_id.lower() for entry in said if entry.message_id is not None})
+    one_time = one_time_passwords(
+        tx, {entry.message_id.lower() for entry in said if entry.message_id is not None}
+    )
     answered: list[str] = []
     fresh: list[dict[str, Any]] = []
     number = ids.new_number(now_ms)
@@ -76,61 +85,107 @@ def store_logs(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[
         answered.append(ids.text_of_raw(ID_PREFIX, raw))
     if fresh:
         owner = sites[said[0].site_url]
-        charge(tx, owner.account_id, Stored.LOGS, sum(map(_octets, fresh)), sandbox=owner.sandbox, now_ms=now_ms)
+        charge(
+            tx,
+            owner.account_id,
+            Stored.LOGS,
+            sum(map(_octets, fresh)),
+            sandbox=owner.sandbox,
+            now_ms=now_ms,
+        )
         tx.execute(site_logs.insert(), fresh)
     return answered
 
 
 def _octets(row: Mapping[str, Any]) -> int:
-    texts = [value for name, value in row.items() if isinstance(value, str) and name not in ("id", "site_id")]
+    texts = [
+        value
+        for name, value in row.items()
+        if isinstance(value, str) and name not in ("id", "site_id")
+    ]
     return MEASURES[Stored.LOGS].row_octets + octets_of(*texts)
 
 
 def _is_otp(entry: Said, one_time: set[str]) -> bool:
     """Whether it is of a one-time password. `one_time`: ids of ours, in lower case."""
     message_id = (entry.message_id or "").lower()
-    return message_id in one_time or message_id.startswith(OTP) or _names_otp(entry.event) or _names_otp(entry.message_type or "")
+    return (
+        message_id in one_time
+        or message_id.startswith(OTP)
+        or _names_otp(entry.event)
+        or _names_otp(entry.message_type or "")
+    )
 
 
 def _names_otp(word: str) -> bool:
     return OTP in word.lower()
 
 
-def _known(tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said]) -> dict[tuple[str, str | None], str]:
+def _known(
+    tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said]
+) -> dict[tuple[str, str | None], str]:
     """By site and `external_ref`: which entries are there."""
     refs = {entry.external_ref for entry in said if entry.external_ref is not None}
     if not refs:
         return {}
-    here = site_logs.c.site_id.in_([site.id for site in sites.values()]) & site_logs.c.external_ref.in_(refs)
-    known = tx.execute(sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here))
+    here = site_logs.c.site_id.in_(
+        [site.id for site in sites.values()]
+    ) & site_logs.c.external_ref.in_(refs)
+    known = tx.execute(
+        sa.select(site_logs.c.site_id, site_logs.c.external_ref, site_logs.c.id).where(here)
+    )
     return {(row.site_id, row.external_ref): row.id for row in known}
 
 
-def store_event(tx: Connection, site: Site, event: str, payload: str, meta: str | None = None, *, now_ms: int) -> str:
-    """Stores an event; `payload` and `meta` are JSON objects, and not stored of one that names a one-time password. Answers its id in text form.
+def store_event(
+    tx: Connection, site: Site, event: str, payload: str, meta: str | None = None, *, now_ms: int
+) -> str:
+    """Stores an event; `payload` and `meta` are JSON objects, and not stored of one that names a
+    one-time password. Answers its id in text form.
 
-    Raises StorageQuotaReached."""
+    Raises StorageQuotaReached.
+    """
     raw = ids.raw_of_number(ids.new_number(now_ms))
     payload, meta = ("{}", None) if _names_otp(event) else (payload, meta)
     octets = MEASURES[Stored.EVENTS].row_octets + octets_of(event, payload, meta or "")
     charge(tx, site.account_id, Stored.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms)
-    tx.execute(site_events.insert().values(id=raw, site_id=site.id, event=event, payload=payload, meta=meta, created_at_ms=now_ms))
+    tx.execute(
+        site_events.insert().values(
+            id=raw, site_id=site.id, event=event, payload=payload, meta=meta, created_at_ms=now_ms
+        )
+    )
     return ids.text_of_raw(EVENT_PREFIX, raw)
 
 
-def logs_page(tx: Connection, *, limit: int, site_id: str | None = None, before: str | None = None) -> list[LogEntry]:
-    """At most `limit` log entries, newest first, those before the one with the id `before` in text form; without `site_id` of all sites."""
+def logs_page(
+    tx: Connection, *, limit: int, site_id: str | None = None, before: str | None = None
+) -> list[LogEntry]:
+    """At most `limit` log entries, newest first, those before the one with the id `before` in text
+    form; without `site_id` of all sites.
+    """
     query = sa.select(site_logs).order_by(site_logs.c.id.desc()).limit(limit)
     if site_id is not None:
         query = query.where(site_logs.c.site_id == site_id)
     if before is not None:
-        query = query.where(site_logs.c.id < (ids.raw_of_text(ID_PREFIX, before) or ids.raw_of_number(0)))
+        query = query.where(
+            site_logs.c.id < (ids.raw_of_text(ID_PREFIX, before) or ids.raw_of_number(0))
+        )
     return [LogEntry(*row) for row in tx.execute(query)]
 
 
 def as_log_record(entry: LogEntry, site: Site) -> dict[str, Any]:
     """As the operator sees it: without the text, which is between the shop and its customer."""
-    return {"id": ids.text_of_raw(ID_PREFIX, entry.id), "site_url": site.site_url, "event": entry.event, "recipient": entry.recipient,
-            "message_type": entry.message_type, "status": entry.status, "source": entry.source, "cost": entry.cost,
-            "external_ref": entry.external_ref, "message_id": entry.message_id,
-            "meta": None if entry.meta is None else json.loads(entry.meta), "created_at": rfc3339(entry.created_at_ms)}
+    return {
+        "id": ids.text_of_raw(ID_PREFIX, entry.id),
+        "site_url": site.site_url,
+        "event": entry.event,
+        "recipient": entry.recipient,
+        "message_type": entry.message_type,
+        "status": entry.status,
+        "source": entry.source,
+        "cost": entry.cost,
+        "external_ref": entry.external_ref,
+        "message_id": entry.message_id,
+        "meta": None if entry.meta is None else json.loads(entry.meta),
+        "created_at": rfc3339(entry.created_at_ms),
+    }

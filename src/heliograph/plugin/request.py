@@ -1,4 +1,6 @@
-"""From the bodies of the plugin's endpoints to requests that are right in form; needs no database."""
+"""From the bodies of the plugin's endpoints to requests that are right in form; needs no
+database.
+"""
 
 import math
 from functools import partial
@@ -28,8 +30,14 @@ MESSAGE_ID_MAX: Final = 64
 COST_MAX: Final = 1e9
 WARNINGS_MAX: Final = 20
 
-_LOG_LINES: Final = {"recipient": RECIPIENT_MAX, "message_type": WORD_MAX, "status": WORD_MAX, "source": SOURCE_MAX, "external_ref": REF_MAX,
-                     "message_id": MESSAGE_ID_MAX}
+_LOG_LINES: Final = {
+    "recipient": RECIPIENT_MAX,
+    "message_type": WORD_MAX,
+    "status": WORD_MAX,
+    "source": SOURCE_MAX,
+    "external_ref": REF_MAX,
+    "message_id": MESSAGE_ID_MAX,
+}
 
 
 class Connecting(NamedTuple):
@@ -52,7 +60,9 @@ class Happening(NamedTuple):
 
 
 def _form(body: dict[str, Any]) -> Form:
-    """Without `site_url` it is about the account's only site: so a site that is named otherwise is not ignored."""
+    """Without `site_url` it is about the account's only site: so a site that is named
+    otherwise is not ignored.
+    """
     return Form(body, costly=() if body.get("site_url") else (SITE,))
 
 
@@ -60,8 +70,14 @@ def read_connecting(body: dict[str, Any]) -> Connecting:
     """Raises InvalidRequest for all bad fields together."""
     form = _form(body)
     url = form.value("site_url", read=_site_url)
-    about = About(_line(form, "site_name", NAME_MAX), _line(form, "platform", PLATFORM_MAX),
-                  *(_line(form, name, VERSION_MAX) for name in ("wp_version", "plugin_version", "php_version")))
+    about = About(
+        _line(form, "site_name", NAME_MAX),
+        _line(form, "platform", PLATFORM_MAX),
+        *(
+            _line(form, name, VERSION_MAX)
+            for name in ("wp_version", "plugin_version", "php_version")
+        ),
+    )
     form.finish()
     return Connecting(url, about, form.warnings())
 
@@ -70,7 +86,11 @@ def read_telling(body: dict[str, Any]) -> Telling:
     """One log entry, or `{"logs": [...]}`. Raises InvalidRequest for all bad fields together."""
     form = Form(body)
     warnings: list[str] = []
-    said = [_said(form)] if body.get("logs") is None else form.value("logs", read=partial(_many, warnings)) or []
+    said = (
+        [_said(form)]
+        if body.get("logs") is None
+        else form.value("logs", read=partial(_many, warnings)) or []
+    )
     form.finish()
     return Telling(said, [*form.warnings(), *warnings[:WARNINGS_MAX]])
 
@@ -90,7 +110,10 @@ def read_happening(body: dict[str, Any]) -> Happening:
 
 def _many(warnings: list[str], value: Any) -> list[Said]:
     if not isinstance(value, list) or not 1 <= len(value) <= LOGS_MAX:
-        raise ValueError(f"must be an array of 1 to {LOGS_MAX} log entries, not {shown(value) if not isinstance(value, list) else len(value)}")
+        raise ValueError(
+            f"must be an array of 1 to {LOGS_MAX} log entries, not"
+            f" {shown(value) if not isinstance(value, list) else len(value)}"
+        )
     said: list[Said] = []
     bad: list[FieldError] = []
     for place, item in enumerate(value):
@@ -101,7 +124,10 @@ def _many(warnings: list[str], value: Any) -> list[Said]:
         said.append(_said(form))
         form.refuse_costly()
         bad += [FieldError(f"[{place}].{error.field}", error.message) for error in form.errors]
-        warnings += [warning.replace("unknown field", f"logs[{place}]: unknown field", 1) for warning in form.warnings()]
+        warnings += [
+            warning.replace("unknown field", f"logs[{place}]: unknown field", 1)
+            for warning in form.warnings()
+        ]
     if bad:
         raise BadParts(bad)
     return said
@@ -119,7 +145,9 @@ def _said(form: Form) -> Said:
 
 
 def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:
-    return form.value(name, read=keeping(lambda text: one_line(name, text, most=most)), required=required)
+    return form.value(
+        name, read=keeping(lambda text: one_line(name, text, most=most)), required=required
+    )
 
 
 def _site_url(value: Any) -> str:
@@ -127,7 +155,11 @@ def _site_url(value: Any) -> str:
 
 
 def _cost(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and 0 <= value <= COST_MAX):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (math.isfinite(value) and 0 <= value <= COST_MAX)
+    ):
         raise ValueError(f"must be a number from 0 to {COST_MAX:.0f}, not {shown(value)}")
     return float(value)
 

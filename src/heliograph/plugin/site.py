@@ -49,37 +49,77 @@ class Site(NamedTuple):
     updated_at_ms: int
 
 
-def connect(tx: Connection, account_id: str, site_url: str, about: About, *, sandbox: bool, now_ms: int) -> Site:
-    """Links a site, or brings what is known of it up to date: what is not said is kept. Raises InvalidRequest for one site too many."""
+def connect(
+    tx: Connection, account_id: str, site_url: str, about: About, *, sandbox: bool, now_ms: int
+) -> Site:
+    """Links a site, or brings what is known of it up to date: what is not said is kept. Raises
+    InvalidRequest for one site too many.
+    """
     accounts.locked(tx, account_id)  # first: two plugins that save a key at once link one site once
     said = {name: value for name, value in about._asdict().items() if value is not None}
     here = _at(account_id, site_url, sandbox)
-    known = tx.execute(sites.update().where(here).values(**said, updated_at_ms=now_ms).returning(*sites.c)).one_or_none()
+    known = tx.execute(
+        sites.update().where(here).values(**said, updated_at_ms=now_ms).returning(*sites.c)
+    ).one_or_none()
     if known is not None:
         return Site(*known)
-    count = tx.execute(sa.select(sa.func.count()).where(sites.c.account_id == account_id, sites.c.sandbox.is_(sandbox))).scalar_one()
+    count = tx.execute(
+        sa.select(sa.func.count()).where(
+            sites.c.account_id == account_id, sites.c.sandbox.is_(sandbox)
+        )
+    ).scalar_one()
     if count >= SITES_PER_ACCOUNT_MAX:
-        raise refused("site_url", f"would be one too many: an account links at most {SITES_PER_ACCOUNT_MAX} sites")
-    site = Site(ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, site_url, **about._asdict(), connected_at_ms=now_ms,
-                updated_at_ms=now_ms)
+        raise refused(
+            "site_url",
+            f"would be one too many: an account links at most {SITES_PER_ACCOUNT_MAX} sites",
+        )
+    site = Site(
+        ids.raw_of_number(ids.new_number(now_ms)),
+        account_id,
+        sandbox,
+        site_url,
+        **about._asdict(),
+        connected_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
     tx.execute(sites.insert().values(site._asdict()))
     return site
 
 
-def locked_sites(tx: Connection, account_id: str, site_urls: set[str], *, sandbox: bool) -> dict[str, Site]:
-    """By URL; each kept from other changes until the transaction ends. Raises SiteNotConnected for the first that is not linked."""
-    rows = tx.execute(sa.select(sites).where(_of(account_id, sandbox), sites.c.site_url.in_(site_urls)).order_by(sites.c.id).with_for_update())
+def locked_sites(
+    tx: Connection, account_id: str, site_urls: set[str], *, sandbox: bool
+) -> dict[str, Site]:
+    """By URL; each kept from other changes until the transaction ends. Raises
+    SiteNotConnected for the first that is not linked.
+    """
+    rows = tx.execute(
+        sa.select(sites)
+        .where(_of(account_id, sandbox), sites.c.site_url.in_(site_urls))
+        .order_by(sites.c.id)
+        .with_for_update()
+    )
     found = {site.site_url: site for site in (Site(*row) for row in rows)}
     if missing := sorted(site_urls - found.keys()):
-        raise SiteNotConnected(f"The site {shown(missing[0])} is not linked to this account: POST /sitebuilder/connect links it.")
+        raise SiteNotConnected(
+            f"The site {shown(missing[0])} is not linked to this account: POST /sitebuilder/connect"
+            " links it."
+        )
     return found
 
 
 def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
-    """The URL of the account's only site in this mode, for who names none. Raises SiteNotConnected without one, InvalidRequest with several."""
-    urls = tx.execute(sa.select(sites.c.site_url).where(_of(account_id, sandbox)).limit(2)).scalars().all()
+    """The URL of the account's only site in this mode, for who names none. Raises SiteNotConnected
+    without one, InvalidRequest with several.
+    """
+    urls = (
+        tx.execute(sa.select(sites.c.site_url).where(_of(account_id, sandbox)).limit(2))
+        .scalars()
+        .all()
+    )
     if not urls:
-        raise SiteNotConnected("No site is linked to this account: POST /sitebuilder/connect links one.")
+        raise SiteNotConnected(
+            "No site is linked to this account: POST /sitebuilder/connect links one."
+        )
     if len(urls) > 1:
         raise refused("site_url", "is required, because the account has several sites")
     return str(urls[0])
@@ -94,15 +134,21 @@ def by_id(tx: Connection, site_id: str) -> Site:
 
 
 def find(tx: Connection, site_text_id: str) -> Site:
-    """The site with this id in text form (`site_…`), of whatever account: for the operator. Raises NotFound."""
+    """The site with this id in text form (`site_…`), of whatever account: for the operator. Raises
+    NotFound.
+    """
     raw = ids.raw_of_text(ID_PREFIX, site_text_id)
     if raw is None:
         raise NotFound(f"There is no site with the id {shown(site_text_id)}.")
     return by_id(tx, raw)
 
 
-def sites_page(tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None) -> list[Site]:
-    """At most `limit` sites, newest first, those linked before the one with the raw id `before_id`; without `account_id` everybody's."""
+def sites_page(
+    tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None
+) -> list[Site]:
+    """At most `limit` sites, newest first, those linked before the one with the raw id `before_id`;
+    without `account_id` everybody's.
+    """
     query = sa.select(sites).order_by(sites.c.id.desc()).limit(limit)
     if account_id is not None:
         query = query.where(sites.c.account_id == account_id)
@@ -118,14 +164,25 @@ def text_id(site: Site) -> str:
 
 def as_record(site: Site) -> dict[str, Any]:
     """The fields of `site` in POST /sitebuilder/connect (contract section 6, Plugin)."""
-    return {"id": text_id(site), "site_url": site.site_url, "site_name": site.site_name, "status": "connected",
-            "connected_at": rfc3339(site.connected_at_ms)}
+    return {
+        "id": text_id(site),
+        "site_url": site.site_url,
+        "site_name": site.site_name,
+        "status": "connected",
+        "connected_at": rfc3339(site.connected_at_ms),
+    }
 
 
 def as_operators_record(site: Site) -> dict[str, Any]:
     """The same, and what its plugin said of itself."""
-    return as_record(site) | {"platform": site.platform, "wp_version": site.wp_version, "plugin_version": site.plugin_version,
-                              "php_version": site.php_version, "sandbox": site.sandbox, "updated_at": rfc3339(site.updated_at_ms)}
+    return as_record(site) | {
+        "platform": site.platform,
+        "wp_version": site.wp_version,
+        "plugin_version": site.plugin_version,
+        "php_version": site.php_version,
+        "sandbox": site.sandbox,
+        "updated_at": rfc3339(site.updated_at_ms),
+    }
 
 
 def _of(account_id: str, sandbox: bool) -> sa.ColumnElement[bool]:

@@ -13,14 +13,18 @@ sites = sa.Table(
     sa.Column("id", RawId, primary_key=True),
     sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False),
-    sa.Column("site_url", sa.String(255), nullable=False, comment="as url.py spells it: one site has one"),
+    sa.Column(
+        "site_url", sa.String(255), nullable=False, comment="as url.py spells it: one site has one"
+    ),
     sa.Column("site_name", sa.String(128), nullable=True),
     sa.Column("platform", sa.String(64), nullable=True),
     sa.Column("wp_version", sa.String(32), nullable=True),
     sa.Column("plugin_version", sa.String(32), nullable=True),
     sa.Column("php_version", sa.String(32), nullable=True),
     sa.Column("connected_at_ms", sa.BigInteger, nullable=False, comment="first"),
-    sa.Column("updated_at_ms", sa.BigInteger, nullable=False, comment="when its plugin last saved a key"),
+    sa.Column(
+        "updated_at_ms", sa.BigInteger, nullable=False, comment="when its plugin last saved a key"
+    ),
     sa.Index("sites_once", "account_id", "sandbox", "site_url", unique=True),
 )
 
@@ -38,7 +42,9 @@ site_logs = sa.Table(
     sa.Column("cost", sa.Float(53), nullable=True, comment="what the site takes it for"),
     sa.Column("external_ref", sa.String(128), nullable=True),
     sa.Column("message_id", sa.String(64), nullable=True),
-    sa.Column("meta", sa.Text, nullable=True, comment="a JSON object; never of a one-time password"),
+    sa.Column(
+        "meta", sa.Text, nullable=True, comment="a JSON object; never of a one-time password"
+    ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Index("site_logs_once", "site_id", "external_ref", unique=True),
     sa.Index("site_logs_by_site", "site_id", "id"),
@@ -55,5 +61,6 @@ site_events = sa.Table(
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
 )
 
-KEPT_MS: Final = 90 * 86_400_000  # a quarter: what an operator is asked about a shop is rarely older
+# a quarter: what an operator is asked about a shop is rarely older
+KEPT_MS: Final = 90 * 86_400_000
 KEPT: Final = (Kept("site_logs", "id", KEPT_MS), Kept("site_events", "id", KEPT_MS))

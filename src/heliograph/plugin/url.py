@@ -1,4 +1,6 @@
-"""One spelling for each site's address, so that a plugin which saves its key again means the site that is there."""
+"""One spelling for each site's address, so that a plugin which saves its key again means
+the site that is there.
+"""
 
 import re
 from typing import Final
@@ -9,13 +11,18 @@ from heliograph.base.forms import shown
 URL_MAX: Final = 255
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII)
-_RULE: Final = f"must be the address of a site such as https://shop.example, with at most {URL_MAX} characters, no user, query or fragment; not "
+_RULE: Final = (
+    f"must be the address of a site such as https://shop.example, with at most {URL_MAX}"
+    " characters, no user, query or fragment; not "
+)
 
 
 def site_url(given: str) -> str:
-    """Scheme and host in lower case, a host of other letters in its ASCII form (IDNA), without the scheme's own port and without a slash at the end.
+    """Scheme and host in lower case, a host of other letters in its ASCII form (IDNA), without the
+    scheme's own port and without a slash at the end.
 
-    Raises ValueError with what is wrong."""
+    Raises ValueError with what is wrong.
+    """
     bad = ValueError(_RULE + shown(given))
     text = given.strip(" ")
     if len(text) > URL_MAX or not text.isprintable() or " " in text:
@@ -26,7 +33,13 @@ def site_url(given: str) -> str:
         host = _ascii_host(parts.hostname or "")
     except ValueError as error:
         raise bad from error
-    if parts.scheme not in _PORTS or "@" in parts.netloc or "?" in text or "#" in text or not _HOST.fullmatch(host):
+    if (
+        parts.scheme not in _PORTS
+        or "@" in parts.netloc
+        or "?" in text
+        or "#" in text
+        or not _HOST.fullmatch(host)
+    ):
         raise bad
     place = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
     found = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"

@@ -1,8 +1,10 @@
-"""Idempotency-Key for ordinary POSTs: what succeeded once is answered again, and not done again (contract section 2).
+"""Idempotency-Key for ordinary POSTs: what succeeded once is answered again, and not done again
+(contract section 2).
 
-The key's row is written in the transaction of the effect, before the effect: an equal request that comes meanwhile waits for that
-row, then replays. Whatever is not a 200 rolls the row back with the rest, and the key is free. Sends have their own way to the same
-table (messages/accept.py), where one batch looks up and stores many keys at once.
+The key's row is written in the transaction of the effect, before the effect: an equal request that
+comes meanwhile waits for that row, then replays. Whatever is not a 200 rolls the row back with the
+rest, and the key is free. Sends have their own way to the same table (messages/accept.py), where
+one batch looks up and stores many keys at once.
 """
 
 import hashlib
@@ -41,12 +43,23 @@ class _Stored(NamedTuple):
     answer: str
 
 
-def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Connection], Answer], *, is_opt_out: bool = False) -> Answer:
-    """The effect's answer, stored under the request's key; or the stored one, when the key has been used with the same body.
+def replay_or_run(
+    tx: Connection,
+    call: Call,
+    path: str,
+    effect: Callable[[Connection], Answer],
+    *,
+    is_opt_out: bool = False,
+) -> Answer:
+    """The effect's answer, stored under the request's key; or the stored one, when the key has been
+    used with the same body.
 
-    `path` is method and path, such as `POST /sender-ids`. `is_opt_out`: it is done even if its answer cannot be kept, and then the key is left free:
-    a second time changes nothing. Raises Conflict when the key was used with another body, InProgress when an
-    equal request takes longer than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect` raises."""
+    `path` is method and path, such as `POST /sender-ids`. `is_opt_out`: it is done even if its
+    answer cannot be kept, and then the key is left free: a second time changes nothing. Raises
+    Conflict when the key was used with another body, InProgress when an equal request takes longer
+    than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect`
+    raises.
+    """
     if call.idempotency_key is None:
         return effect(tx)
     now_ms = clock.now_ms()
@@ -54,17 +67,30 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
     here = _at(place)
     body_sha256 = hashlib.sha256(call.body).digest()
     tx.execute(idempotency_keys.delete().where(here, _keys.created_at_ms <= now_ms - KEPT_MS))
-    stored = _stored(tx, here) or _claim(tx, here, {**place, "body_sha256": body_sha256, "created_at_ms": now_ms})
+    stored = _stored(tx, here) or _claim(
+        tx, here, {**place, "body_sha256": body_sha256, "created_at_ms": now_ms}
+    )
     if stored is not None:
         if stored.body_sha256 != body_sha256:
             raise Conflict
         return Answer({}, replayed=True, raw=stored.answer.encode())
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
-    octets = MEASURES[Stored.ANSWERS].row_octets + octets_of(path, call.idempotency_key) + len(answer.raw)
+    octets = (
+        MEASURES[Stored.ANSWERS].row_octets
+        + octets_of(path, call.idempotency_key)
+        + len(answer.raw)
+    )
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
-            charge(tx, place["account_id"], Stored.ANSWERS, octets, sandbox=place["sandbox"], now_ms=now_ms)
+            charge(
+                tx,
+                place["account_id"],
+                Stored.ANSWERS,
+                octets,
+                sandbox=place["sandbox"],
+                now_ms=now_ms,
+            )
             tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
     except StorageQuotaReached:
         if not is_opt_out:
@@ -74,16 +100,25 @@ def replay_or_run(tx: Connection, call: Call, path: str, effect: Callable[[Conne
 
 
 def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
-    """Raises Conflict when the request's key was used with another body: that is judged before what a body names is looked for."""
+    """Raises Conflict when the request's key was used with another body: that is judged
+    before what a body names is looked for.
+    """
     if call.idempotency_key is None:
         return
-    stored = _stored(tx, sa.and_(_at(_place(call, path)), _keys.created_at_ms > clock.now_ms() - KEPT_MS))
+    stored = _stored(
+        tx, sa.and_(_at(_place(call, path)), _keys.created_at_ms > clock.now_ms() - KEPT_MS)
+    )
     if stored is not None and stored.body_sha256 != hashlib.sha256(call.body).digest():
         raise Conflict
 
 
 def _place(call: Call, path: str) -> dict[str, Any]:
-    return {"account_id": call.principal.account_id, "sandbox": call.principal.sandbox, "path": path, "key": call.idempotency_key}
+    return {
+        "account_id": call.principal.account_id,
+        "sandbox": call.principal.sandbox,
+        "path": path,
+        "key": call.idempotency_key,
+    }
 
 
 def _at(place: dict[str, Any]) -> sa.ColumnElement[bool]:
@@ -96,11 +131,15 @@ def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:
 
 
 def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any]) -> _Stored | None:
-    """None: the key is this request's now. A row: an equal request had it, and is done. (On SQLite every writer is alone anyway.)"""
+    """None: the key is this request's now. A row: an equal request had it, and is done. (On SQLite
+    every writer is alone anyway.)
+    """
     until_s = clock.monotonic_s() + WAIT_S
     while True:
         try:
-            with tx.begin_nested():  # so that losing the race, or waiting longer than a lock may take, leaves the transaction usable
+            # so that losing the race, or waiting longer than a lock may take, leaves the
+            # transaction usable
+            with tx.begin_nested():
                 tx.execute(idempotency_keys.insert().values(values))
             return None
         except exc.IntegrityError:

@@ -33,7 +33,9 @@ class Registration(NamedTuple):
 
 
 def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
-    """`service_sender`: what one-time passwords come from when their account has no default sender."""
+    """`service_sender`: what one-time passwords come from when their account has no
+    default sender.
+    """
 
     def list_senders(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
@@ -41,9 +43,19 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
-            found = page(tx, limit=wanted.limit + 1, account_id=account_id, sandbox=call.principal.sandbox, before_id=wanted.before)
+            found = page(
+                tx,
+                limit=wanted.limit + 1,
+                account_id=account_id,
+                sandbox=call.principal.sandbox,
+                before_id=wanted.before,
+            )
             whose = _customer_id(tx, account_id)
-        return Answer(page_body(found, wanted, lambda sender: sender.id, lambda sender: as_record(sender, whose)))
+        return Answer(
+            page_body(
+                found, wanted, lambda sender: sender.id, lambda sender: as_record(sender, whose)
+            )
+        )
 
     def sender(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
@@ -59,9 +71,20 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
         wish = read_registration(call.json())
 
         def effect(tx: Connection) -> Answer:
-            account_id = acting_for(tx, call.principal, wish.customer_id, changes=True, takes_connect=False)
-            sender = register(tx, account_id, wish.sender, sandbox=call.principal.sandbox, country_code=wish.country_code, purpose=wish.purpose,
-                              set_default=wish.set_default, service_sender=service_sender, now_ms=clock.now_ms())
+            account_id = acting_for(
+                tx, call.principal, wish.customer_id, changes=True, takes_connect=False
+            )
+            sender = register(
+                tx,
+                account_id,
+                wish.sender,
+                sandbox=call.principal.sandbox,
+                country_code=wish.country_code,
+                purpose=wish.purpose,
+                set_default=wish.set_default,
+                service_sender=service_sender,
+                now_ms=clock.now_ms(),
+            )
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": wish.warnings} if wish.warnings else body)
 
@@ -79,7 +102,9 @@ def read_registration(body: dict[str, Any]) -> Registration:
     form = Form(body, costly=(COUNTRY, PAYER))
     sender = form.value("sender", "value", read=keeping(check), required=True)
     country_code = form.value("country_code", "countryCode", read=read_country)
-    purpose = form.value("purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX)))
+    purpose = form.value(
+        "purpose", read=keeping(lambda text: one_line("purpose", text, most=PURPOSE_MAX))
+    )
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     set_default = form.boolean("set_default")
     form.finish()

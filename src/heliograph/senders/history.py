@@ -23,16 +23,32 @@ class Step(NamedTuple):
 
 def note(tx: Connection, sender_id: str, step: Step) -> None:
     """Adds a step to a sender's history."""
-    tx.execute(sender_history.insert().values(id=ids.raw_of_number(ids.new_number(step.at_ms)), sender_id=sender_id, **step._asdict()))
+    tx.execute(
+        sender_history.insert().values(
+            id=ids.raw_of_number(ids.new_number(step.at_ms)), sender_id=sender_id, **step._asdict()
+        )
+    )
 
 
 def history(tx: Connection, sender_id: str) -> list[Step]:
     """The latest steps of a sender, newest first."""
     columns = [sender_history.c[name] for name in Step._fields]
-    return [Step(*row) for row in tx.execute(
-        sa.select(*columns).where(sender_history.c.sender_id == sender_id).order_by(sender_history.c.id.desc()).limit(SHOWN_MAX))]
+    return [
+        Step(*row)
+        for row in tx.execute(
+            sa.select(*columns)
+            .where(sender_history.c.sender_id == sender_id)
+            .order_by(sender_history.c.id.desc())
+            .limit(SHOWN_MAX)
+        )
+    ]
 
 
 def as_step_record(step: Step) -> dict[str, Any]:
     """A step as the operator sees it."""
-    return {"status": step.status, "at": rfc3339(step.at_ms), "by": step.by or "the account", "reason": step.reason}
+    return {
+        "status": step.status,
+        "at": rfc3339(step.at_ms),
+        "by": step.by or "the account",
+        "reason": step.reason,
+    }

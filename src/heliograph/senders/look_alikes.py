@@ -1,4 +1,6 @@
-"""Senders that a handset's owner may take for one another: the operator is warned of them, and decides (OWASP API Security: homoglyphs)."""
+"""Senders that a handset's owner may take for one another: the operator is warned of them,
+and decides (OWASP API Security: homoglyphs).
+"""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ _DIGRAPHS: Final = {"rn": "m", "vv": "w"}
 
 
 def skeleton(sender: str) -> str:
-    """What senders have in common that look alike: `PAYPA1`, `PAY-PAL` and `paypal` have one. A number is like itself only."""
+    """What senders have in common that look alike: `PAYPA1`, `PAY-PAL` and `paypal` have
+    one. A number is like itself only.
+    """
     return sender if sender.isdigit() else as_letters(sender)
 
 
@@ -30,12 +34,27 @@ def as_letters(sender: str) -> str:
 
 
 def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:
-    """By each record's id: live senders of other accounts that are approved and look like it, the first few."""
+    """By each record's id: live senders of other accounts that are approved and look like it, the
+    first few.
+    """
     live = {record.id: skeleton(record.sender) for record in records if not record.sandbox}
-    query = (sa.select(senders.c.skeleton, *COLUMNS).order_by(senders.c.id)
-             .where(senders.c.skeleton.in_(set(live.values())), senders.c.sandbox.is_(False), senders.c.status == "approved"))
+    query = (
+        sa.select(senders.c.skeleton, *COLUMNS)
+        .order_by(senders.c.id)
+        .where(
+            senders.c.skeleton.in_(set(live.values())),
+            senders.c.sandbox.is_(False),
+            senders.c.status == "approved",
+        )
+    )
     approved: dict[str, list[Sender]] = {}
     for kind, *row in tx.execute(query):
         approved.setdefault(kind, []).append(Sender(*row))
-    return {record.id: [other for other in approved.get(live.get(record.id, ""), ()) if other.account_id != record.account_id][:LOOK_ALIKES_MAX]
-            for record in records}
+    return {
+        record.id: [
+            other
+            for other in approved.get(live.get(record.id, ""), ())
+            if other.account_id != record.account_id
+        ][:LOOK_ALIKES_MAX]
+        for record in records
+    }

@@ -24,51 +24,123 @@ PURPOSE_MAX: Final = 255
 REASON_MAX: Final = 255
 BY_MAX: Final = 64
 OPERATOR: Final = "the operator"
-SENDERS_PER_ACCOUNT_MAX: Final = 1_000  # of each mode; a partner's customers are accounts of their own
+# of each mode; a partner's customers are accounts of their own
+SENDERS_PER_ACCOUNT_MAX: Final = 1_000
 
 
-def register(tx: Connection, account_id: str, sender: str, *, sandbox: bool, country_code: str | None = None, purpose: str | None = None,
-             set_default: bool = False, by: str | None = None, service_sender: str = Settings.otp_sender, now_ms: int) -> Sender:
-    """Submits a sender for approval; in sandbox it is approved at once. The same sender again, whatever its case, is the existing record;
-    a rejected one is submitted anew, with what is given now in place of what was then. `by`: the operator, who may register reserved names too;
-    None: the account, which may not register `service_sender` either (`HELIOGRAPH_OTP_SENDER`).
+def register(
+    tx: Connection,
+    account_id: str,
+    sender: str,
+    *,
+    sandbox: bool,
+    country_code: str | None = None,
+    purpose: str | None = None,
+    set_default: bool = False,
+    by: str | None = None,
+    service_sender: str = Settings.otp_sender,
+    now_ms: int,
+) -> Sender:
+    """Submits a sender for approval; in sandbox it is approved at once. The same sender again,
+    whatever its case, is the existing record; a rejected one is submitted anew, with what is given
+    now in place of what was then. `by`: the operator, who may register reserved names too; None:
+    the account, which may not register `service_sender` either (`HELIOGRAPH_OTP_SENDER`).
 
-    Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be, and for a reserved name."""
+    Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be,
+    and for a reserved name.
+    """
     spelling = check(sender)
     if country_code is not None and (country_code := country(given := country_code)) is None:
-        raise refused("country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}")
+        raise refused(
+            "country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}"
+        )
     if purpose is not None:
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
-    account = accounts.locked(tx, account_id)  # first: two registrations of one sender, or two defaults, wait for each other
+    # first: two registrations of one sender, or two defaults, wait for each other
+    account = accounts.locked(tx, account_id)
     if account.sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
-    existing = tx.execute(sa.select(*COLUMNS).where(
-        senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox), senders.c.folded == folded(spelling))).one_or_none()
+    existing = tx.execute(
+        sa.select(*COLUMNS).where(
+            senders.c.account_id == account_id,
+            senders.c.sandbox.is_(sandbox),
+            senders.c.folded == folded(spelling),
+        )
+    ).one_or_none()
     record = None if existing is None else Sender(*existing)
     if by is None and not sandbox and (record is None or record.status == "rejected"):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
-        record = _insert(tx, account_id, spelling, sandbox=sandbox, country_code=country_code, purpose=purpose, by=by, now_ms=now_ms)
+        record = _insert(
+            tx,
+            account_id,
+            spelling,
+            sandbox=sandbox,
+            country_code=country_code,
+            purpose=purpose,
+            by=by,
+            now_ms=now_ms,
+        )
     elif record.status == "rejected":
-        record = move(tx, record.id, "submitted", by=by, now_ms=now_ms, sender=spelling, country_code=country_code or record.country_code,
-                      purpose=purpose or record.purpose, decided_at_ms=None) or record
+        record = (
+            move(
+                tx,
+                record.id,
+                "submitted",
+                by=by,
+                now_ms=now_ms,
+                sender=spelling,
+                country_code=country_code or record.country_code,
+                purpose=purpose or record.purpose,
+                decided_at_ms=None,
+            )
+            or record
+        )
     if set_default and not record.is_default:
         record = _make_default(tx, record)
     return record
 
 
-def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, country_code: str | None, purpose: str | None,
-            by: str | None, now_ms: int) -> Sender:
-    count = tx.execute(sa.select(sa.func.count()).where(senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox))).scalar_one()
+def _insert(
+    tx: Connection,
+    account_id: str,
+    spelling: str,
+    sandbox: bool,
+    country_code: str | None,
+    purpose: str | None,
+    by: str | None,
+    now_ms: int,
+) -> Sender:
+    count = tx.execute(
+        sa.select(sa.func.count()).where(
+            senders.c.account_id == account_id, senders.c.sandbox.is_(sandbox)
+        )
+    ).scalar_one()
     if count >= SENDERS_PER_ACCOUNT_MAX:
-        raise refused("sender", f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs")
+        raise refused(
+            "sender",
+            f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs",
+        )
     status, decided_at_ms = ("approved", now_ms) if sandbox else ("submitted", None)
     record = Sender(
-        ids.raw_of_number(ids.new_number(now_ms)), account_id, sandbox, sender=spelling, country_code=country_code,
-        purpose=purpose, status=status, rejection_reason=None, is_default=False, created_at_ms=now_ms,
-        decided_at_ms=decided_at_ms)
+        ids.raw_of_number(ids.new_number(now_ms)),
+        account_id,
+        sandbox,
+        sender=spelling,
+        country_code=country_code,
+        purpose=purpose,
+        status=status,
+        rejection_reason=None,
+        is_default=False,
+        created_at_ms=now_ms,
+        decided_at_ms=decided_at_ms,
+    )
     config.bump(tx)
-    tx.execute(senders.insert().values(record._asdict() | {"folded": folded(spelling), "skeleton": skeleton(spelling)}))
+    tx.execute(
+        senders.insert().values(
+            record._asdict() | {"folded": folded(spelling), "skeleton": skeleton(spelling)}
+        )
+    )
     note(tx, record.id, Step(status, None, by, now_ms))
     return record
 
@@ -76,8 +148,11 @@ def _insert(tx: Connection, account_id: str, spelling: str, sandbox: bool, count
 def _make_default(tx: Connection, record: Sender) -> Sender:
     """The only default of its account and mode; while it is not approved, there is none."""
     config.bump(tx)
-    tx.execute(sa.update(senders).where(senders.c.account_id == record.account_id, senders.c.sandbox.is_(record.sandbox))
-               .values(is_default=senders.c.id == record.id))
+    tx.execute(
+        sa.update(senders)
+        .where(senders.c.account_id == record.account_id, senders.c.sandbox.is_(record.sandbox))
+        .values(is_default=senders.c.id == record.id)
+    )
     return by_id(tx, record.id)
 
 
@@ -86,22 +161,43 @@ def approve(tx: Connection, sender_id: str, *, by: str = OPERATOR, now_ms: int) 
     return _decide(tx, sender_id, "approved", None, by, now_ms)
 
 
-def reject(tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
-    """Refuses a submitted sender; the account sees the reason. Raises NotFound, InvalidRequest when it has been approved."""
+def reject(
+    tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int
+) -> Sender:
+    """Refuses a submitted sender; the account sees the reason. Raises NotFound,
+    InvalidRequest when it has been approved.
+    """
     return _decide(tx, sender_id, "rejected", reason, by, now_ms)
 
 
-def suspend(tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
-    """Withdraws an approval; the account sees the reason. Raises NotFound, InvalidRequest when there is no approval."""
+def suspend(
+    tx: Connection, sender_id: str, reason: str, *, by: str = OPERATOR, now_ms: int
+) -> Sender:
+    """Withdraws an approval; the account sees the reason. Raises NotFound, InvalidRequest
+    when there is no approval.
+    """
     return _decide(tx, sender_id, "suspended", reason, by, now_ms)
 
 
-def _decide(tx: Connection, sender_id: str, to: str, reason: str | None, by: str, now_ms: int) -> Sender:
+def _decide(
+    tx: Connection, sender_id: str, to: str, reason: str | None, by: str, now_ms: int
+) -> Sender:
     said = None if reason is None else one_line("reason", reason, most=REASON_MAX)
-    moved = move(tx, sender_id, to, by=one_line("by", by, most=BY_MAX), now_ms=now_ms, reason=said, decided_at_ms=now_ms)
+    moved = move(
+        tx,
+        sender_id,
+        to,
+        by=one_line("by", by, most=BY_MAX),
+        now_ms=now_ms,
+        reason=said,
+        decided_at_ms=now_ms,
+    )
     if moved is not None:
         return moved
     record = by_id(tx, sender_id)
     if record.status != to:  # in that state already is as good as decided now
-        raise InvalidRequest(f"The sender {record.sender} is {record.status}; only one that is {' or '.join(REACHED_FROM[to])} can be {to}.")
+        raise InvalidRequest(
+            f"The sender {record.sender} is {record.status}; only one that is"
+            f" {' or '.join(REACHED_FROM[to])} can be {to}."
+        )
     return record

@@ -1,4 +1,6 @@
-"""Names that no account may register: those of the service itself, of emergency calls, and what the operator keeps for himself or for nobody."""
+"""Names that no account may register: those of the service itself, of emergency calls, and what the
+operator keeps for himself or for nobody.
+"""
 
 import re
 from typing import Final, NamedTuple
@@ -30,10 +32,14 @@ _COLUMNS: Final = [reserved_senders.c[name] for name in Reserved._fields]
 
 
 def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
-    """Raises InvalidRequest for a name that is reserved, or looks like one that is. Why the operator has reserved it is not told."""
+    """Raises InvalidRequest for a name that is reserved, or looks like one that is. Why
+    the operator has reserved it is not told.
+    """
     always = _always(sender, service_sender)
     if always is not None:
-        raise refused("sender", f"must be another one: {shown(sender)} is reserved, because {always}")
+        raise refused(
+            "sender", f"must be another one: {shown(sender)} is reserved, because {always}"
+        )
     if _of_operator(tx, sender) is not None:
         raise refused("sender", f"must be another one: {shown(sender)} is reserved")
 
@@ -41,42 +47,66 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
 def why_reserved(tx: Connection, sender: str, service_sender: str) -> str | None:
     """For the operator: why accounts may not register it; None when they may."""
     always, kept = _always(sender, service_sender), _of_operator(tx, sender)
-    return always or (f"it is, or looks like, {kept.sender}: {kept.reason}" if kept is not None else None)
+    return always or (
+        f"it is, or looks like, {kept.sender}: {kept.reason}" if kept is not None else None
+    )
 
 
 def _always(sender: str, service_sender: str) -> str | None:
-    """Why a name is reserved whatever the operator says. `service_sender`: what the service's one-time passwords come from."""
+    """Why a name is reserved whatever the operator says. `service_sender`: what the
+    service's one-time passwords come from.
+    """
     if skeleton(sender) == skeleton(SANDBOX):
         return "it is, or looks like, the sender of sandbox messages"
     if skeleton(sender) == skeleton(service_sender):
         return "it is, or looks like, the sender of the service's own one-time passwords"
     # A name without a digit, such as GIL, passes for no number.
-    if sender in EMERGENCY or (re.search(r"[0-9]", sender) and skeleton(sender) in map(as_letters, EMERGENCY)):
+    if sender in EMERGENCY or (
+        re.search(r"[0-9]", sender) and skeleton(sender) in map(as_letters, EMERGENCY)
+    ):
         return "it is, or looks like, an emergency number"
     return None
 
 
 def _of_operator(tx: Connection, sender: str) -> Reserved | None:
-    row = tx.execute(sa.select(*_COLUMNS).where(reserved_senders.c.skeleton == skeleton(sender))).one_or_none()
+    row = tx.execute(
+        sa.select(*_COLUMNS).where(reserved_senders.c.skeleton == skeleton(sender))
+    ).one_or_none()
     return None if row is None else Reserved(*row)
 
 
 def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
-    """Keeps a name, and what looks like it, from being registered; who has it keeps it. Raises InvalidRequest for what can be no sender."""
+    """Keeps a name, and what looks like it, from being registered; who has it keeps it. Raises
+    InvalidRequest for what can be no sender.
+    """
     record = Reserved(check(sender), one_line("reason", reason, most=REASON_MAX), now_ms)
     kept = reserved_senders.c.skeleton == skeleton(record.sender)
-    known = tx.execute(reserved_senders.update().where(kept).values(sender=record.sender, reason=record.reason).returning(*_COLUMNS)).one_or_none()
+    known = tx.execute(
+        reserved_senders.update()
+        .where(kept)
+        .values(sender=record.sender, reason=record.reason)
+        .returning(*_COLUMNS)
+    ).one_or_none()
     if known is not None:
         return Reserved(*known)
-    if tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one() >= RESERVED_MAX:
+    if (
+        tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one()
+        >= RESERVED_MAX
+    ):
         raise refused("sender", f"would be one too many: at most {RESERVED_MAX} names are reserved")
-    tx.execute(reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict()))
+    tx.execute(
+        reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict())
+    )
     return record
 
 
 def release(tx: Connection, sender: str) -> Reserved:
     """Lets accounts register it again. Raises NotFound."""
-    row = tx.execute(reserved_senders.delete().where(reserved_senders.c.skeleton == skeleton(sender)).returning(*_COLUMNS)).one_or_none()
+    row = tx.execute(
+        reserved_senders.delete()
+        .where(reserved_senders.c.skeleton == skeleton(sender))
+        .returning(*_COLUMNS)
+    ).one_or_none()
     if row is None:
         raise NotFound(f"The name {shown(sender)} is not reserved.")
     return Reserved(*row)
@@ -84,4 +114,7 @@ def release(tx: Connection, sender: str) -> Reserved:
 
 def reserved(tx: Connection) -> list[Reserved]:
     """All that the operator has reserved, by name."""
-    return [Reserved(*row) for row in tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))]
+    return [
+        Reserved(*row)
+        for row in tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))
+    ]

@@ -8,15 +8,20 @@ from heliograph.base.lines import refused
 
 SANDBOX: Final = "SANDBOX"  # a sandbox send may always come from it
 
-# Every allowed character is in the GSM default alphabet, so that 11 of them fit the 11 septets of an alphanumeric address (3GPP TS 23.040, 9.1.2.5).
+# Every allowed character is in the GSM default alphabet, so that 11 of them fit the 11 septets of
+# an alphanumeric address (3GPP TS 23.040, 9.1.2.5).
 _LETTERS: Final = re.compile(r"(?! )(?=.*[A-Za-z])[A-Za-z0-9 \-_&.]{3,11}(?<! )", re.ASCII)
 _DIGITS: Final = re.compile(r"\+?([0-9]{3,15})", re.ASCII)
-_ALLOWED: Final = ("must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and no space at either end, "
-                   "or be 3 to 15 digits; not ")
+_ALLOWED: Final = (
+    "must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and no space"
+    " at either end, or be 3 to 15 digits; not "
+)
 
 
 def check(sender: str) -> str:
-    """The sender as it is stored and sent: a `+` before digits is dropped. Raises InvalidRequest."""
+    """The sender as it is stored and sent: a `+` before digits is dropped. Raises
+    InvalidRequest.
+    """
     if digits := _DIGITS.fullmatch(sender):
         return digits[1]
     if _LETTERS.fullmatch(sender):

@@ -17,7 +17,9 @@ ID_PREFIX: Final = "sid"
 
 
 class Sender(NamedTuple):
-    """A sender ID of one account. `id` and `account_id` are raw; the mode is that of the key (or command) that registered it."""
+    """A sender ID of one account. `id` and `account_id` are raw; the mode is that of the key (or
+    command) that registered it.
+    """
 
     id: str
     account_id: str
@@ -49,7 +51,9 @@ def by_id(tx: Connection, sender_id: str) -> Sender:
 
 
 def find(tx: Connection, sender_text_id: str) -> Sender:
-    """The sender with this id in text form (`sid_…`), of whatever account: for the operator. Raises NotFound."""
+    """The sender with this id in text form (`sid_…`), of whatever account: for the operator. Raises
+    NotFound.
+    """
     raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
     if raw is None:
         raise NotFound(f"There is no sender with the id {shown(sender_text_id)}.")
@@ -65,11 +69,24 @@ def of_account(tx: Connection, account_id: str, sender_text_id: str, *, sandbox:
     return found
 
 
-def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: bool | None = None, status: str | None = None,
-         before_id: str | None = None) -> list[Sender]:
-    """At most `limit` senders, newest first, those made before the one with the raw id `before_id`; without `account_id` everybody's."""
+def page(
+    tx: Connection,
+    *,
+    limit: int,
+    account_id: str | None = None,
+    sandbox: bool | None = None,
+    status: str | None = None,
+    before_id: str | None = None,
+) -> list[Sender]:
+    """At most `limit` senders, newest first, those made before the one with the raw id `before_id`;
+    without `account_id` everybody's.
+    """
     query = sa.select(*COLUMNS).order_by(senders.c.id.desc()).limit(limit)
-    wanted = {senders.c.account_id: account_id, senders.c.sandbox: sandbox, senders.c.status: status}
+    wanted = {
+        senders.c.account_id: account_id,
+        senders.c.sandbox: sandbox,
+        senders.c.status: status,
+    }
     for column, value in wanted.items():
         if value is not None:
             query = query.where(column == value)
@@ -79,34 +96,66 @@ def page(tx: Connection, *, limit: int, account_id: str | None = None, sandbox: 
 
 
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
-    """The approved senders that this account may send from in this mode: live the live ones, in sandbox those of both modes."""
-    query = sa.select(*COLUMNS).where(senders.c.account_id == account_id, senders.c.status == "approved").order_by(senders.c.id)
+    """The approved senders that this account may send from in this mode: live the live ones, in
+    sandbox those of both modes.
+    """
+    query = (
+        sa.select(*COLUMNS)
+        .where(senders.c.account_id == account_id, senders.c.status == "approved")
+        .order_by(senders.c.id)
+    )
     if not sandbox:
         query = query.where(senders.c.sandbox.is_(False))
     return [Sender(*row) for row in tx.execute(query)]
 
 
 def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
-    """The account's senders of this name, whatever their status: at most one of each mode, the live one first."""
-    query = sa.select(*COLUMNS).where(senders.c.account_id == account_id, senders.c.folded == folded(name)).order_by(senders.c.sandbox)
+    """The account's senders of this name, whatever their status: at most one of each mode, the live
+    one first.
+    """
+    query = (
+        sa.select(*COLUMNS)
+        .where(senders.c.account_id == account_id, senders.c.folded == folded(name))
+        .order_by(senders.c.sandbox)
+    )
     return [Sender(*row) for row in tx.execute(query)]
 
 
-def approved_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], dict[str, str]]:
-    """What sends may name, by account and mode: the sender in lower case → as it was approved, and goes out."""
-    query = sa.select(*COLUMNS).where(senders.c.account_id.in_(account_ids), senders.c.status == "approved").order_by(senders.c.sandbox, senders.c.id)
+def approved_senders(
+    tx: Connection, account_ids: Collection[str]
+) -> dict[tuple[str, bool], dict[str, str]]:
+    """What sends may name, by account and mode: the sender in lower case → as it was approved, and
+    goes out.
+    """
+    query = (
+        sa.select(*COLUMNS)
+        .where(senders.c.account_id.in_(account_ids), senders.c.status == "approved")
+        .order_by(senders.c.sandbox, senders.c.id)
+    )
     found: dict[tuple[str, bool], dict[str, str]] = {}
     for sender in (Sender(*row) for row in tx.execute(query)):
-        # a live one serves both modes; its own mode's spelling, which comes later here, stands over the other's
+        # a live one serves both modes; its own mode's spelling, which comes later here, stands over
+        # the other's
         for sandbox in (True,) if sender.sandbox else (False, True):
-            found.setdefault((sender.account_id, sandbox), {})[folded(sender.sender)] = sender.sender
+            found.setdefault((sender.account_id, sandbox), {})[folded(sender.sender)] = (
+                sender.sender
+            )
     return found
 
 
 def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], str]:
-    """By account and mode: its default sender, if one is set and approved; in sandbox its own, else the live one."""
-    query = sa.select(senders.c.account_id, senders.c.sandbox, senders.c.sender).where(
-        senders.c.account_id.in_(account_ids), senders.c.status == "approved", senders.c.is_default).order_by(senders.c.sandbox)
+    """By account and mode: its default sender, if one is set and approved; in sandbox its own, else
+    the live one.
+    """
+    query = (
+        sa.select(senders.c.account_id, senders.c.sandbox, senders.c.sender)
+        .where(
+            senders.c.account_id.in_(account_ids),
+            senders.c.status == "approved",
+            senders.c.is_default,
+        )
+        .order_by(senders.c.sandbox)
+    )
     found: dict[tuple[str, bool], str] = {}
     for account_id, is_sandbox, sender in tx.execute(query):
         for mode in (True,) if is_sandbox else (False, True):
@@ -115,9 +164,19 @@ def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[
 
 
 def as_record(sender: Sender, customer_id: str | None = None) -> dict[str, Any]:
-    """The fields of /sender-ids. `customer_id`: in text form, when it belongs to a Connect customer."""
+    """The fields of /sender-ids. `customer_id`: in text form, when it belongs to a Connect
+    customer.
+    """
     return {
-        "id": text_id(sender), "sender": sender.sender, "country_code": sender.country_code, "purpose": sender.purpose, "customer_id": customer_id,
-        "status": sender.status, "rejection_reason": sender.rejection_reason, "default": sender.is_default, "sandbox": sender.sandbox,
-        "created_at": rfc3339(sender.created_at_ms), "decided_at": rfc3339_or_none(sender.decided_at_ms),
-    }  # fmt: skip
+        "id": text_id(sender),
+        "sender": sender.sender,
+        "country_code": sender.country_code,
+        "purpose": sender.purpose,
+        "customer_id": customer_id,
+        "status": sender.status,
+        "rejection_reason": sender.rejection_reason,
+        "default": sender.is_default,
+        "sandbox": sender.sandbox,
+        "created_at": rfc3339(sender.created_at_ms),
+        "decided_at": rfc3339_or_none(sender.decided_at_ms),
+    }

@@ -21,13 +21,28 @@ REACHED_FROM: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def move(tx: Connection, sender_id: str, to: str, *, by: str | None, now_ms: int, reason: str | None = None, **values: Any) -> Sender | None:
-    """Brings a sender into the state `to`, with further columns, and notes it in its history; None when it is in none of the states that lead there.
+def move(
+    tx: Connection,
+    sender_id: str,
+    to: str,
+    *,
+    by: str | None,
+    now_ms: int,
+    reason: str | None = None,
+    **values: Any,
+) -> Sender | None:
+    """Brings a sender into the state `to`, with further columns, and notes it in its history; None
+    when it is in none of the states that lead there.
 
-    `by`: who decided, None for the account itself."""
+    `by`: who decided, None for the account itself.
+    """
     config.bump(tx)
-    row = tx.execute(sa.update(senders).where(senders.c.id == sender_id, senders.c.status.in_(REACHED_FROM[to]))
-                     .values(status=to, rejection_reason=reason, **values).returning(*COLUMNS)).one_or_none()
+    row = tx.execute(
+        sa.update(senders)
+        .where(senders.c.id == sender_id, senders.c.status.in_(REACHED_FROM[to]))
+        .values(status=to, rejection_reason=reason, **values)
+        .returning(*COLUMNS)
+    ).one_or_none()
     if row is None:
         return None
     note(tx, sender_id, Step(to, reason, by, now_ms))

@@ -11,7 +11,12 @@ senders = sa.Table(
     sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("sender", sa.String(15), nullable=False, comment="as approved, and as sent"),
-    sa.Column("folded", sa.String(15), nullable=False, comment="lower case: senders are compared without case"),
+    sa.Column(
+        "folded",
+        sa.String(15),
+        nullable=False,
+        comment="lower case: senders are compared without case",
+    ),
     sa.Column("skeleton", sa.String(15), nullable=False, comment="the same of all that look alike"),
     sa.Column("country_code", sa.String(2), nullable=True),
     sa.Column("purpose", sa.String(255), nullable=True),
@@ -20,7 +25,9 @@ senders = sa.Table(
     sa.Column("is_default", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("decided_at_ms", sa.BigInteger, nullable=True),
-    sa.CheckConstraint("status IN ('submitted', 'approved', 'rejected', 'suspended')", name="senders_status"),
+    sa.CheckConstraint(
+        "status IN ('submitted', 'approved', 'rejected', 'suspended')", name="senders_status"
+    ),
     sa.Index("senders_once", "account_id", "sandbox", "folded", unique=True),
     sa.Index("senders_by_skeleton", "skeleton"),
 )

@@ -1,11 +1,22 @@
-"""Texts and phone numbers, as pure functions: how many segments a text takes, and which number somebody means."""
+"""Texts and phone numbers, as pure functions: how many segments a text takes, and which number
+somebody means.
+"""
 
 from heliograph.text.countries import country, country_codes, read_country
 from heliograph.text.phone import SEPARATORS, Phone, calling_code_of
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
 from heliograph.text.plans import CALLING_CODES, NUMBER_DIGITS_MAX, NUMBER_DIGITS_MIN
-from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, Segmented, gsm7_octets, gsm7_text, ucs2_octets, ucs2_text
+from heliograph.text.segments import (
+    GSM_7,
+    SEGMENTS_MAX,
+    UCS_2,
+    Segmented,
+    gsm7_octets,
+    gsm7_text,
+    ucs2_octets,
+    ucs2_text,
+)
 from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
 

@@ -1,13 +1,18 @@
-"""Phone numbers: what people write becomes E.164 digits and a country, or is refused (contract section 5).
+"""Phone numbers: what people write becomes E.164 digits and a country, or is refused (contract
+section 5).
 
-The answers are those of the phonenumbers library, at a twentieth of its price; a property test compares the two over
-every region. Where the contract says otherwise than the library, the contract rules:
+The answers are those of the phonenumbers library, at a twentieth of its price; a property test
+compares the two over every region. Where the contract says otherwise than the library, the contract
+rules:
 
-- only ASCII digits and the separators of `SEPARATORS`: no letters, extensions, `tel:`, other scripts' digits or spaces;
-- `+` or `00` in front means international in every country, also where another prefix is dialled for that (011, 0011);
-- only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a text message;
-- a number that begins with the calling code of the given country and is long enough is international, unless only the
-  national reading gives a number that is assigned.
+- only ASCII digits and the separators of `SEPARATORS`: no letters, extensions, `tel:`, other
+  scripts' digits or spaces;
+- `+` or `00` in front means international in every country, also where another prefix is dialled
+  for that (011, 0011);
+- only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a
+  text message;
+- a number that begins with the calling code of the given country and is long enough is
+  international, unless only the national reading gives a number that is assigned.
 """
 
 from collections.abc import Sequence
@@ -16,9 +21,19 @@ from typing import Final, NamedTuple
 from heliograph.text.countries import country, country_codes
 from heliograph.text.plans import CallingCode, Plan, calling_code_of, calling_codes, plans
 
-__all__ = ["RAW_LENGTH_MAX", "SEPARATORS", "Phone", "calling_code_of", "country", "country_codes", "parse", "parse_many"]
+__all__ = [
+    "RAW_LENGTH_MAX",
+    "SEPARATORS",
+    "Phone",
+    "calling_code_of",
+    "country",
+    "country_codes",
+    "parse",
+    "parse_many",
+]
 
-RAW_LENGTH_MAX: Final = 64  # a prefix for calling abroad and 15 digits with two separators after each are shorter
+# a prefix for calling abroad and 15 digits with two separators after each are shorter
+RAW_LENGTH_MAX: Final = 64
 
 SEPARATORS: Final = {ord(separator): None for separator in " -.()"}
 
@@ -27,15 +42,19 @@ class Phone(NamedTuple):
     """A phone number that a message can be sent to."""
 
     digits: str  # E.164 without plus: 7..15 ASCII digits
-    country_code: str | None  # one of `country_codes()`; None when it belongs to none (+800, +882, an area of +1 that nobody has)
+    # one of `country_codes()`; None when it belongs to none (+800, +882, an area of +1 that nobody
+    # has)
+    country_code: str | None
 
 
 def parse(raw: str, country: str | None = None, home: str | None = None) -> Phone | None:
     """Reads a number as people write it; None when it is no valid one.
 
-    `country` is a valid upper-case country code. With it a number without `+` or `00` is read as it is dialled in that country, by
-    that country's trunk prefix; one that begins with the country's calling code is understood too. Without it every number is international,
-    but for one that begins with a single 0, which no international number does: it is read as it is dialled in the country `home`.
+    `country` is a valid upper-case country code. With it a number without `+` or `00` is read as it
+    is dialled in that country, by that country's trunk prefix; one that begins with the country's
+    calling code is understood too. Without it every number is international, but for one that
+    begins with a single 0, which no international number does: it is read as it is dialled in the
+    country `home`.
     """
     if len(raw) > RAW_LENGTH_MAX:
         return None
@@ -54,7 +73,9 @@ def parse(raw: str, country: str | None = None, home: str | None = None) -> Phon
     return _national(digits, plan) if plan is not None else None
 
 
-def parse_many(raws: Sequence[str], country: str | None = None, home: str | None = None) -> list[Phone | None]:
+def parse_many(
+    raws: Sequence[str], country: str | None = None, home: str | None = None
+) -> list[Phone | None]:
     """As `parse`, for every number of a send; the k-th answer belongs to the k-th number."""
     return [parse(raw, country, home) for raw in raws]
 
@@ -71,13 +92,17 @@ def _international(digits: str) -> Phone | None:
 def _national(digits: str, home: Plan) -> Phone | None:
     """A number as it is dialled in a country, or as it is dialled from abroad without the `+`."""
     abroad = home.abroad.match(digits) if home.abroad is not None else None
-    if abroad is not None and digits[abroad.end() : abroad.end() + 1] != "0":  # no calling code begins with 0
+    # no calling code begins with 0
+    if abroad is not None and digits[abroad.end() : abroad.end() + 1] != "0":
         return _international(digits[abroad.end() :])
     if digits.startswith(home.calling_code):
         whole = _international(digits)
-        # Where lengths vary, both readings are possible. 4915123456789 is a German mobile number, and what the library makes of it,
-        # +49 4915123456789, is none; but 9198765432 is an Indian one, and +91 98765432 is none. What is assigned settles it.
-        if whole is not None and (_is_assigned(whole, home) or not _is_assigned(_dialled(digits, home), home)):
+        # Where lengths vary, both readings are possible. 4915123456789 is a German mobile number,
+        # and what the library makes of it, +49 4915123456789, is none; but 9198765432 is an Indian
+        # one, and +91 98765432 is none. What is assigned settles it.
+        if whole is not None and (
+            _is_assigned(whole, home) or not _is_assigned(_dialled(digits, home), home)
+        ):
             return whole
     return _dialled(digits, home)
 
@@ -93,7 +118,9 @@ def _dialled(digits: str, home: Plan) -> Phone | None:
 
 
 def _is_assigned(phone: Phone | None, home: Plan) -> bool:
-    """Whether a number under the calling code of `home` lies in a range that somebody has, not only of a possible length."""
+    """Whether a number under the calling code of `home` lies in a range that somebody has,
+    not only of a possible length.
+    """
     if phone is None or phone.country_code is None:
         return False
     plan = plans[phone.country_code]

@@ -1,18 +1,26 @@
-"""Numbering plans: the metadata of the phonenumbers library as tables that can be asked in a microsecond.
+"""Numbering plans: the metadata of the phonenumbers library as tables that can be asked in a
+microsecond.
 
-The library takes 16 µs and more for a number, because it looks up and compiles everything each time. What is read from it
-once per calling code stands here: which lengths are possible, how a trunk prefix is told and dropped, and which country
-a number of a shared calling code (+1, +44 …) belongs to. A plan is read when its first number comes (0.2 ms; 10 ms
-for +1): reading all of them would add 0.1 s to every start.
+The library takes 16 µs and more for a number, because it looks up and compiles everything each
+time. What is read from it once per calling code stands here: which lengths are possible, how a
+trunk prefix is told and dropped, and which country a number of a shared calling code (+1, +44 …)
+belongs to. A plan is read when its first number comes (0.2 ms; 10 ms for +1): reading all of them
+would add 0.1 s to every start.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, REGION_CODE_FOR_NON_GEO_ENTITY, PhoneMetadata, PhoneNumberDesc
+from phonenumbers import (
+    COUNTRY_CODE_TO_REGION_CODE,
+    REGION_CODE_FOR_NON_GEO_ENTITY,
+    PhoneMetadata,
+    PhoneNumberDesc,
+)
 
-NUMBER_DIGITS_MIN: Final = 7  # contract section 5; what is shorter is a short code, and no address from abroad
+# contract section 5; what is shorter is a short code, and no address from abroad
+NUMBER_DIGITS_MIN: Final = 7
 NUMBER_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
 
 _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without a trunk prefix, say
@@ -21,7 +29,17 @@ _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without 
 class Plan:
     """How numbers are dialled in one region: the rules by which a national number is read."""
 
-    __slots__ = ("_assigned_by_length", "_general", "_metadata", "_transform", "abroad", "calling_code", "lengths", "longest", "trunk")
+    __slots__ = (
+        "_assigned_by_length",
+        "_general",
+        "_metadata",
+        "_transform",
+        "abroad",
+        "calling_code",
+        "lengths",
+        "longest",
+        "trunk",
+    )
 
     def __init__(self, metadata: PhoneMetadata) -> None:
         general = metadata.general_desc
@@ -39,21 +57,28 @@ class Plan:
         self._assigned_by_length: dict[int, re.Pattern[str]] = {}
 
     def describes(self, national: str) -> bool:
-        """Whether the whole of `national` looks like a number of this plan; stricter than its length alone."""
+        """Whether the whole of `national` looks like a number of this plan; stricter than
+        its length alone.
+        """
         return self._general.fullmatch(national) is not None
 
     def assigns(self, national: str) -> bool:
-        """Whether `national` lies in a range that is assigned to a type of number (the library calls it valid); stricter still."""
+        """Whether `national` lies in a range that is assigned to a type of number (the
+        library calls it valid); stricter still.
+        """
         pattern = self._assigned_by_length.get(len(national))
         if pattern is None:
-            pattern = self._assigned_by_length[len(national)] = re.compile(_assigned_pattern(self._metadata, len(national)))
+            pattern = self._assigned_by_length[len(national)] = re.compile(
+                _assigned_pattern(self._metadata, len(national))
+            )
         return pattern.match(national) is not None
 
     def without_trunk(self, national: str) -> str:
-        """`national` without the trunk prefix (0 in most countries) and carrier code, rewritten where the plan says so.
+        """`national` without the trunk prefix (0 in most countries) and carrier code, rewritten
+        where the plan says so.
 
-        Argentina turns `0 11 15 …` into `9 11 …`, Guernsey puts 1481 before a local number. A number that is whole as it stands and
-        would not be so any more is left alone.
+        Argentina turns `0 11 15 …` into `9 11 …`, Guernsey puts 1481 before a local number. A
+        number that is whole as it stands and would not be so any more is left alone.
         """
         found = self.trunk.match(national)
         if found is None:
@@ -64,7 +89,9 @@ class Plan:
         return national if self.describes(national) and not self.describes(rest) else rest
 
     def significant(self, national: str) -> str:
-        """The national significant number: as `without_trunk`, but only when what remains is long enough to be one."""
+        """The national significant number: as `without_trunk`, but only when what remains is long
+        enough to be one.
+        """
         rest = self.without_trunk(national)
         return rest if len(rest) in self.lengths or len(rest) > self.longest else national
 
@@ -72,28 +99,44 @@ class Plan:
 class CallingCode:
     """One country calling code: which numbers are possible under it, and whose they are."""
 
-    __slots__ = ("_country", "_members", "_members_by_length", "digits", "lengths", "national_at", "plan", "trunk")
+    __slots__ = (
+        "_country",
+        "_members",
+        "_members_by_length",
+        "digits",
+        "lengths",
+        "national_at",
+        "plan",
+        "trunk",
+    )
 
     def __init__(self, digits: str) -> None:
         regions = _REGIONS[digits]
-        # A shared calling code is judged by its main region (US for +1), which lists the lengths of all of them.
+        # A shared calling code is judged by its main region (US for +1), which lists the lengths of
+        # all of them.
         self.plan = plans[regions[0]] or Plan(_metadata(regions[0], int(digits)))
         self.digits = digits
         self.national_at = len(self.digits)
         totals = (self.national_at + length for length in self.plan.lengths)
-        self.lengths = frozenset(total for total in totals if NUMBER_DIGITS_MIN <= total <= NUMBER_DIGITS_MAX)
+        self.lengths = frozenset(
+            total for total in totals if NUMBER_DIGITS_MIN <= total <= NUMBER_DIGITS_MAX
+        )
         self.trunk: Callable[[str, int], object] = self.plan.trunk.match
         self._country = None if regions[0] == REGION_CODE_FOR_NON_GEO_ENTITY else regions[0]
         self._members = tuple(regions) if len(regions) > 1 else ()
         self._members_by_length: dict[int, re.Pattern[str]] = {}
 
     def country_of(self, number: str) -> str | None:
-        """The country of a whole number (calling code included); None when it belongs to none, as +800 or an unassigned area of +1."""
+        """The country of a whole number (calling code included); None when it belongs to
+        none, as +800 or an unassigned area of +1.
+        """
         if not self._members:
             return self._country
         pattern = self._members_by_length.get(len(number))
         if pattern is None:
-            pattern = self._members_by_length[len(number)] = _members_pattern(self._members, len(number) - self.national_at)
+            pattern = self._members_by_length[len(number)] = _members_pattern(
+                self._members, len(number) - self.national_at
+            )
         found = pattern.match(number, self.national_at)
         return found.lastgroup if found else None
 
@@ -110,13 +153,18 @@ class _Plans(dict[str, Plan | None]):
 
 
 class _CallingCodes(dict[str, CallingCode | None]):
-    """Calling codes by the first three digits of a number: none is longer, and none is the beginning of another.
+    """Calling codes by the first three digits of a number: none is longer, and none is the
+    beginning of another.
 
     Filled as numbers come; it cannot outgrow the 1,111 strings of at most three digits.
     """
 
     def __missing__(self, first_three: str) -> CallingCode | None:
-        known = (first_three[:end] for end in range(1, len(first_three) + 1) if first_three[:end] in _REGIONS)
+        known = (
+            first_three[:end]
+            for end in range(1, len(first_three) + 1)
+            if first_three[:end] in _REGIONS
+        )
         code = next(known, None)
         if code is None or code == first_three:
             self[first_three] = None if code is None else CallingCode(code)
@@ -128,37 +176,53 @@ class _CallingCodes(dict[str, CallingCode | None]):
 plans: Final = _Plans()
 calling_codes: Final = _CallingCodes()
 
-_REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}  # main region first
+# main region first
+_REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
 _CALLING_CODE_OF_REGION: Final = {
-    region: code for code, regions in COUNTRY_CODE_TO_REGION_CODE.items() for region in regions if region != REGION_CODE_FOR_NON_GEO_ENTITY
+    region: code
+    for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()
+    for region in regions
+    if region != REGION_CODE_FOR_NON_GEO_ENTITY
 }
 CALLING_CODES: Final = tuple(_REGIONS)  # as digits
 
 
 def calling_code_of(country: str) -> int | None:
-    """The calling code of a country (233 for GH); None where nobody has a telephone, as in AQ, or for what is no country."""
+    """The calling code of a country (233 for GH); None where nobody has a telephone, as in
+    AQ, or for what is no country.
+    """
     return _CALLING_CODE_OF_REGION.get(country)
 
 
 def _metadata(region: str, code: int) -> PhoneMetadata:
     metadata = PhoneMetadata.metadata_for_region_or_calling_code(code, region)
     if metadata is None:
-        raise ValueError(f"the phonenumbers library lists +{code} for {region}, and has no metadata for it")
+        raise ValueError(
+            f"the phonenumbers library lists +{code} for {region}, and has no metadata for it"
+        )
     return metadata
 
 
 def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
-    """One pattern with a group per region, tried in the library's order; the name of the group that matches is the country."""
+    """One pattern with a group per region, tried in the library's order; the name of the group that
+    matches is the country.
+    """
     groups = []
     for region in regions:
         metadata = _metadata(region, _CALLING_CODE_OF_REGION[region])
-        pattern = metadata.leading_digits if metadata.leading_digits is not None else _assigned_pattern(metadata, length)
+        pattern = (
+            metadata.leading_digits
+            if metadata.leading_digits is not None
+            else _assigned_pattern(metadata, length)
+        )
         groups.append(f"(?P<{region}>{pattern})")
     return re.compile("|".join(groups))
 
 
 def _assigned_pattern(metadata: PhoneMetadata, length: int) -> str:
-    """A pattern for the national numbers of `length` digits that are assigned in a region, to whatever type."""
+    """A pattern for the national numbers of `length` digits that are assigned in a region,
+    to whatever type.
+    """
     general = _pattern_if_possible(metadata.general_desc, length)
     types = (
         metadata.fixed_line,

@@ -6,7 +6,8 @@ from typing import Final
 from heliograph.text.phone import Phone, calling_code_of
 
 ERASED: Final = "…"  # what stands in its place
-# Between digits, besides what a keyboard has: no-break, figure and narrow no-break space; Unicode's hyphens and dashes, and minus.
+# Between digits, besides what a keyboard has: no-break, figure and narrow no-break space; Unicode's
+# hyphens and dashes, and minus.
 _BETWEEN: Final = r"[ \-.()/\u00A0\u2007\u202F\u2010-\u2015\u2212]{0,3}"
 SIGNIFICANT_MIN: Final = 7  # digits without a calling code that say which number it is
 
@@ -16,11 +17,16 @@ class Quoted:
 
     def __init__(self, phone: Phone) -> None:
         self.digits = phone.digits
-        code = str(calling_code_of(phone.country_code) or "") if phone.country_code is not None else ""
+        code = (
+            str(calling_code_of(phone.country_code) or "") if phone.country_code is not None else ""
+        )
         rest = phone.digits.removeprefix(code)
         trunk = rf"(?:\d{{1,2}}{_BETWEEN})?"
         number = _BETWEEN.join(rest)
-        forms = [phone.digits, rf"(?<!\d)(?:00)?{_BETWEEN.join(code)}{_BETWEEN}{trunk}{number}(?!\d)"]
+        forms = [
+            phone.digits,
+            rf"(?<!\d)(?:00)?{_BETWEEN.join(code)}{_BETWEEN}{trunk}{number}(?!\d)",
+        ]
         if len(rest) >= SIGNIFICANT_MIN:
             forms.append(rf"(?<!\d){trunk}{number}(?!\d)")
         self._pattern = re.compile("|".join(forms), re.ASCII)

@@ -1,7 +1,8 @@
-"""How a text becomes short messages: its encoding, its segments, and the octets they carry (contract section 6).
+"""How a text becomes short messages: its encoding, its segments, and the octets they carry
+(contract section 6).
 
-GSM-7 is the default alphabet of 3GPP TS 23.038, section 6.2.1, with its extension table, 6.2.1.1. One character outside of
-it makes the whole text UCS-2, and dearer. No text is ever altered to fit.
+GSM-7 is the default alphabet of 3GPP TS 23.038, section 6.2.1, with its extension table, 6.2.1.1.
+One character outside of it makes the whole text UCS-2, and dearer. No text is ever altered to fit.
 """
 
 import re
@@ -12,20 +13,36 @@ from typing import Final, NamedTuple
 GSM_7: Final = "GSM-7"
 UCS_2: Final = "UCS-2"
 
-SEGMENTS_MAX: Final = 10  # 1,530 characters: what is longer is more likely a slip than a message, and is paid for by the segment
+# 1,530 characters: what is longer is more likely a slip than a message, and is paid for by the
+# segment
+SEGMENTS_MAX: Final = 10
 
-# A short message holds 140 octets (3GPP TS 23.040, 9.2.3.24): 160 septets or 70 UCS-2 units. In one of several, the 6 octets of the
-# concatenation header take the room of 7 septets or 3 units.
+# A short message holds 140 octets (3GPP TS 23.040, 9.2.3.24): 160 septets or 70 UCS-2 units. In one
+# of several, the 6 octets of the concatenation header take the room of 7 septets or 3 units.
 _SEPTETS_ALONE: Final = 160
 _SEPTETS_OF_PART: Final = 153
 _UNITS_ALONE: Final = 70
 _UNITS_OF_PART: Final = 67
 
 _ESCAPE: Final = "\x1b"
-_DEFAULT_ALPHABET: Final = (  # by code, 00 to 7F; 1B, which is no character, is the escape to the extension table
-    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+# by code, 00 to 7F; 1B, which is no character, is the escape to the extension table
+_DEFAULT_ALPHABET: Final = (
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ"
+    " !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§"
+    "¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
-_EXTENSION: Final = {0x0A: "\f", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~", 0x3E: "]", 0x40: "|", 0x65: "€"}
+_EXTENSION: Final = {
+    0x0A: "\f",
+    0x14: "^",
+    0x28: "{",
+    0x29: "}",
+    0x2F: "\\",
+    0x3C: "[",
+    0x3D: "~",
+    0x3E: "]",
+    0x40: "|",
+    0x65: "€",
+}
 
 _BASIC_CHARACTERS: Final = re.escape(_DEFAULT_ALPHABET.replace(_ESCAPE, ""))
 _BASIC: Final = re.compile(f"[{_BASIC_CHARACTERS}]*+")
@@ -45,7 +62,8 @@ class Segmented(NamedTuple):
 
 
 def count(text: str) -> Segmented:
-    """The encoding of a text and how many segments it takes; more than SEGMENTS_MAX are counted too, for the caller to refuse.
+    """The encoding of a text and how many segments it takes; more than SEGMENTS_MAX are counted
+    too, for the caller to refuse.
 
     Linear in the length of the text. ValueError for a lone surrogate.
     """
@@ -58,22 +76,31 @@ def count(text: str) -> Segmented:
 
 
 def split(text: str, encoding: str) -> list[str]:
-    """The text of every segment, in order; joined they are the text. Each holds as much as it can, and no pair is divided.
+    """The text of every segment, in order; joined they are the text. Each holds as much as it can,
+    and no pair is divided.
 
-    `encoding` is what `count` said, or "UCS-2" for any text. ValueError when the text cannot be encoded so.
+    `encoding` is what `count` said, or "UCS-2" for any text. ValueError when the text cannot be
+    encoded so.
     """
     if encoding == GSM_7:
         _check_gsm7(text)
         escaped = _escaped(text)
-        return [escaped[start:end].replace(_ESCAPE, "") for start, end in pairwise([0, *_ends_in_septets(escaped)])]
+        return [
+            escaped[start:end].replace(_ESCAPE, "")
+            for start, end in pairwise([0, *_ends_in_septets(escaped)])
+        ]
     if encoding == UCS_2:
         octets = ucs2_octets(text)
-        return [ucs2_text(octets[2 * start : 2 * end]) for start, end in pairwise([0, *_ends_in_units(octets)])]
+        return [
+            ucs2_text(octets[2 * start : 2 * end])
+            for start, end in pairwise([0, *_ends_in_units(octets)])
+        ]
     raise ValueError(f"no such encoding: {encoding!r}; there are {GSM_7!r} and {UCS_2!r}")
 
 
 def gsm7_octets(text: str) -> bytes:
-    """A text in the default alphabet, a septet an octet, extension characters as 1B and their code: what SMPP carries with data_coding 0.
+    """A text in the default alphabet, a septet an octet, extension characters as 1B and their code:
+    what SMPP carries with data_coding 0.
 
     ValueError when a character is not in it.
     """
@@ -82,7 +109,9 @@ def gsm7_octets(text: str) -> bytes:
 
 
 def gsm7_text(octets: bytes) -> str:
-    """The text of `gsm7_octets`. ValueError for what that never gives: an octet over 7F, an escape before no code of the extension table."""
+    """The text of `gsm7_octets`. ValueError for what that never gives: an octet over 7F, an escape
+    before no code of the extension table.
+    """
     if not octets.isascii():
         raise ValueError("an octet over 7F is no septet")
     basic, *escaped = octets.decode("ascii").split(_ESCAPE)
@@ -90,7 +119,10 @@ def gsm7_text(octets: bytes) -> str:
     for rest in escaped:
         character = _EXTENSION_BY_SEPTET.get(rest[:1])
         if character is None:
-            raise ValueError(f"escape before {rest[:1].encode('ascii').hex() or 'nothing'}, which is not in the GSM 7-bit extension table")
+            raise ValueError(
+                f"escape before {rest[:1].encode('ascii').hex() or 'nothing'}, which is not in the"
+                " GSM 7-bit extension table"
+            )
         parts += character, rest[1:].translate(_DEFAULT_ALPHABET)
     return "".join(parts)
 
@@ -110,11 +142,15 @@ def _check_gsm7(text: str) -> None:
     found = _GSM.match(text)
     end = found.end() if found else 0
     if end < len(text):
-        raise ValueError(f"U+{ord(text[end]):04X} at position {end} is not in the GSM 7-bit default alphabet")
+        raise ValueError(
+            f"U+{ord(text[end]):04X} at position {end} is not in the GSM 7-bit default alphabet"
+        )
 
 
 def _escaped(text: str) -> str:
-    """A GSM-7 text with the escape before each extension character: as many characters as it takes septets."""
+    """A GSM-7 text with the escape before each extension character: as many characters as it takes
+    septets.
+    """
     for character in _EXTENSION.values():
         text = text.replace(character, _ESCAPE + character)
     return text
@@ -126,11 +162,15 @@ def _ends_in_septets(escaped: str) -> list[int]:
 
 def _ends_in_units(octets: bytes) -> list[int]:
     # D800..DBFF is the first half of a surrogate pair
-    return _ends(len(octets) // 2, _UNITS_ALONE, _UNITS_OF_PART, lambda at: octets[2 * at] & 0xFC == 0xD8)
+    return _ends(
+        len(octets) // 2, _UNITS_ALONE, _UNITS_OF_PART, lambda at: octets[2 * at] & 0xFC == 0xD8
+    )
 
 
 def _ends(size: int, alone: int, part: int, opens_pair: Callable[[int], bool]) -> list[int]:
-    """Where each segment of a text of `size` septets or units ends. One that would end within a pair leaves it to the next."""
+    """Where each segment of a text of `size` septets or units ends. One that would end
+    within a pair leaves it to the next.
+    """
     if size <= alone:
         return [size]
     ends = []

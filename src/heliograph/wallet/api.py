@@ -20,8 +20,17 @@ def endpoints(db: Database) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             wallet = wallet_of(tx, acting_for(tx, call.principal, customer_id))
-        money = {"balance": to_number(wallet.shown.balance_minor, wallet.currency), "currency": wallet.currency}
-        return Answer({"wallet": money, "sms_credits": wallet.shown.sms_credits, "sandbox": call.principal.sandbox})
+        money = {
+            "balance": to_number(wallet.shown.balance_minor, wallet.currency),
+            "currency": wallet.currency,
+        }
+        return Answer(
+            {
+                "wallet": money,
+                "sms_credits": wallet.shown.sms_credits,
+                "sandbox": call.principal.sandbox,
+            }
+        )
 
     def transactions(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
@@ -32,7 +41,9 @@ def endpoints(db: Database) -> list[Endpoint]:
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             # the ledger holds what was paid; nothing is in sandbox (contract section 4)
-            entries = [] if call.principal.sandbox else history(tx, account_id, wanted, span, entry_type)
+            entries = (
+                [] if call.principal.sandbox else history(tx, account_id, wanted, span, entry_type)
+            )
         return Answer(page_body(entries, wanted, lambda entry: entry.id, as_record))
 
     return [

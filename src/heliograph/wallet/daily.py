@@ -1,5 +1,6 @@
-"""Credits that may leave an account in a day (UTC), by whatever way: by its own sends, and by what a partner moves to its customers."""
-
+"""Credits that may leave an account in a day (UTC), by whatever way: by its own sends, and
+by what a partner moves to its customers.
+"""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -16,19 +17,31 @@ class DailyCapReached(RateLimited):
     reason = "daily_cap_reached"
 
 
-def refusal_to_spend(cap: int | None, spent: int, credits: int, now_ms: int) -> DailyCapReached | None:
-    """Why so many more do not leave the account today, if so. `cap` None: no bound. `spent`: today."""
+def refusal_to_spend(
+    cap: int | None, spent: int, credits: int, now_ms: int
+) -> DailyCapReached | None:
+    """Why so many more do not leave the account today, if so. `cap` None: no bound.
+    `spent`: today.
+    """
     if cap is None or spent + credits <= cap:
         return None
-    return DailyCapReached(f"This account may spend {cap} credits a day, and has spent {spent}, with what it moved to customers; this is {credits}"
-                           " more.", retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
+    return DailyCapReached(
+        f"This account may spend {cap} credits a day, and has spent {spent}, with what it moved to"
+        f" customers; this is {credits} more.",
+        retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1,
+    )
 
 
-def count_moved(tx: Connection, partner_id: str, customer_id: str, credits: int, now_ms: int) -> None:
-    """Counts credits that were moved to a customer as spent by its partner; both wallets are locked, and the ids raw.
+def count_moved(
+    tx: Connection, partner_id: str, customer_id: str, credits: int, now_ms: int
+) -> None:
+    """Counts credits that were moved to a customer as spent by its partner; both wallets are
+    locked, and the ids raw.
 
-    Below zero: taken back. That gives back what was moved to this customer today and is left, without what it has sent meanwhile: what was moved
-    on earlier days was counted then. Raises DailyCapReached; then the caller moves nothing."""
+    Below zero: taken back. That gives back what was moved to this customer today and is left,
+    without what it has sent meanwhile: what was moved on earlier days was counted then. Raises
+    DailyCapReached; then the caller moves nothing.
+    """
     today = now_ms // DAY_MS
     spent = _of_today(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)
     moved = _of_today(tx, customer_id, wallets.c.moved_day, wallets.c.moved_credits, today)
@@ -41,10 +54,22 @@ def count_moved(tx: Connection, partner_id: str, customer_id: str, credits: int,
         used = _of_today(tx, customer_id, wallets.c.spent_day, wallets.c.spent_credits, today)
         counted = -min(-credits, max(0, moved - used), spent)
     if counted:
-        tx.execute(sa.update(wallets).where(wallets.c.account_id == partner_id).values(spent_day=today, spent_credits=spent + counted))
-        tx.execute(sa.update(wallets).where(wallets.c.account_id == customer_id).values(moved_day=today, moved_credits=moved + counted))
+        tx.execute(
+            sa.update(wallets)
+            .where(wallets.c.account_id == partner_id)
+            .values(spent_day=today, spent_credits=spent + counted)
+        )
+        tx.execute(
+            sa.update(wallets)
+            .where(wallets.c.account_id == customer_id)
+            .values(moved_day=today, moved_credits=moved + counted)
+        )
 
 
-def _of_today(tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int) -> int:
-    counted_day, counted = tx.execute(sa.select(day, credits).where(wallets.c.account_id == account_id)).one()
+def _of_today(
+    tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int
+) -> int:
+    counted_day, counted = tx.execute(
+        sa.select(day, credits).where(wallets.c.account_id == account_id)
+    ).one()
     return int(counted) if counted_day == today else 0

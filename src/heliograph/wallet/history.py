@@ -1,4 +1,6 @@
-"""An account's ledger, as the account sees it: its own entries, and transfers that others made with it."""
+"""An account's ledger, as the account sees it: its own entries, and transfers that others made with
+it.
+"""
 
 from typing import Final
 
@@ -10,29 +12,53 @@ from heliograph.wallet.ledger import Entry, of_row
 from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
-# A transfer stands in the ledger once, with the signs of the account that it was written for; the other one sees it turned round.
+# A transfer stands in the ledger once, with the signs of the account that it was written for; the
+# other one sees it turned round.
 _SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
 
 
-def history(tx: Connection, account_id: str, wanted: PageWanted, span: Span = ALWAYS, entry_type: str | None = None) -> list[Entry]:
-    """At most `limit` + 1 entries, newest first: the one too many tells that there is a next page. Raises NotFound for the account."""
+def history(
+    tx: Connection,
+    account_id: str,
+    wanted: PageWanted,
+    span: Span = ALWAYS,
+    entry_type: str | None = None,
+) -> list[Entry]:
+    """At most `limit` + 1 entries, newest first: the one too many tells that there is a next page.
+    Raises NotFound for the account.
+    """
     own = _newest(tx, ledger_entries.c.account_id == account_id, wanted, span, entry_type)
     others: list[Entry] = []
     if entry_type is None or entry_type in _SEEN_FROM_THERE:
         currency = wallet_of(tx, account_id).currency
-        with_us = sa.and_(ledger_entries.c.counterpart_id == account_id, ledger_entries.c.counterpart_credits_after.is_not(None))
-        others = [_turned(entry, currency) for entry in _newest(tx, with_us, wanted, span, _SEEN_FROM_THERE.get(entry_type or ""))]
+        with_us = sa.and_(
+            ledger_entries.c.counterpart_id == account_id,
+            ledger_entries.c.counterpart_credits_after.is_not(None),
+        )
+        others = [
+            _turned(entry, currency)
+            for entry in _newest(tx, with_us, wanted, span, _SEEN_FROM_THERE.get(entry_type or ""))
+        ]
     return sorted(own + others, key=lambda entry: entry.id, reverse=True)[: wanted.limit + 1]
 
 
-def _newest(tx: Connection, whose: sa.ColumnElement[bool], wanted: PageWanted, span: Span, entry_type: str | None) -> list[Entry]:
+def _newest(
+    tx: Connection,
+    whose: sa.ColumnElement[bool],
+    wanted: PageWanted,
+    span: Span,
+    entry_type: str | None,
+) -> list[Entry]:
     columns = ledger_entries.c
-    query = sa.select(ledger_entries).where(whose).order_by(columns.id.desc()).limit(wanted.limit + 1)
+    query = (
+        sa.select(ledger_entries).where(whose).order_by(columns.id.desc()).limit(wanted.limit + 1)
+    )
     if wanted.before is not None:
         query = query.where(columns.id < wanted.before)
     if entry_type is not None:
         query = query.where(columns.type == entry_type)
-    if span.since_ms is not None:  # an entry's id is made of its time, so ranges of time are ranges of the index
+    # an entry's id is made of its time, so ranges of time are ranges of the index
+    if span.since_ms is not None:
         query = query.where(columns.id >= first_id_of(span.since_ms))
     if span.until_ms is not None:
         query = query.where(columns.id < first_id_of(span.until_ms))
@@ -40,8 +66,17 @@ def _newest(tx: Connection, whose: sa.ColumnElement[bool], wanted: PageWanted, s
 
 
 def _turned(entry: Entry, currency: str) -> Entry:
-    balance_after_minor, credits_after = entry.counterpart_balance_after_minor, entry.counterpart_credits_after
+    balance_after_minor, credits_after = (
+        entry.counterpart_balance_after_minor,
+        entry.counterpart_credits_after,
+    )
     assert balance_after_minor is not None
     assert credits_after is not None
-    return entry._replace(type=_SEEN_FROM_THERE[entry.type], currency=currency, amount_minor=-entry.amount_minor, credits=-entry.credits,
-                          balance_after_minor=balance_after_minor, credits_after=credits_after)
+    return entry._replace(
+        type=_SEEN_FROM_THERE[entry.type],
+        currency=currency,
+        amount_minor=-entry.amount_minor,
+        credits=-entry.credits,
+        balance_after_minor=balance_after_minor,
+        credits_after=credits_after,
+    )

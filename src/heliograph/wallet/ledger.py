@@ -1,6 +1,8 @@
-"""The ledger: every change of a wallet is one entry, a transfer between the account and a counterpart, written with the figures after it.
+"""The ledger: every change of a wallet is one entry, a transfer between the account and a
+counterpart, written with the figures after it.
 
-What the account gains the counterpart loses, so every entry sums to zero. Entries are only ever added; a correction is a new one.
+What the account gains the counterpart loses, so every entry sums to zero. Entries are only ever
+added; a correction is a new one.
 """
 
 from collections.abc import Sequence
@@ -21,15 +23,18 @@ from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
 from heliograph.webhooks import emit_now, listeners_now
 
-# The service's own accounts: counterparts without a row in `accounts` and without a stored balance, which all transfers would have to lock.
-ISSUANCE_ID: Final = f"{1:032x}"  # SMS credits come into being here, given or sold for money, and go back here when taken away
+# The service's own accounts: counterparts without a row in `accounts` and without a stored balance,
+# which all transfers would have to lock. SMS credits come into being here, given or sold for money,
+# and go back here when taken away
+ISSUANCE_ID: Final = f"{1:032x}"
 SALES_ID: Final = f"{2:032x}"  # where the credits go that messages cost
 BANK_ID: Final = f"{3:032x}"  # the outside world, where money comes from
 
 ID_PREFIX: Final = "txn"
 DESCRIPTION_MAX: Final = 255
 REFERENCE_MAX: Final = 128
-_REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purchase")  # as in the index ledger_entries_once
+# as in the index ledger_entries_once
+_REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purchase")
 
 
 class Entry(NamedTuple):
@@ -52,109 +57,261 @@ class Entry(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """What became of a posting. Not applied: the entry that its reference had made before. `alarms`: the low-balance alarms it fired."""
+    """What became of a posting. Not applied: the entry that its reference had made before.
+    `alarms`: the low-balance alarms it fired.
+    """
 
     entry: Entry
     applied: bool
     alarms: tuple[str, ...] = ()
 
 
-def grant(tx: Connection, account_id: str, credits: int, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+def grant(
+    tx: Connection,
+    account_id: str,
+    credits: int,
+    reason: str,
+    reference: str | None = None,
+    *,
+    now_ms: int,
+) -> Posted:
     """Gives SMS credits. Raises NotFound, InvalidRequest."""
     if credits < 1:
         raise refused("credits", f"must be 1 or more, not {credits}; to take credits away, adjust")
-    return post(tx, account_id, "credit_grant", ISSUANCE_ID, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+    return post(
+        tx,
+        account_id,
+        "credit_grant",
+        ISSUANCE_ID,
+        credits=credits,
+        description=reason,
+        reference=reference,
+        now_ms=now_ms,
+    )
 
 
-def topup(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+def topup(
+    tx: Connection,
+    account_id: str,
+    amount: Decimal | int | float | str,
+    reason: str,
+    reference: str | None = None,
+    *,
+    now_ms: int,
+) -> Posted:
     """Adds money, in the wallet's currency. Raises NotFound, InvalidRequest."""
     amount_minor = to_minor(amount, locked(tx, account_id).currency)
     if amount_minor < 1:
-        raise refused("amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust")
-    return post(tx, account_id, "topup", BANK_ID, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+        raise refused(
+            "amount", f"must be more than 0, not {shown(str(amount))}; to take money away, adjust"
+        )
+    return post(
+        tx,
+        account_id,
+        "topup",
+        BANK_ID,
+        amount_minor=amount_minor,
+        description=reason,
+        reference=reference,
+        now_ms=now_ms,
+    )
 
 
-def adjust_credits(tx: Connection, account_id: str, credits: int, reason: str, reference: str | None = None, *, now_ms: int) -> Posted:
+def adjust_credits(
+    tx: Connection,
+    account_id: str,
+    credits: int,
+    reason: str,
+    reference: str | None = None,
+    *,
+    now_ms: int,
+) -> Posted:
     """Corrects the credits, up or down. Raises NotFound, InvalidRequest, InsufficientCredits."""
     if credits == 0:
         raise refused("credits", "must not be 0")
-    return post(tx, account_id, "adjustment", ISSUANCE_ID, credits=credits, description=reason, reference=reference, now_ms=now_ms)
+    return post(
+        tx,
+        account_id,
+        "adjustment",
+        ISSUANCE_ID,
+        credits=credits,
+        description=reason,
+        reference=reference,
+        now_ms=now_ms,
+    )
 
 
-def adjust_money(tx: Connection, account_id: str, amount: Decimal | int | float | str, reason: str, reference: str | None = None, *,
-                 now_ms: int) -> Posted:
-    """Corrects the money, up or down. Raises NotFound, InvalidRequest, InsufficientCredits (`insufficient_balance`)."""
+def adjust_money(
+    tx: Connection,
+    account_id: str,
+    amount: Decimal | int | float | str,
+    reason: str,
+    reference: str | None = None,
+    *,
+    now_ms: int,
+) -> Posted:
+    """Corrects the money, up or down. Raises NotFound, InvalidRequest, InsufficientCredits
+    (`insufficient_balance`).
+    """
     amount_minor = to_minor(amount, locked(tx, account_id).currency)
     if amount_minor == 0:
         raise refused("amount", "must not be 0")
-    return post(tx, account_id, "adjustment", BANK_ID, amount_minor=amount_minor, description=reason, reference=reference, now_ms=now_ms)
+    return post(
+        tx,
+        account_id,
+        "adjustment",
+        BANK_ID,
+        amount_minor=amount_minor,
+        description=reason,
+        reference=reference,
+        now_ms=now_ms,
+    )
 
 
-def post(tx: Connection, account_id: str, entry_type: str, counterpart_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
-         reference: str | None = None, now_ms: int) -> Posted:
-    """One transfer with a counterpart of the service's own. The same reference, for the same account and type, is applied once.
+def post(
+    tx: Connection,
+    account_id: str,
+    entry_type: str,
+    counterpart_id: str,
+    *,
+    amount_minor: int = 0,
+    credits: int = 0,
+    description: str,
+    reference: str | None = None,
+    now_ms: int,
+) -> Posted:
+    """One transfer with a counterpart of the service's own. The same reference, for the same
+    account and type, is applied once.
 
-    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and for a reference that was applied with other
-    figures, InsufficientCredits rather than leave a figure below zero."""
+    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and
+    for a reference that was applied with other figures, InsufficientCredits rather than leave a
+    figure below zero.
+    """
     said = one_line("reason", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = locked_open(tx, account_id)
     if wallet.sandbox_credits is not None:
         raise InvalidRequest("This is a sandbox customer: it has no part in the ledger.")
-    if reference is not None and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None:
+    if (
+        reference is not None
+        and (earlier := with_reference(tx, account_id, entry_type, reference)) is not None
+    ):
         return repeated(earlier, amount_minor, credits)
     after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
     entry = Entry(
-        ids.raw_of_number(ids.new_number(now_ms)), account_id, counterpart_id, type=entry_type, currency=wallet.currency,
-        amount_minor=amount_minor, credits=credits, balance_after_minor=after.balance_minor, credits_after=after.sms_credits,
-        counterpart_balance_after_minor=None, counterpart_credits_after=None, description=said, reference=reference,
-        created_at_ms=now_ms)
+        ids.raw_of_number(ids.new_number(now_ms)),
+        account_id,
+        counterpart_id,
+        type=entry_type,
+        currency=wallet.currency,
+        amount_minor=amount_minor,
+        credits=credits,
+        balance_after_minor=after.balance_minor,
+        credits_after=after.sms_credits,
+        counterpart_balance_after_minor=None,
+        counterpart_credits_after=None,
+        description=said,
+        reference=reference,
+        created_at_ms=now_ms,
+    )
     tx.execute(ledger_entries.insert().values(entry._asdict()))
     return Posted(entry, applied=True, alarms=hold(tx, wallet, after, now_ms))
 
 
 def hold(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[str, ...]:
-    """Stores what a locked wallet holds after an entry, and tells of what has become low. Returns the alarms that it fired."""
+    """Stores what a locked wallet holds after an entry, and tells of what has become low.
+    Returns the alarms that it fired.
+    """
     fired, armed = alarms(wallet.armed, wallet.figures, after, wallet.thresholds)
-    tx.execute(sa.update(wallets).where(wallets.c.account_id == wallet.account_id).values(
-        balance_minor=after.balance_minor, sms_credits=after.sms_credits, credits_alarm_armed=armed.credits, balance_alarm_armed=armed.balance))
+    tx.execute(
+        sa.update(wallets)
+        .where(wallets.c.account_id == wallet.account_id)
+        .values(
+            balance_minor=after.balance_minor,
+            sms_credits=after.sms_credits,
+            credits_alarm_armed=armed.credits,
+            balance_alarm_armed=armed.balance,
+        )
+    )
     if fired and (heard_by := listeners_now(tx, wallet.account_id)):
-        emit_now(tx, heard_by, [low_balance(
-            heard_by, wallet.account_id, figure, after=after, currency=wallet.currency, thresholds=wallet.thresholds,
-            now_ms=now_ms)
-                                for figure in fired])
+        emit_now(
+            tx,
+            heard_by,
+            [
+                low_balance(
+                    heard_by,
+                    wallet.account_id,
+                    figure,
+                    after=after,
+                    currency=wallet.currency,
+                    thresholds=wallet.thresholds,
+                    now_ms=now_ms,
+                )
+                for figure in fired
+            ],
+        )
     return fired
 
 
-def with_reference(tx: Connection, account_id: str, entry_type: str, reference: str) -> Entry | None:
+def with_reference(
+    tx: Connection, account_id: str, entry_type: str, reference: str
+) -> Entry | None:
     """The entry that this reference has made. To be asked while the wallet is locked."""
     if entry_type not in _REFERENCE_TYPES:
         return None
     columns = ledger_entries.c
-    row = tx.execute(sa.select(ledger_entries).where(columns.account_id == account_id, columns.type == entry_type, columns.reference == reference,
-                                                     columns.type.in_(_REFERENCE_TYPES))).one_or_none()
+    row = tx.execute(
+        sa.select(ledger_entries).where(
+            columns.account_id == account_id,
+            columns.type == entry_type,
+            columns.reference == reference,
+            columns.type.in_(_REFERENCE_TYPES),
+        )
+    ).one_or_none()
     return None if row is None else of_row(row)
 
 
 def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
-    """What a reference that was applied already makes of a posting. With other figures it is not the same posting: raises InvalidRequest."""
+    """What a reference that was applied already makes of a posting. With other figures it
+    is not the same posting: raises InvalidRequest.
+    """
     if (earlier.amount_minor, earlier.credits) != (amount_minor, credits):
-        was = f"{earlier.credits} SMS credits" if earlier.credits else to_text(earlier.amount_minor, earlier.currency)
-        raise refused("reference", f"{shown(earlier.reference)} was already applied, with {was} ({ids.text_of_raw(ID_PREFIX, earlier.id)})")
+        was = (
+            f"{earlier.credits} SMS credits"
+            if earlier.credits
+            else to_text(earlier.amount_minor, earlier.currency)
+        )
+        raise refused(
+            "reference",
+            f"{shown(earlier.reference)} was already applied, with {was}"
+            f" ({ids.text_of_raw(ID_PREFIX, earlier.id)})",
+        )
     return Posted(earlier, applied=False)
 
 
 def figures_after(held: Figures, currency: str, amount_minor: int, credits: int) -> Figures:
-    """What is held after a change. Raises InsufficientCredits rather than go below zero, InvalidRequest above what a figure can be."""
+    """What is held after a change. Raises InsufficientCredits rather than go below zero,
+    InvalidRequest above what a figure can be.
+    """
     after = Figures(held.balance_minor + amount_minor, held.sms_credits + credits)
     if after.sms_credits < 0:
-        raise InsufficientCredits(f"The wallet holds {held.sms_credits} SMS credits; this takes {-credits}.",
-                                  required=-credits, available=held.sms_credits)
+        raise InsufficientCredits(
+            f"The wallet holds {held.sms_credits} SMS credits; this takes {-credits}.",
+            required=-credits,
+            available=held.sms_credits,
+        )
     if after.balance_minor < 0:
-        required, available = to_text(-amount_minor, currency), to_text(held.balance_minor, currency)
-        raise InsufficientCredits(f"The wallet holds {available}; this takes {required}.", reason="insufficient_balance",
-                                  required=to_number(-amount_minor, currency), available=to_number(held.balance_minor, currency))
+        required, available = (
+            to_text(-amount_minor, currency),
+            to_text(held.balance_minor, currency),
+        )
+        raise InsufficientCredits(
+            f"The wallet holds {available}; this takes {required}.",
+            reason="insufficient_balance",
+            required=to_number(-amount_minor, currency),
+            available=to_number(held.balance_minor, currency),
+        )
     if after.sms_credits > CREDITS_MAX:
         raise refused("credits", f"would bring the wallet above {CREDITS_MAX}")
     if after.balance_minor > MINOR_MAX:
@@ -170,8 +327,14 @@ def of_row(row: Sequence[Any]) -> Entry:
 def as_record(entry: Entry) -> dict[str, Any]:
     """The fields of /wallet/transactions (contract section 6, Wallet)."""
     return {
-        "id": ids.text_of_raw(ID_PREFIX, entry.id), "type": entry.type, "amount": to_number(entry.amount_minor, entry.currency),
-        "currency": entry.currency, "credits": entry.credits, "balance_after": to_number(entry.balance_after_minor, entry.currency),
-        "credits_after": entry.credits_after, "description": entry.description, "reference": entry.reference,
+        "id": ids.text_of_raw(ID_PREFIX, entry.id),
+        "type": entry.type,
+        "amount": to_number(entry.amount_minor, entry.currency),
+        "currency": entry.currency,
+        "credits": entry.credits,
+        "balance_after": to_number(entry.balance_after_minor, entry.currency),
+        "credits_after": entry.credits_after,
+        "description": entry.description,
+        "reference": entry.reference,
         "created_at": rfc3339(entry.created_at_ms),
-    }  # fmt: skip
+    }

@@ -1,4 +1,6 @@
-"""Money: integers of the currency's smallest unit inside, JSON numbers with at most the currency's own decimals outside."""
+"""Money: integers of the currency's smallest unit inside, JSON numbers with at most the
+currency's own decimals outside.
+"""
 
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -7,17 +9,24 @@ from typing import Final
 from heliograph.base.forms import shown
 from heliograph.base.lines import refused
 
-# ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops (LAK 0, IQD 0), not what is accounted in.
+# ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops
+# (LAK 0, IQD 0), not what is accounted in.
 _WITHOUT_DECIMALS: Final = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
 _WITH_THREE: Final = "BHD IQD JOD KWD LYD OMR TND"
 _WITH_FOUR: Final = "CLF UYW"
-_EXPONENTS: Final = {code: places for codes, places in ((_WITHOUT_DECIMALS, 0), (_WITH_THREE, 3), (_WITH_FOUR, 4)) for code in codes.split()}
+_EXPONENTS: Final = {
+    code: places
+    for codes, places in ((_WITHOUT_DECIMALS, 0), (_WITH_THREE, 3), (_WITH_FOUR, 4))
+    for code in codes.split()
+}
 
-# Where Babel's data and ISO 4217's list of currencies in use disagree: El Salvador's and Venezuela's second ones; Bulgaria has the euro since 2026.
+# Where Babel's data and ISO 4217's list of currencies in use disagree: El Salvador's and
+# Venezuela's second ones; Bulgaria has the euro since 2026.
 _IN_USE_TOO: Final = {"SVC", "VED"}
 _REPLACED: Final = {"BGN"}
 
-MINOR_DIGITS: Final = 15  # what a JSON number (a double) carries exactly, wherever the decimal point stands
+# what a JSON number (a double) carries exactly, wherever the decimal point stands
+MINOR_DIGITS: Final = 15
 MINOR_MAX: Final = 10**MINOR_DIGITS - 1
 
 
@@ -25,16 +34,29 @@ def currency(code: str) -> str:
     """The ISO 4217 code in upper case. Raises InvalidRequest when it is not a currency in use."""
     upper = code.upper()
     if upper not in _in_use():
-        raise refused("currency", f"must be a currency of ISO 4217 that is in use, such as GHS, not {shown(code)}")
+        raise refused(
+            "currency",
+            f"must be a currency of ISO 4217 that is in use, such as GHS, not {shown(code)}",
+        )
     return upper
 
 
 @cache
 def _in_use() -> frozenset[str]:
-    from babel.core import get_global  # here, because it reads a file of 40 kB that most processes never need
+    # here, because it reads a file of 40 kB that most processes never need
+    from babel.core import get_global
 
     tenders = get_global("territory_currencies").values()
-    return frozenset(code for countrys in tenders for code, _, until, is_tender in countrys if until is None and is_tender) - _REPLACED | _IN_USE_TOO
+    return (
+        frozenset(
+            code
+            for countrys in tenders
+            for code, _, until, is_tender in countrys
+            if until is None and is_tender
+        )
+        - _REPLACED
+        | _IN_USE_TOO
+    )
 
 
 def exponent(currency: str) -> int:
@@ -43,24 +65,30 @@ def exponent(currency: str) -> int:
 
 
 def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str = "amount") -> int:
-    """12.5 GHS → 1250. Raises InvalidRequest for what is no number, has more decimals than the currency, or has more than 15 digits.
+    """12.5 GHS → 1250. Raises InvalidRequest for what is no number, has more decimals than the
+    currency, or has more than 15 digits.
 
-    A float is taken for the decimal number that it prints as: what was written in JSON."""
+    A float is taken for the decimal number that it prints as: what was written in JSON.
+    """
     try:
         exact = Decimal(repr(amount) if isinstance(amount, float) else amount)
     except InvalidOperation as error:
         raise refused(field, f"must be a number, not {shown(amount)}") from error
     if not exact.is_finite():
         raise refused(field, f"must be a number, not {shown(str(amount))}")
-    # by its digits: Decimal's own arithmetic rounds to 28 of them, and 1E+999999 must cost nothing to refuse
+    # by its digits: Decimal's own arithmetic rounds to 28 of them, and 1E+999999 must cost nothing
+    # to refuse
     sign, digits, last_place = exact.as_tuple()
     significant = "".join(map(str, digits)).rstrip("0")
     if not significant:
         return 0
     places = exponent(currency)
-    zeros = int(last_place) + len(digits) - len(significant) + places  # after the significant digits, in minor units
+    # after the significant digits, in minor units
+    zeros = int(last_place) + len(digits) - len(significant) + places
     if zeros < 0:
-        raise refused(field, f"has more decimals than the {places} of {currency}: {shown(str(amount))}")
+        raise refused(
+            field, f"has more decimals than the {places} of {currency}: {shown(str(amount))}"
+        )
     if exact.adjusted() + places >= MINOR_DIGITS:
         raise refused(field, f"must be at most {to_text(MINOR_MAX, currency)}")
     minor = int(significant + "0" * zeros)

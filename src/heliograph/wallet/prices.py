@@ -1,4 +1,6 @@
-"""Prices: what the operator sells SMS credits for, one in each currency; and buying them from the wallet's money."""
+"""Prices: what the operator sells SMS credits for, one in each currency; and buying them from the
+wallet's money.
+"""
 
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -9,7 +11,14 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.lines import one_line, refused
-from heliograph.wallet.ledger import ISSUANCE_ID, REFERENCE_MAX, Posted, post, repeated, with_reference
+from heliograph.wallet.ledger import (
+    ISSUANCE_ID,
+    REFERENCE_MAX,
+    Posted,
+    post,
+    repeated,
+    with_reference,
+)
 from heliograph.wallet.money import MINOR_MAX, currency, to_minor, to_text
 from heliograph.wallet.tables import prices
 from heliograph.wallet.wallet import CREDITS_MAX, locked
@@ -25,11 +34,15 @@ class Price(NamedTuple):
     credits: int
 
     def of(self, credits: int) -> int:
-        """What these cost, in minor units. Rounded up: a part of a unit cannot be paid, and no credit is given away."""
+        """What these cost, in minor units. Rounded up: a part of a unit cannot be paid,
+        and no credit is given away.
+        """
         return -(-credits * self.amount_minor // self.credits)
 
 
-def set_price(tx: Connection, currency_code: str, amount: Decimal | int | str, credits: int) -> Price:
+def set_price(
+    tx: Connection, currency_code: str, amount: Decimal | int | str, credits: int
+) -> Price:
     """What credits cost in a currency from now on. Raises InvalidRequest."""
     code = currency(currency_code)
     price = Price(code, to_minor(amount, code), credits)
@@ -49,7 +62,10 @@ def all_prices(tx: Connection) -> list[Price]:
 
 def remove_price(tx: Connection, currency_code: str) -> None:
     """Credits are no longer sold for this currency. Raises NotFound."""
-    if tx.execute(sa.delete(prices).where(prices.c.currency == currency_code.upper())).rowcount == 0:
+    if (
+        tx.execute(sa.delete(prices).where(prices.c.currency == currency_code.upper())).rowcount
+        == 0
+    ):
         raise NotFound(f"There is no price in {shown(currency_code)}.")
 
 
@@ -57,26 +73,44 @@ def price_in(tx: Connection, currency_code: str) -> Price:
     """Raises InvalidRequest when credits are not sold for this currency."""
     row = tx.execute(sa.select(prices).where(prices.c.currency == currency_code)).one_or_none()
     if row is None:
-        raise InvalidRequest(f"SMS credits are not sold for {currency_code}: there is no price in it.")
+        raise InvalidRequest(
+            f"SMS credits are not sold for {currency_code}: there is no price in it."
+        )
     return Price(*row)
 
 
-def buy_credits(tx: Connection, account_id: str, credits: int, reference: str | None = None, *, now_ms: int) -> Posted:
-    """Pays for SMS credits out of the wallet's money, at the price of the moment: one entry, down in money and up in credits. The same
-    reference is applied once, whatever the price has become.
+def buy_credits(
+    tx: Connection, account_id: str, credits: int, reference: str | None = None, *, now_ms: int
+) -> Posted:
+    """Pays for SMS credits out of the wallet's money, at the price of the moment: one entry, down
+    in money and up in credits. The same reference is applied once, whatever the price has become.
 
-    Raises NotFound, InvalidRequest for a number that cannot be bought, without a price, and for a reference that bought another number,
-    InsufficientCredits (`insufficient_balance`)."""
+    Raises NotFound, InvalidRequest for a number that cannot be bought, without a price, and for a
+    reference that bought another number, InsufficientCredits (`insufficient_balance`).
+    """
     if not 1 <= credits <= CREDITS_MAX:
         raise refused("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = locked(tx, account_id)
-    if reference is not None and (earlier := with_reference(tx, account_id, _PURCHASE, reference)) is not None:
+    if (
+        reference is not None
+        and (earlier := with_reference(tx, account_id, _PURCHASE, reference)) is not None
+    ):
         return repeated(earlier, earlier.amount_minor, credits)
     price = price_in(tx, wallet.currency)
     cost_minor = price.of(credits)
     if cost_minor > MINOR_MAX:
         raise refused("credits", f"would cost more than {to_text(MINOR_MAX, wallet.currency)}")
-    return post(tx, account_id, _PURCHASE, ISSUANCE_ID, amount_minor=-cost_minor, credits=credits, description=f"{credits} SMS credits at "
-                f"{to_text(price.amount_minor, price.currency)} per {price.credits}", reference=reference, now_ms=now_ms)
+    return post(
+        tx,
+        account_id,
+        _PURCHASE,
+        ISSUANCE_ID,
+        amount_minor=-cost_minor,
+        credits=credits,
+        description=f"{credits} SMS credits at "
+        f"{to_text(price.amount_minor, price.currency)} per {price.credits}",
+        reference=reference,
+        now_ms=now_ms,
+    )

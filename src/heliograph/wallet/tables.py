@@ -1,10 +1,21 @@
-"""Wallets, the ledger, and prices. A wallet's figures are the sum of its ledger entries; `heliograph ledger verify` proves it."""
+"""Wallets, the ledger, and prices. A wallet's figures are the sum of its ledger entries;
+`heliograph ledger verify` proves it.
+"""
 
 import sqlalchemy as sa
 
 from heliograph.base.db import RawId, metadata
 
-ENTRY_TYPES = ("topup", "credit_purchase", "credit_grant", "sms_charge", "sms_refund", "transfer_in", "transfer_out", "adjustment")
+ENTRY_TYPES = (
+    "topup",
+    "credit_purchase",
+    "credit_grant",
+    "sms_charge",
+    "sms_refund",
+    "transfer_in",
+    "transfer_out",
+    "adjustment",
+)
 
 wallets = sa.Table(
     "wallets",
@@ -17,30 +28,79 @@ wallets = sa.Table(
     sa.Column("low_balance_amount_minor", sa.BigInteger, nullable=True),
     sa.Column("credits_alarm_armed", sa.Boolean, nullable=False),
     sa.Column("balance_alarm_armed", sa.Boolean, nullable=False),
-    sa.Column("spent_day", sa.Integer, nullable=False, comment="days since 1970 (UTC) that spent_credits counts"),
+    sa.Column(
+        "spent_day",
+        sa.Integer,
+        nullable=False,
+        comment="days since 1970 (UTC) that spent_credits counts",
+    ),
     sa.Column("spent_credits", sa.BigInteger, nullable=False),
-    sa.Column("sandbox_balance_minor", sa.BigInteger, nullable=True, comment="of a sandbox customer only: figures to look at, not of the ledger"),
+    sa.Column(
+        "sandbox_balance_minor",
+        sa.BigInteger,
+        nullable=True,
+        comment="of a sandbox customer only: figures to look at, not of the ledger",
+    ),
     sa.Column("sandbox_credits", sa.BigInteger, nullable=True),
-    sa.Column("keys_day", sa.Integer, nullable=False, server_default="0", comment="days since 1970 (UTC) that the next two count"),
-    sa.Column("keys_octets", sa.BigInteger, nullable=False, server_default="0",
-              comment="of Idempotency-Keys of sends and of one-time passwords"),
-    sa.Column("sandbox_keys_octets", sa.BigInteger, nullable=False, server_default="0",
-              comment="of Idempotency-Keys of sends and of one-time passwords"),
-    sa.Column("moved_day", sa.Integer, nullable=False, server_default="0", comment="days since 1970 (UTC) that moved_credits counts"),
-    sa.Column("moved_credits", sa.BigInteger, nullable=False, server_default="0",
-              comment="that the partner moved to this customer on that day, less what it took back"),
-    sa.Column("closed", sa.Boolean, nullable=False, server_default=sa.false(),
-              comment="its account is closed: nothing is charged, and no entry made; it stands here because sends lock this row"),
+    sa.Column(
+        "keys_day",
+        sa.Integer,
+        nullable=False,
+        server_default="0",
+        comment="days since 1970 (UTC) that the next two count",
+    ),
+    sa.Column(
+        "keys_octets",
+        sa.BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="of Idempotency-Keys of sends and of one-time passwords",
+    ),
+    sa.Column(
+        "sandbox_keys_octets",
+        sa.BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="of Idempotency-Keys of sends and of one-time passwords",
+    ),
+    sa.Column(
+        "moved_day",
+        sa.Integer,
+        nullable=False,
+        server_default="0",
+        comment="days since 1970 (UTC) that moved_credits counts",
+    ),
+    sa.Column(
+        "moved_credits",
+        sa.BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="that the partner moved to this customer on that day, less what it took back",
+    ),
+    sa.Column(
+        "closed",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment=(
+            "its account is closed: nothing is charged, and no entry made; it stands here because"
+            " sends lock this row"
+        ),
+    ),
     sa.CheckConstraint("balance_minor >= 0", name="wallets_balance"),
     sa.CheckConstraint("sms_credits >= 0", name="wallets_credits"),
-    sa.CheckConstraint("(sandbox_balance_minor IS NULL) = (sandbox_credits IS NULL) AND sandbox_balance_minor >= 0 AND sandbox_credits >= 0",
-                       name="wallets_sandbox"),
+    sa.CheckConstraint(
+        "(sandbox_balance_minor IS NULL) = (sandbox_credits IS NULL) AND sandbox_balance_minor >= 0"
+        " AND sandbox_credits >= 0",
+        name="wallets_sandbox",
+    ),
     postgresql_with={"fillfactor": 50},  # every debit updates its row in place
 )
 
-# One row is one transfer between an account and its counterpart (another account, or one of the service's own, ledger.SERVICE…): what the one
-# gains the other loses, so every row sums to zero in each unit. Signs are the account's. A transfer between two customers is seen by
-# both; the counterpart's figures after it stand beside. Rows are only ever added.
+# One row is one transfer between an account and its counterpart (another account, or one of the
+# service's own, ledger.SERVICE…): what the one gains the other loses, so every row sums to zero in
+# each unit. Signs are the account's. A transfer between two customers is seen by both; the
+# counterpart's figures after it stand beside. Rows are only ever added.
 ledger_entries = sa.Table(
     "ledger_entries",
     metadata,
@@ -58,16 +118,37 @@ ledger_entries = sa.Table(
     sa.Column("description", sa.String(255), nullable=False),
     sa.Column("reference", sa.String(128), nullable=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(f"type IN ({', '.join(repr(kind) for kind in ENTRY_TYPES)})", name="ledger_entries_type"),
+    sa.CheckConstraint(
+        f"type IN ({', '.join(repr(kind) for kind in ENTRY_TYPES)})", name="ledger_entries_type"
+    ),
     sa.CheckConstraint("account_id <> counterpart_id", name="ledger_entries_two_sides"),
-    sa.CheckConstraint("balance_after_minor >= 0 AND credits_after >= 0", name="ledger_entries_never_negative"),
+    sa.CheckConstraint(
+        "balance_after_minor >= 0 AND credits_after >= 0", name="ledger_entries_never_negative"
+    ),
     sa.Index("ledger_entries_by_account", "account_id", "id"),
-    sa.Index("ledger_entries_by_counterpart", "counterpart_id", "id", postgresql_where=sa.text("counterpart_credits_after IS NOT NULL"),
-             sqlite_where=sa.text("counterpart_credits_after IS NOT NULL")),
+    sa.Index(
+        "ledger_entries_by_counterpart",
+        "counterpart_id",
+        "id",
+        postgresql_where=sa.text("counterpart_credits_after IS NOT NULL"),
+        sqlite_where=sa.text("counterpart_credits_after IS NOT NULL"),
+    ),
     # the same reference is applied once (contract section 8, credits and wallet commands)
-    sa.Index("ledger_entries_once", "account_id", "type", "reference", unique=True,
-             postgresql_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')"),
-             sqlite_where=sa.text("reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment', 'credit_purchase')")),
+    sa.Index(
+        "ledger_entries_once",
+        "account_id",
+        "type",
+        "reference",
+        unique=True,
+        postgresql_where=sa.text(
+            "reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment',"
+            " 'credit_purchase')"
+        ),
+        sqlite_where=sa.text(
+            "reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment',"
+            " 'credit_purchase')"
+        ),
+    ),
 )
 
 # What the operator sells SMS credits for: so many of them for this much money of a currency.

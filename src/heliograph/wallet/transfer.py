@@ -1,4 +1,6 @@
-"""Transfers between two accounts: a partner and its customer. One entry, written for whoever gives and seen by both; and their like in sandbox."""
+"""Transfers between two accounts: a partner and its customer. One entry, written for
+whoever gives and seen by both; and their like in sandbox.
+"""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -10,17 +12,29 @@ from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import Wallet, locked_open
 
 
-def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int = 0, credits: int = 0, description: str,
-             reference: str | None = None) -> Entry:
-    """Moves money, credits or both, neither below zero; money between wallets of one currency only. The entry is the giver's. Its time is that
-    of its turn, not of the request: whoever waited for the wallets stands behind whom they waited for.
+def transfer(
+    tx: Connection,
+    giver_id: str,
+    taker_id: str,
+    *,
+    amount_minor: int = 0,
+    credits: int = 0,
+    description: str,
+    reference: str | None = None,
+) -> Entry:
+    """Moves money, credits or both, neither below zero; money between wallets of one currency only.
+    The entry is the giver's. Its time is that of its turn, not of the request: whoever waited for
+    the wallets stands behind whom they waited for.
 
-    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored, InsufficientCredits when the giver holds less."""
+    Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored,
+    InsufficientCredits when the giver holds less.
+    """
     assert amount_minor >= 0 <= credits
     said = one_line("description", description, most=DESCRIPTION_MAX)
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
-    both = {account_id: locked_open(tx, account_id) for account_id in sorted((giver_id, taker_id))}  # as accepting locks them: by id
+    # as accepting locks them: by id
+    both = {account_id: locked_open(tx, account_id) for account_id in sorted((giver_id, taker_id))}
     giver, taker = both[giver_id], both[taker_id]
     assert giver.currency == taker.currency or not amount_minor
     given = figures_after(giver.figures, giver.currency, -amount_minor, -credits)
@@ -28,10 +42,21 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
     number = ids.new_number()
     now_ms = ids.made_at_ms(number)
     entry = Entry(
-        ids.raw_of_number(number), giver_id, taker_id, type="transfer_out", currency=giver.currency, amount_minor=-amount_minor,
-        credits=-credits, balance_after_minor=given.balance_minor, credits_after=given.sms_credits,
-        counterpart_balance_after_minor=taken.balance_minor, counterpart_credits_after=taken.sms_credits, description=said,
-        reference=reference, created_at_ms=now_ms)
+        ids.raw_of_number(number),
+        giver_id,
+        taker_id,
+        type="transfer_out",
+        currency=giver.currency,
+        amount_minor=-amount_minor,
+        credits=-credits,
+        balance_after_minor=given.balance_minor,
+        credits_after=given.sms_credits,
+        counterpart_balance_after_minor=taken.balance_minor,
+        counterpart_credits_after=taken.sms_credits,
+        description=said,
+        reference=reference,
+        created_at_ms=now_ms,
+    )
     tx.execute(ledger_entries.insert().values(entry._asdict()))
     hold(tx, giver, given, now_ms)
     hold(tx, taker, taken, now_ms)
@@ -39,9 +64,14 @@ def transfer(tx: Connection, giver_id: str, taker_id: str, *, amount_minor: int 
 
 
 def change_sandbox_credits(tx: Connection, account_id: str, credits: int) -> Wallet:
-    """Changes what a sandbox customer is shown to hold, up or down; nobody pays. Raises NotFound, InvalidRequest, InsufficientCredits."""
+    """Changes what a sandbox customer is shown to hold, up or down; nobody pays. Raises NotFound,
+    InvalidRequest, InsufficientCredits.
+    """
     wallet = locked_open(tx, account_id)
     after = figures_after(wallet.shown, wallet.currency, 0, credits)
-    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id, wallets.c.sandbox_credits.is_not(None))
-               .values(sandbox_credits=after.sms_credits))
+    tx.execute(
+        sa.update(wallets)
+        .where(wallets.c.account_id == account_id, wallets.c.sandbox_credits.is_not(None))
+        .values(sandbox_credits=after.sms_credits)
+    )
     return wallet._replace(sandbox_credits=after.sms_credits)

@@ -1,7 +1,8 @@
-"""Proof of the ledger: every wallet's figures are what its entries make of nothing, one after the other.
+"""Proof of the ledger: every wallet's figures are what its entries make of nothing, one after the
+other.
 
-It reads the entries once, account by account, in the order of an index, and keeps of an account only what does not fit yet: ten
-million entries take no more memory than ten.
+It reads the entries once, account by account, in the order of an index, and keeps of an account
+only what does not fit yet: ten million entries take no more memory than ten.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,8 @@ from heliograph.wallet.tables import ledger_entries, wallets
 DISCREPANCIES_MAX: Final = 100  # reported; whoever has so many needs to see why, not how many
 _FETCHED_AT_ONCE: Final = 5_000
 _AN_ACCOUNT: Final = itemgetter(0)
-_NO_MONEY: Final = ""  # in place of a currency: of credits alone, whose giver may have a wallet in another one
+# in place of a currency: of credits alone, whose giver may have a wallet in another one
+_NO_MONEY: Final = ""
 
 
 class Discrepancy(NamedTuple):
@@ -32,7 +34,9 @@ class Discrepancy(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What an entry did to one of its two accounts; `entry_id` "" is the wallet itself, with the figures it holds."""
+    """What an entry did to one of its two accounts; `entry_id` "" is the wallet itself, with the
+    figures it holds.
+    """
 
     account_id: str
     entry_id: str
@@ -44,7 +48,9 @@ class _Side(NamedTuple):
 
 
 def hold_still(tx: Connection) -> None:
-    """To be called first in a transaction that verifies beside a running service: all its queries see one moment, and may take their time."""
+    """To be called first in a transaction that verifies beside a running service: all its
+    queries see one moment, and may take their time.
+    """
     if tx.dialect.name == "postgresql":
         tx.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         tx.execute(sa.text("SET LOCAL statement_timeout = 0"))
@@ -52,22 +58,34 @@ def hold_still(tx: Connection) -> None:
 
 
 def verify(tx: Connection) -> list[Discrepancy]:
-    """What is wrong with wallets and entries; nothing, if the ledger is sound. At most DISCREPANCIES_MAX."""
+    """What is wrong with wallets and entries; nothing, if the ledger is sound. At most
+    DISCREPANCIES_MAX.
+    """
     sides = merge(_wallets(tx), _own_sides(tx), _other_sides(tx), key=itemgetter(0, 1))
-    found = (Discrepancy(account_id, what) for account_id, of_account in groupby(sides, key=_AN_ACCOUNT) for what in _faults(of_account))
+    found = (
+        Discrepancy(account_id, what)
+        for account_id, of_account in groupby(sides, key=_AN_ACCOUNT)
+        for what in _faults(of_account)
+    )
     return [*islice(found, DISCREPANCIES_MAX), *_one_sided(tx)][:DISCREPANCIES_MAX]
 
 
 def size(tx: Connection) -> dict[str, int]:
     """How many wallets and entries there are."""
-    return {f"{table.name}": tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in (wallets, ledger_entries)}
+    return {
+        f"{table.name}": tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+        for table in (wallets, ledger_entries)
+    }
 
 
 def _faults(sides: Iterable[_Side]) -> Iterator[str]:
-    """What is wrong with one account. Every entry leads from the figures before it to those after it: from nothing, and each once, they must
-    lead to what the wallet holds, whatever the order in which entries of one moment are read."""
+    """What is wrong with one account. Every entry leads from the figures before it to those after
+    it: from nothing, and each once, they must lead to what the wallet holds, whatever the order in
+    which entries of one moment are read.
+    """
     wallet: _Side | None = None
-    standing: dict[tuple[int, int], int] = {(0, 0): 1}  # figures → how often entries have led there, less how often from there
+    # figures → how often entries have led there, less how often from there
+    standing: dict[tuple[int, int], int] = {(0, 0): 1}
     total_minor = total_credits = 0
     for side in sides:
         if not side.entry_id:
@@ -87,7 +105,10 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
         return
     holds = (wallet.balance_after_minor, wallet.credits_after)
     if holds != (total_minor, total_credits):
-        yield f"the wallet holds {holds[1]} credits and {holds[0]} minor units; its entries come to {total_credits} and {total_minor}"
+        yield (
+            f"the wallet holds {holds[1]} credits and {holds[0]} minor units; its entries come to"
+            f" {total_credits} and {total_minor}"
+        )
     elif standing != {holds: 1}:
         yield "the figures after its entries do not follow from one another"
 
@@ -106,15 +127,32 @@ def _entry(side: _Side) -> str:
 
 def _wallets(tx: Connection) -> Iterator[_Side]:
     columns = wallets.c
-    query = sa.select(raw_id(columns.account_id), columns.currency, columns.balance_minor, columns.sms_credits).order_by(columns.account_id)
+    query = sa.select(
+        raw_id(columns.account_id), columns.currency, columns.balance_minor, columns.sms_credits
+    ).order_by(columns.account_id)
     for account_id, currency, balance_minor, credits in streamed(tx, query):
-        yield _Side(account_id, "", currency, amount_minor=0, credits=0, balance_after_minor=balance_minor, credits_after=credits)
+        yield _Side(
+            account_id,
+            "",
+            currency,
+            amount_minor=0,
+            credits=0,
+            balance_after_minor=balance_minor,
+            credits_after=credits,
+        )
 
 
 def _own_sides(tx: Connection) -> Iterator[_Side]:
     columns = ledger_entries.c
-    query = sa.select(raw_id(columns.account_id), raw_id(columns.id), columns.currency, columns.amount_minor, columns.credits,
-                      columns.balance_after_minor, columns.credits_after).order_by(columns.account_id, columns.id)
+    query = sa.select(
+        raw_id(columns.account_id),
+        raw_id(columns.id),
+        columns.currency,
+        columns.amount_minor,
+        columns.credits,
+        columns.balance_after_minor,
+        columns.credits_after,
+    ).order_by(columns.account_id, columns.id)
     return (_Side(*row) for row in streamed(tx, query))
 
 
@@ -122,25 +160,52 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
     """Of transfers between two customers: what the counterpart gained."""
     columns = ledger_entries.c
     currency = sa.case((columns.amount_minor == 0, _NO_MONEY), else_=columns.currency)
-    query = sa.select(raw_id(columns.counterpart_id), raw_id(columns.id), currency, -columns.amount_minor, -columns.credits,
-                      columns.counterpart_balance_after_minor, columns.counterpart_credits_after)
-    query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(columns.counterpart_id, columns.id)
+    query = sa.select(
+        raw_id(columns.counterpart_id),
+        raw_id(columns.id),
+        currency,
+        -columns.amount_minor,
+        -columns.credits,
+        columns.counterpart_balance_after_minor,
+        columns.counterpart_credits_after,
+    )
+    query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(
+        columns.counterpart_id, columns.id
+    )
     return (_Side(*row) for row in streamed(tx, query))
 
 
 def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
-    """Entries with a customer whose figures after it are not told, or with none of the service's accounts that tell some."""
+    """Entries with a customer whose figures after it are not told, or with none of the service's
+    accounts that tell some.
+    """
     columns = ledger_entries.c
     of_service = columns.counterpart_id.in_([ISSUANCE_ID, SALES_ID, BANK_ID])
-    untold = sa.or_(columns.counterpart_credits_after.is_(None), columns.counterpart_balance_after_minor.is_(None))
-    told = sa.or_(columns.counterpart_credits_after.is_not(None), columns.counterpart_balance_after_minor.is_not(None))
-    query = sa.select(columns.account_id, columns.id).where(sa.or_(sa.and_(of_service, told), sa.and_(~of_service, untold))).limit(DISCREPANCIES_MAX)
+    untold = sa.or_(
+        columns.counterpart_credits_after.is_(None),
+        columns.counterpart_balance_after_minor.is_(None),
+    )
+    told = sa.or_(
+        columns.counterpart_credits_after.is_not(None),
+        columns.counterpart_balance_after_minor.is_not(None),
+    )
+    query = (
+        sa.select(columns.account_id, columns.id)
+        .where(sa.or_(sa.and_(of_service, told), sa.and_(~of_service, untold)))
+        .limit(DISCREPANCIES_MAX)
+    )
     for account_id, entry_id in tx.execute(query):
-        yield Discrepancy(account_id, f"the entry {ids.text_of_raw(ID_PREFIX, entry_id)} does not say what it did to its counterpart")
+        yield Discrepancy(
+            account_id,
+            f"the entry {ids.text_of_raw(ID_PREFIX, entry_id)} does not say what it did to its"
+            " counterpart",
+        )
 
 
 def raw_id(column: sa.ColumnElement[Any]) -> sa.Function[str]:
-    """An id made raw by the database: six times as fast as a driver's UUID objects, of which there would be millions."""
+    """An id made raw by the database: six times as fast as a driver's UUID objects, of which there
+    would be millions.
+    """
     return sa.func.replace(sa.cast(column, sa.Text), "-", "")
 
 

@@ -30,14 +30,18 @@ class Thresholds(NamedTuple):
 
 
 class Armed(NamedTuple):
-    """Which alarms would fire: a fired one is silent until its figure has been at or above the threshold again."""
+    """Which alarms would fire: a fired one is silent until its figure has been at or above the
+    threshold again.
+    """
 
     credits: bool
     balance: bool
 
 
 class Wallet(NamedTuple):
-    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at (contract section 4), which nobody else has."""
+    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at (contract
+    section 4), which nobody else has.
+    """
 
     account_id: str
     currency: str
@@ -73,7 +77,9 @@ class Wallet(NamedTuple):
     @property
     def is_low(self) -> bool:
         """Whether a figure lies below its threshold now."""
-        return _below(self.shown.sms_credits, self.low_balance_credits) or _below(self.shown.balance_minor, self.low_balance_amount_minor)
+        return _below(self.shown.sms_credits, self.low_balance_credits) or _below(
+            self.shown.balance_minor, self.low_balance_amount_minor
+        )
 
 
 def keys_counted(tx: Connection, account_id: str) -> KeyCount:
@@ -88,14 +94,26 @@ def keys_counted(tx: Connection, account_id: str) -> KeyCount:
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 
 
-def open_wallet(tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None) -> Wallet:
-    """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it shows. Raises InvalidRequest for what is no
-    currency."""
+def open_wallet(
+    tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None
+) -> Wallet:
+    """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it
+    shows. Raises InvalidRequest for what is no currency.
+    """
     balance_minor, credits = sandbox or (None, None)
     wallet = Wallet(
-        account_id, currency(currency_code), 0, sms_credits=0, low_balance_credits=LOW_BALANCE_CREDITS,
-        low_balance_amount_minor=None, credits_alarm_armed=True, balance_alarm_armed=True, sandbox_balance_minor=balance_minor,
-        sandbox_credits=credits, closed=False)
+        account_id,
+        currency(currency_code),
+        0,
+        sms_credits=0,
+        low_balance_credits=LOW_BALANCE_CREDITS,
+        low_balance_amount_minor=None,
+        credits_alarm_armed=True,
+        balance_alarm_armed=True,
+        sandbox_balance_minor=balance_minor,
+        sandbox_credits=credits,
+        closed=False,
+    )
     tx.execute(wallets.insert().values(wallet._asdict() | {"spent_day": 0, "spent_credits": 0}))
     return wallet
 
@@ -107,12 +125,19 @@ def wallet_of(tx: Connection, account_id: str) -> Wallet:
 
 def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
     """The wallets of several accounts (a page of them), by account."""
-    return {row.account_id: Wallet(*row) for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))}
+    return {
+        row.account_id: Wallet(*row)
+        for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))
+    }
 
 
 def locked(tx: Connection, account_id: str) -> Wallet:
-    """The wallet, kept from every other change until the transaction ends (on SQLite every writer is alone anyway). Raises NotFound."""
-    return _one(tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id).with_for_update())
+    """The wallet, kept from every other change until the transaction ends (on SQLite every
+    writer is alone anyway). Raises NotFound.
+    """
+    return _one(
+        tx, sa.select(*_COLUMNS).where(wallets.c.account_id == account_id).with_for_update()
+    )
 
 
 def locked_open(tx: Connection, account_id: str) -> Wallet:
@@ -124,8 +149,9 @@ def locked_open(tx: Connection, account_id: str) -> Wallet:
 
 
 def close(tx: Connection, account_id: str) -> None:
-    """Says so on the row that every send locks: one that was let in before, and waited for it, is refused. The caller has locked it, and found it
-    empty."""
+    """Says so on the row that every send locks: one that was let in before, and waited for it, is
+    refused. The caller has locked it, and found it empty.
+    """
     tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(closed=True))
 
 
@@ -136,12 +162,21 @@ def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
     return Wallet(*row)
 
 
-def alarms(armed: Armed, before: Figures, after: Figures, thresholds: Thresholds) -> tuple[tuple[str, ...], Armed]:
-    """Which low-balance alarms a change of figures fires (of "credits", "balance"), and what is armed then.
+def alarms(
+    armed: Armed, before: Figures, after: Figures, thresholds: Thresholds
+) -> tuple[tuple[str, ...], Armed]:
+    """Which low-balance alarms a change of figures fires (of "credits", "balance"), and what is
+    armed then.
 
-    A debit that leaves its figure below the threshold fires once; at or above the threshold an alarm is armed again (contract section 6, Wallet)."""
-    credits_fire, credits_armed = _alarm(armed.credits, before.sms_credits, after.sms_credits, thresholds.credits)
-    balance_fires, balance_armed = _alarm(armed.balance, before.balance_minor, after.balance_minor, thresholds.amount_minor)
+    A debit that leaves its figure below the threshold fires once; at or above the threshold an
+    alarm is armed again (contract section 6, Wallet).
+    """
+    credits_fire, credits_armed = _alarm(
+        armed.credits, before.sms_credits, after.sms_credits, thresholds.credits
+    )
+    balance_fires, balance_armed = _alarm(
+        armed.balance, before.balance_minor, after.balance_minor, thresholds.amount_minor
+    )
     fired = ("credits",) * credits_fire + ("balance",) * balance_fires
     return fired, Armed(credits_armed, balance_armed)
 
@@ -158,13 +193,22 @@ def _below(figure: int, threshold: int | None) -> bool:
 
 
 def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> Wallet:
-    """Sets both thresholds. An alarm that has fired is armed again if its figure is not below the new one. Raises NotFound, InvalidRequest."""
+    """Sets both thresholds. An alarm that has fired is armed again if its figure is not
+    below the new one. Raises NotFound, InvalidRequest.
+    """
     for field, value in zip(("low_balance_credits", "low_balance_amount"), thresholds, strict=True):
         if value is not None and not 0 <= value <= MINOR_MAX:
             raise refused(field, "must not be negative, and have at most 15 digits")
     wallet = locked_open(tx, account_id)
-    changed = wallet._replace(low_balance_credits=thresholds.credits, low_balance_amount_minor=thresholds.amount_minor,
-                              credits_alarm_armed=wallet.credits_alarm_armed or not _below(wallet.sms_credits, thresholds.credits),
-                              balance_alarm_armed=wallet.balance_alarm_armed or not _below(wallet.balance_minor, thresholds.amount_minor))
-    tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(changed._asdict()))
+    changed = wallet._replace(
+        low_balance_credits=thresholds.credits,
+        low_balance_amount_minor=thresholds.amount_minor,
+        credits_alarm_armed=wallet.credits_alarm_armed
+        or not _below(wallet.sms_credits, thresholds.credits),
+        balance_alarm_armed=wallet.balance_alarm_armed
+        or not _below(wallet.balance_minor, thresholds.amount_minor),
+    )
+    tx.execute(
+        sa.update(wallets).where(wallets.c.account_id == account_id).values(changed._asdict())
+    )
     return changed

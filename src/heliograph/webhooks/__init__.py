@@ -1,10 +1,38 @@
-"""Events told to customers' own servers: written with the change, signed, delivered at least once, and only to the outside."""
+"""Events told to customers' own servers: written with the change, signed, delivered at
+least once, and only to the outside.
+"""
 
-from heliograph.webhooks.events import EVENT_PREFIX, Event, Listeners, emit, emit_now, emit_rows, listeners, listeners_now, listeners_of, rows_of
+from heliograph.webhooks.events import (
+    EVENT_PREFIX,
+    Event,
+    Listeners,
+    emit,
+    emit_now,
+    emit_rows,
+    listeners,
+    listeners_now,
+    listeners_of,
+    rows_of,
+)
 from heliograph.webhooks.events_sql import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 from heliograph.webhooks.tables import KEPT, KINDS, LOW_BALANCE
 
 __all__ = [
-    "EARS", "EARS_SQLITE", "ENDPOINTS_EXIST", "EVENT_PREFIX", "HEARS", "KEPT", "KINDS", "LOW_BALANCE", "Event", "Listeners", "emit", "emit_now",
-    "emit_rows", "listeners", "listeners_now", "listeners_of", "rows_of",
-]  # fmt: skip
+    "EARS",
+    "EARS_SQLITE",
+    "ENDPOINTS_EXIST",
+    "EVENT_PREFIX",
+    "HEARS",
+    "KEPT",
+    "KINDS",
+    "LOW_BALANCE",
+    "Event",
+    "Listeners",
+    "emit",
+    "emit_now",
+    "emit_rows",
+    "listeners",
+    "listeners_now",
+    "listeners_of",
+    "rows_of",
+]

@@ -1,5 +1,6 @@
-"""When deliveries may begin to post: accounts in turns, a few in each turn of the event loop, and a limited number a second while the process hands
-messages to carriers at full speed, for a POST costs several times what a message does.
+"""When deliveries may begin to post: accounts in turns, a few in each turn of the event loop, and a
+limited number a second while the process hands messages to carriers at full speed, for a POST costs
+several times what a message does.
 """
 
 import asyncio
@@ -9,9 +10,12 @@ from typing import Final, Protocol
 from heliograph.base import clock
 from heliograph.webhooks.turns import Turns
 
-POSTS_AT_ONCE: Final = 8  # begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other accounts read
+# begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other
+# accounts read
+POSTS_AT_ONCE: Final = 8
 POSTS_PER_S: Final = 500  # beside busy carriers: less than a tenth of a process
-BUSY_PER_S: Final = 1_500  # claims, answers and receipts, three a message: what a process does besides in any case
+# claims, answers and receipts, three a message: what a process does besides in any case
+BUSY_PER_S: Final = 1_500
 TICK_S: Final = 0.02
 LOOK_S: Final = 0.25  # how often at most it is judged whether carriers are busy
 
@@ -28,7 +32,9 @@ class Posting(Protocol):
 
 
 class Allowance:
-    """`moved`: how much this process's carriers have moved since it began. Each who asks has its turns, of one POST each, until it has no more."""
+    """`moved`: how much this process's carriers have moved since it began. Each who asks has its
+    turns, of one POST each, until it has no more.
+    """
 
     def __init__(self, moved: Callable[[], int]) -> None:
         self._moved = moved

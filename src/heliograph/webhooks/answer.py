@@ -1,20 +1,27 @@
 """Reads the one final answer of HTTP/1.1 to a POST out of octets that a stranger sends (RFC 9112).
 
-A receiver is hostile until it is shown otherwise, so what one answer may cost is bounded in octets, in lines and in pieces. What goes past the
-bound after the status is known ends the reading, and the status counts; what goes past it before is no answer. Nothing behind the final answer is
-read at all, and a connection on which anything stood there is not used again.
+A receiver is hostile until it is shown otherwise, so what one answer may cost is bounded in octets,
+in lines and in pieces. What goes past the bound after the status is known ends the reading, and the
+status counts; what goes past it before is no answer. Nothing behind the final answer is read at
+all, and a connection on which anything stood there is not used again.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
-HEADS_MAX: Final = 16 * 1_024  # octets of all heads of one answer, interim ones too; servers commonly send less than 1 KiB
-INTERIM_MAX: Final = 8  # answers like `100 Continue` before the final one; a server has a use for one or two
-READ_MAX: Final = 64 * 1_024  # octets behind the final head, sizes of chunks and trailers too (contract section 7)
-LINES_MAX: Final = 256  # chunks and trailers that are read: 64 KiB in chunks of one octet each would be eleven thousand
+# octets of all heads of one answer, interim ones too; servers commonly send less than 1 KiB
+HEADS_MAX: Final = 16 * 1_024
+# answers like `100 Continue` before the final one; a server has a use for one or two
+INTERIM_MAX: Final = 8
+# octets behind the final head, sizes of chunks and trailers too (contract section 7)
+READ_MAX: Final = 64 * 1_024
+# chunks and trailers that are read: 64 KiB in chunks of one octet each would be eleven thousand
+LINES_MAX: Final = 256
 LINE_MAX: Final = 4 * 1_024  # octets of a chunk's size with its extensions, or of a trailer
-PIECES_MAX: Final = 200  # times that octets may arrive: 64 KiB come in fewer than 50, and 15 s of dripping ten a second are 150
+# times that octets may arrive: 64 KiB come in fewer than 50, and 15 s of dripping ten a second are
+# 150
+PIECES_MAX: Final = 200
 KEPT_MAX: Final = 1_024  # octets of the body that are kept, to be shown
 RETRY_AFTER_MAX: Final = 64  # characters; a date has 29
 
@@ -23,13 +30,26 @@ _WITHOUT_BODY: Final = frozenset({_SWITCHED, 204, 304})
 _BEGINS: Final = b"HTTP/1."
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE: Final = rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: [^\r\n\0]*)?"
-# Each alternative begins otherwise than the other, so a head can be read in one way only and in linear time.
-_HEAD: Final = re.compile(_STATUS_LINE + rb"\r?\n(?:[^:\s\0][^:\r\n\0]*:[^\r\n\0]*\r?\n|[ \t][^\r\n\0]*\r?\n)*+\r?\n")
-_WELL_FORMED: Final = re.compile(_STATUS_LINE + rb"\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*\r\n)*+\r\n")
-_FIELD: Final = re.compile(rb"^(content-length|transfer-encoding|connection|retry-after)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
+# Each alternative begins otherwise than the other, so a head can be read in one way only and in
+# linear time.
+_HEAD: Final = re.compile(
+    _STATUS_LINE + rb"\r?\n(?:[^:\s\0][^:\r\n\0]*:[^\r\n\0]*\r?\n|[ \t][^\r\n\0]*\r?\n)*+\r?\n"
+)
+_WELL_FORMED: Final = re.compile(
+    _STATUS_LINE + rb"\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*\r\n)*+\r\n"
+)
+_FIELD: Final = re.compile(
+    rb"^(content-length|transfer-encoding|connection|retry-after)[ \t]*:[ \t]*([^\r\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _LENGTH: Final = re.compile(rb"[0-9]{1,19}")
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?(\r?)\n")
-_LENGTH_FIELD, _CODING_FIELD, _CONNECTION_FIELD, _RETRY_FIELD = b"content-length", b"transfer-encoding", b"connection", b"retry-after"
+_LENGTH_FIELD, _CODING_FIELD, _CONNECTION_FIELD, _RETRY_FIELD = (
+    b"content-length",
+    b"transfer-encoding",
+    b"connection",
+    b"retry-after",
+)
 
 
 class BadAnswer(Exception):
@@ -37,8 +57,10 @@ class BadAnswer(Exception):
 
 
 class AnswerReader:
-    """Is fed what arrives until it is `done`, and told when the connection has `ended`. `may_keep` then says whether the connection can be used
-    for another request: the answer came whole and well formed, the server did not say that it closes, and nothing stood behind it."""
+    """Is fed what arrives until it is `done`, and told when the connection has `ended`. `may_keep`
+    then says whether the connection can be used for another request: the answer came whole and well
+    formed, the server did not say that it closes, and nothing stood behind it.
+    """
 
     def __init__(self) -> None:
         self.done = False
@@ -49,7 +71,8 @@ class AnswerReader:
         self._buffer = bytearray()  # of the head, or of a line between chunks
         self._kept = bytearray()
         self._pieces = self._interim = self._heads = self._behind = self._lines = 0
-        self._left = 0  # octets of the body, or of the chunk with its line's end, that have not come
+        # octets of the body, or of the chunk with its line's end, that have not come
+        self._left = 0
         self._until_end = self._in_trailers = False
 
     @property
@@ -108,7 +131,9 @@ class AnswerReader:
                 return
 
     def _understand(self, head: bytes) -> bool:
-        """Returns whether this is the head of the final answer, and says then how its body is read."""
+        """Returns whether this is the head of the final answer, and says then how its body
+        is read.
+        """
         line = _HEAD.fullmatch(head)
         if line is None:
             raise BadAnswer
@@ -122,11 +147,18 @@ class AnswerReader:
         if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
             raise BadAnswer
         codings = b",".join(values.get(_CODING_FIELD, ())).lower()
-        self.may_keep = line[1] == b"1" and status != _SWITCHED and _WELL_FORMED.fullmatch(head) is not None \
-            and b"close" not in b",".join(values.get(_CONNECTION_FIELD, ())).lower() and not (codings and lengths)
+        self.may_keep = (
+            line[1] == b"1"
+            and status != _SWITCHED
+            and _WELL_FORMED.fullmatch(head) is not None
+            and b"close" not in b",".join(values.get(_CONNECTION_FIELD, ())).lower()
+            and not (codings and lengths)
+        )
         self.status = status
         if _RETRY_FIELD in values:
-            self.retry_after = values[_RETRY_FIELD][0][:RETRY_AFTER_MAX].decode("utf-8", "surrogateescape")
+            self.retry_after = values[_RETRY_FIELD][0][:RETRY_AFTER_MAX].decode(
+                "utf-8", "surrogateescape"
+            )
         if status in _WITHOUT_BODY:
             self._read_body = AnswerReader._read_counted
         elif codings.rsplit(b",", 1)[-1].strip() == b"chunked":
@@ -157,7 +189,9 @@ class AnswerReader:
             self._left -= len(data)
 
     def _read_chunks(self, data: bytes) -> None:
-        """Reads lines and chunks in turn. Of what is incomplete only a line is put by, so no piece is looked at more than a few times."""
+        """Reads lines and chunks in turn. Of what is incomplete only a line is put by, so
+        no piece is looked at more than a few times.
+        """
         if self._buffer:
             data = bytes(self._buffer) + data
             self._buffer.clear()
@@ -177,7 +211,9 @@ class AnswerReader:
             at = end
 
     def _read_chunk(self, data: bytes, at: int) -> int:
-        """Reads of a chunk what is there; what is left counts its line's end, two octets. Returns where it stopped."""
+        """Reads of a chunk what is there; what is left counts its line's end, two octets. Returns
+        where it stopped.
+        """
         taken = min(len(data) - at, self._left)
         of_body = max(0, min(taken, self._left - 2))
         self._keep(data[at : at + of_body])

@@ -2,12 +2,25 @@
 
 from typing import Final, Literal, NamedTuple
 
-Reason = Literal["refused_address", "dns", "connect", "tls", "timeout", "closed", "bad_answer", "not_posted", "no_files"]
-NO_FILES: Final[Reason] = "no_files"  # this process can open no connection: no failure of the receiver's, and never stored
+Reason = Literal[
+    "refused_address",
+    "dns",
+    "connect",
+    "tls",
+    "timeout",
+    "closed",
+    "bad_answer",
+    "not_posted",
+    "no_files",
+]
+# this process can open no connection: no failure of the receiver's, and never stored
+NO_FILES: Final[Reason] = "no_files"
 
 
 class Answered(NamedTuple):
-    """An answer came whole, or its first 64 KiB did. A redirect is an answer like any other; it is not followed."""
+    """An answer came whole, or its first 64 KiB did. A redirect is an answer like any
+    other; it is not followed.
+    """
 
     status: int
     seconds: float

@@ -1,4 +1,6 @@
-"""One connection to a receiver of webhooks: a request is written, its one answer is read, and nothing that comes unasked is taken for an answer."""
+"""One connection to a receiver of webhooks: a request is written, its one answer is read,
+and nothing that comes unasked is taken for an answer.
+"""
 
 import asyncio
 import select
@@ -11,8 +13,10 @@ from heliograph.webhooks.tls import CountedTls, TooMuch
 
 
 class PostConnection(ResponseHandler):
-    """A connection, in `connected` while it is one. aiohttp's pool keeps it while `should_close` is false and asks `is_connected` before it is
-    used again; the answers are read by AnswerReader, since aiohttp's own parser reads whatever comes, for as long as it comes."""
+    """A connection, in `connected` while it is one. aiohttp's pool keeps it while `should_close` is
+    false and asks `is_connected` before it is used again; the answers are read by AnswerReader,
+    since aiohttp's own parser reads whatever comes, for as long as it comes.
+    """
 
     def __init__(self, connected: "set[PostConnection]", loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -23,8 +27,10 @@ class PostConnection(ResponseHandler):
         self._spoke_first = False
 
     async def answer_to(self, request: bytes) -> AnswerReader:
-        """Returns the reader of the whole answer, or of as much of it as is ever read. Raises BadAnswer, and aiohttp's ClientError when the
-        connection ends before the answer does. After any error, and when the answer does not allow another request, it has to be closed."""
+        """Returns the reader of the whole answer, or of as much of it as is ever read. Raises
+        BadAnswer, and aiohttp's ClientError when the connection ends before the answer does. After
+        any error, and when the answer does not allow another request, it has to be closed.
+        """
         if self._spoke_first:
             raise BadAnswer
         transport = self.transport
@@ -42,8 +48,13 @@ class PostConnection(ResponseHandler):
             await settled
         finally:
             self._reader = self._settled = None
-        # An answer that came before its request had left says nothing about where the next one begins.
-        self._should_close = not (reader.may_keep and self.transport is not None and transport.get_write_buffer_size() == 0)
+        # An answer that came before its request had left says nothing about where the next one
+        # begins.
+        self._should_close = not (
+            reader.may_keep
+            and self.transport is not None
+            and transport.get_write_buffer_size() == 0
+        )
         return reader
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -72,11 +83,15 @@ class PostConnection(ResponseHandler):
             self._settle()
 
     def is_connected(self) -> bool:
-        """Returns whether another request may be written: what stands in the socket's buffer by now is the end, or came unasked."""
+        """Returns whether another request may be written: what stands in the socket's
+        buffer by now is the end, or came unasked.
+        """
         return super().is_connected() and not self._has_something()
 
     def close(self) -> None:
-        """Ends it now: a polite end of TLS would wait for the other side, and read what it sends meanwhile."""
+        """Ends it now: a polite end of TLS would wait for the other side, and read what it sends
+        meanwhile.
+        """
         self.abort()
 
     def _settle(self, error: Exception | None = None) -> None:

@@ -1,7 +1,9 @@
-"""Delivering: each endpoint is held by one process, which reads what is due for it, posts it and records what came of it.
+"""Delivering: each endpoint is held by one process, which reads what is due for it, posts it and
+records what came of it.
 
-There is no order over all endpoints: each has its own place in the queue and its own POSTs, so a dead one delays nobody. A process that dies
-loses what it holds to the others when its row in `workers` is gone; what it had posted and not recorded goes out again, with the same id.
+There is no order over all endpoints: each has its own place in the queue and its own POSTs, so a
+dead one delays nobody. A process that dies loses what it holds to the others when its row in
+`workers` is gone; what it had posted and not recorded goes out again, with the same id.
 """
 
 import asyncio
@@ -33,9 +35,12 @@ from heliograph.webhooks.tables import MISSED
 if TYPE_CHECKING:
     from heliograph.webhooks.post import Poster
 
-POLL_S: Final = 0.25  # how often the queue is looked at: what other processes wrote, tries whose time has come
+# how often the queue is looked at: what other processes wrote, tries whose time has come
+POLL_S: Final = 0.25
 LOOK_S: Final = 0.05  # how often at most, when what this process writes wakes it
-BUSY_S: Final = 0.25  # beside busy carriers, which want the database too: how often it is looked at, and how often outcomes are stored
+# beside busy carriers, which want the database too: how often it is looked at, and how often
+# outcomes are stored
+BUSY_S: Final = 0.25
 IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for whoever comes first
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
 RECORD_S: Final = 5.0  # and for their outcomes
@@ -44,11 +49,21 @@ log = structlog.get_logger(__name__)
 
 
 class Deliveries:
-    """The deliveries of one process. `only`: the raw id of the one endpoint that it is for (`heliograph listen`); `on_attempt` is told of each
-    attempt, with the kind and the body of its event. `moved`: how much this process's carriers have moved since it began."""
+    """The deliveries of one process. `only`: the raw id of the one endpoint that it is for
+    (`heliograph listen`); `on_attempt` is told of each attempt, with the kind and the body of its
+    event. `moved`: how much this process's carriers have moved since it began.
+    """
 
-    def __init__(self, db: Database, lease: Lease, secret_key: Keys, allow: Openings, only: str | None = None,
-                 on_attempt: Callable[[str, str, Tried], None] | None = None, moved: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self,
+        db: Database,
+        lease: Lease,
+        secret_key: Keys,
+        allow: Openings,
+        only: str | None = None,
+        on_attempt: Callable[[str, str, Tried], None] | None = None,
+        moved: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._db = db
         self._lease = lease
         self._secret_key = secret_key
@@ -60,20 +75,29 @@ class Deliveries:
         self._places = Places(files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
         self._receivers: dict[str, Receiver] = {}
-        self._poster: Poster | None = None  # made when an endpoint is there: an HTTP client takes a quarter of a second to load
+        # made when an endpoint is there: an HTTP client takes a quarter of a second to load
+        self._poster: Poster | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
 
     async def start(self) -> None:
-        """Where endpoints are there already, the HTTP client is loaded now, and not in the middle of a rush."""
+        """Where endpoints are there already, the HTTP client is loaded now, and not in the
+        middle of a rush.
+        """
         if await asyncio.to_thread(self._is_wanted):
             self._poster = await self._make_poster()
-        self._tasks = [asyncio.create_task(self._recorder.run(self._recorded)), asyncio.create_task(self._watch()),
-                       asyncio.create_task(self._reads.run()), asyncio.create_task(self._allowance.run())]
+        self._tasks = [
+            asyncio.create_task(self._recorder.run(self._recorded)),
+            asyncio.create_task(self._watch()),
+            asyncio.create_task(self._reads.run()),
+            asyncio.create_task(self._allowance.run()),
+        ]
         self._db.news.hear(NEWS, self._wake.set)
 
     async def stop(self, within_s: float = STOP_S) -> None:
-        """Posts nothing more, waits so long for what is under way, records it, and lets the endpoints go."""
+        """Posts nothing more, waits so long for what is under way, records it, and lets
+        the endpoints go.
+        """
         self._db.news.ignore(NEWS, self._wake.set)
         recording, *others = self._tasks
         await cancelling.end(*others)
@@ -88,7 +112,13 @@ class Deliveries:
         await cancelling.end(recording)
         with ended_anyway("webhooks_not_let_go"):
             async with self._db.hot() as tx:
-                await LET_GO.rows(tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(self._receivers)])
+                await LET_GO.rows(
+                    tx,
+                    [
+                        Holder(endpoint_id, self._lease.epoch)
+                        for endpoint_id in sorted(self._receivers)
+                    ],
+                )
         if self._poster is not None:
             await self._poster.close()
 
@@ -120,12 +150,17 @@ class Deliveries:
                 await self._miss(target.id, receiver)
             elif receiver is not None:
                 receiver.target = target
-                if receiver.stopped:  # it has been enabled again before the last POST of its former time was over
-                    receiver.stopped, self._recorder.failing_since[target.id] = False, target.failing_since_ms
+                # it has been enabled again before the last POST of its former time was over
+                if receiver.stopped:
+                    receiver.stopped, self._recorder.failing_since[target.id] = (
+                        False,
+                        target.failing_since_ms,
+                    )
                 receiver.due()
             else:
                 fresh.append(target)
-        random.shuffle(fresh)  # where there is no room for all, each has the same chance at each look
+        # where there is no room for all, each has the same chance at each look
+        random.shuffle(fresh)
         await self._let_go_idle(len(fresh), {target.id for target in due})
         room = self._places.receivers - len(self._receivers)
         if len(fresh) > room:
@@ -137,14 +172,28 @@ class Deliveries:
             return
         poster = self._poster = self._poster or await self._make_poster()
         async with self._db.hot() as tx:
-            held = await HOLD.rows(tx, [Holder(target_id, self._lease.epoch) for target_id in sorted(target.id for target in targets)])
+            held = await HOLD.rows(
+                tx,
+                [
+                    Holder(target_id, self._lease.epoch)
+                    for target_id in sorted(target.id for target in targets)
+                ],
+            )
         ours = {endpoint.endpoint_id for endpoint in held}
         for target in targets:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
                 receiver = Receiver(
-                    target, self._secret_key, poster, recorder=self._recorder, may_post=self._lease.may_write, reads=self._reads,
-                    allowance=self._allowance, places=self._places, on_attempt=self._on_attempt)
+                    target,
+                    self._secret_key,
+                    poster,
+                    recorder=self._recorder,
+                    may_post=self._lease.may_write,
+                    reads=self._reads,
+                    allowance=self._allowance,
+                    places=self._places,
+                    on_attempt=self._on_attempt,
+                )
                 self._receivers[target.id] = receiver
                 receiver.due()
 
@@ -158,7 +207,9 @@ class Deliveries:
         return made
 
     async def _miss(self, endpoint_id: str, receiver: Receiver | None) -> None:
-        """What waits for a disabled endpoint is kept as missed, a batch at a look, once nothing of it is under way."""
+        """What waits for a disabled endpoint is kept as missed, a batch at a look, once
+        nothing of it is under way.
+        """
         if receiver is not None:
             receiver.stop()
             if not receiver.is_idle:
@@ -167,17 +218,41 @@ class Deliveries:
         async with self._db.hot() as tx:
             missed = await deliver_sql.miss(tx, endpoint_id, BATCH_MAX)
             now_ms = clock.now_ms()
-            await OUTCOMES.rows(tx, [
-                Outcome(endpoint_id, event.event_id, MISSED, event.tries, status=None, took_ms=None, answer=None, at_ms=now_ms)
-                for event in sorted(missed)])
+            await OUTCOMES.rows(
+                tx,
+                [
+                    Outcome(
+                        endpoint_id,
+                        event.event_id,
+                        MISSED,
+                        event.tries,
+                        status=None,
+                        took_ms=None,
+                        answer=None,
+                        at_ms=now_ms,
+                    )
+                    for event in sorted(missed)
+                ],
+            )
 
     async def _let_go_idle(self, wanted: int, due: set[str]) -> None:
-        """Those that have long had nothing to do; and where others want their places, whoever has been without the longest."""
+        """Those that have long had nothing to do; and where others want their places,
+        whoever has been without the longest.
+        """
         now_s = clock.monotonic_s()
-        idle = sorted((receiver.idle_since_s, endpoint_id) for endpoint_id, receiver in self._receivers.items()
-                      if receiver.is_idle and endpoint_id not in due)
+        idle = sorted(
+            (receiver.idle_since_s, endpoint_id)
+            for endpoint_id, receiver in self._receivers.items()
+            if receiver.is_idle and endpoint_id not in due
+        )
         crowd = wanted - (self._places.receivers - len(self._receivers))
-        await self._let_go([endpoint_id for place, (since_s, endpoint_id) in enumerate(idle) if place < crowd or now_s - since_s >= IDLE_S])
+        await self._let_go(
+            [
+                endpoint_id
+                for place, (since_s, endpoint_id) in enumerate(idle)
+                if place < crowd or now_s - since_s >= IDLE_S
+            ]
+        )
 
     async def _let_go(self, endpoint_ids: list[str]) -> None:
         if not endpoint_ids:
@@ -186,7 +261,9 @@ class Deliveries:
             del self._receivers[endpoint_id]
             self._recorder.failing_since.pop(endpoint_id, None)
         async with self._db.hot() as tx:
-            await LET_GO.rows(tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)])
+            await LET_GO.rows(
+                tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)]
+            )
 
     def _recorded(self, batch: Sequence[Tried]) -> None:
         for tried in batch:

@@ -1,9 +1,23 @@
-"""The statements of delivering, in both dialects. Order of locks: holders, queue, deliveries, attempts, endpoints."""
+"""The statements of delivering, in both dialects. Order of locks: holders, queue, deliveries,
+attempts, endpoints.
+"""
 
 from typing import Final
 
 from heliograph.base.hot import HotTx
-from heliograph.base.statements import BatchStatement, BigInt, Id, Int, Nothing, Row, SmallInt, Text, insert, same, values_of
+from heliograph.base.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    Text,
+    insert,
+    same,
+    values_of,
+)
 
 
 class Target(Row, frozen=True):
@@ -32,22 +46,29 @@ class _LookingAtOne(Row, frozen=True):
     endpoint_id: Id
 
 
-# From endpoint to endpoint by the queue's key, so that an endpoint's backlog costs no more than one row of it. Those that another living process
-# holds are its own.
+# From endpoint to endpoint by the queue's key, so that an endpoint's backlog costs no more than one
+# row of it. Those that another living process holds are its own.
 _DUE: Final = f"""
     WITH RECURSIVE waiting (id) AS (
         SELECT (SELECT endpoint_id FROM webhook_queue ORDER BY endpoint_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT q.endpoint_id FROM webhook_queue q WHERE q.endpoint_id > w.id ORDER BY q.endpoint_id LIMIT 1) FROM waiting w
+        SELECT (SELECT q.endpoint_id FROM webhook_queue q WHERE q.endpoint_id > w.id
+            ORDER BY q.endpoint_id LIMIT 1) FROM waiting w
         WHERE w.id IS NOT NULL
     )
     SELECT {", ".join(f"e.{name}" for name in Target.__struct_fields__)}
-    FROM waiting w JOIN webhook_endpoints e ON e.id = w.id LEFT JOIN webhook_holders h ON h.endpoint_id = e.id
+    FROM waiting w JOIN webhook_endpoints e ON e.id = w.id LEFT
+        JOIN webhook_holders h ON h.endpoint_id = e.id
     WHERE (e.disabled_at_ms IS NOT NULL
-           OR (SELECT q.due_at_ms FROM webhook_queue q WHERE q.endpoint_id = e.id ORDER BY q.due_at_ms LIMIT 1) <= :now_ms)
-        AND (h.worker IS NULL OR h.worker = :worker OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = h.worker))"""
-# Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is disabled: whoever posts to it has to hear of that.
-_DUE_ORDINARY: Final = same(_Looking, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)")
+           OR (SELECT q.due_at_ms FROM webhook_queue q WHERE q.endpoint_id = e.id
+               ORDER BY q.due_at_ms LIMIT 1) <= :now_ms)
+        AND (h.worker IS NULL OR h.worker = :worker
+            OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = h.worker))"""
+# Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is
+# disabled: whoever posts to it has to hear of that.
+_DUE_ORDINARY: Final = same(
+    _Looking, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)"
+)
 _DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoint_id")
 
 
@@ -64,21 +85,30 @@ class HeldEndpoint(Row, frozen=True):
 
 _HELD: Final = """
     ON CONFLICT (endpoint_id) DO UPDATE SET worker = excluded.worker
-        WHERE webhook_holders.worker = excluded.worker OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = webhook_holders.worker)
+        WHERE webhook_holders.worker = excluded.worker
+            OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = webhook_holders.worker)
     RETURNING endpoint_id"""
 # Answers those that are ours from now on.
 HOLD: Final = BatchStatement(
-    Holder, HeldEndpoint,
+    Holder,
+    HeldEndpoint,
     postgresql=f"""
-        INSERT INTO webhook_holders (endpoint_id, worker) SELECT g.endpoint_id, g.worker FROM :given AS g
+        INSERT INTO webhook_holders (endpoint_id, worker) SELECT g.endpoint_id, g.worker
+            FROM :given AS g
         WHERE EXISTS (SELECT 1 FROM workers w WHERE w.epoch = g.worker) {_HELD}""",
     sqlite=f"""
         INSERT INTO webhook_holders (endpoint_id, worker)
-        SELECT :endpoint_id, :worker WHERE EXISTS (SELECT 1 FROM workers WHERE epoch = :worker) {_HELD}""")
+        SELECT :endpoint_id, :worker WHERE EXISTS (SELECT 1 FROM workers
+            WHERE epoch = :worker) {_HELD}""",
+)
 LET_GO: Final = BatchStatement(
-    Holder, Nothing,
-    postgresql="DELETE FROM webhook_holders h USING :given AS g WHERE h.endpoint_id = g.endpoint_id AND h.worker = g.worker",
-    sqlite="DELETE FROM webhook_holders WHERE endpoint_id = :endpoint_id AND worker = :worker")
+    Holder,
+    Nothing,
+    postgresql="""
+        DELETE FROM webhook_holders h USING :given AS g WHERE h.endpoint_id = g.endpoint_id
+            AND h.worker = g.worker""",
+    sqlite="DELETE FROM webhook_holders WHERE endpoint_id = :endpoint_id AND worker = :worker",
+)
 
 
 class Wanted(Row, frozen=True):
@@ -118,22 +148,28 @@ class WaitingEvent(Row, frozen=True):
     body: Text | None
 
 
-# From each queue so much: the keys in order, then the event of each. OFFSET 0 keeps PostgreSQL from joining the tables in another way, which it
-# would choose by what it believes a queue to hold.
+# From each queue so much: the keys in order, then the event of each. OFFSET 0 keeps PostgreSQL from
+# joining the tables in another way, which it would choose by what it believes a queue to hold.
 NEXT: Final = BatchStatement(
-    Wanted, WaitingEvent,
+    Wanted,
+    WaitingEvent,
     postgresql="""
         SELECT r.endpoint_id, n.due_at_ms, n.event_id, n.tries, v.kind, v.body
-        FROM unnest(:endpoint_id, :now_ms, :most) WITH ORDINALITY AS r (endpoint_id, now_ms, most, place)
+        FROM unnest(:endpoint_id, :now_ms, :most) WITH ORDINALITY AS r (endpoint_id, now_ms, most,
+            place)
         CROSS JOIN LATERAL (
-            SELECT q.due_at_ms, q.event_id, q.tries FROM webhook_queue q WHERE q.endpoint_id = r.endpoint_id AND q.due_at_ms <= r.now_ms
+            SELECT q.due_at_ms, q.event_id, q.tries FROM webhook_queue q
+                WHERE q.endpoint_id = r.endpoint_id AND q.due_at_ms <= r.now_ms
             ORDER BY q.due_at_ms, q.event_id LIMIT r.most) n
-        LEFT JOIN LATERAL (SELECT e.kind, e.body FROM webhook_events e WHERE e.id = n.event_id OFFSET 0) v ON true
+        LEFT JOIN LATERAL (SELECT e.kind, e.body FROM webhook_events e
+            WHERE e.id = n.event_id OFFSET 0) v ON true
         ORDER BY r.place, n.due_at_ms, n.event_id""",
     sqlite="""
         SELECT q.endpoint_id, q.due_at_ms, q.event_id, q.tries, v.kind, v.body
         FROM webhook_queue q LEFT JOIN webhook_events v ON v.id = q.event_id
-        WHERE q.endpoint_id = :endpoint_id AND q.due_at_ms <= :now_ms ORDER BY q.due_at_ms, q.event_id LIMIT :most""")
+        WHERE q.endpoint_id = :endpoint_id AND q.due_at_ms <= :now_ms
+            ORDER BY q.due_at_ms, q.event_id LIMIT :most""",
+)
 
 
 class DoneEvent(Row, frozen=True):
@@ -143,18 +179,24 @@ class DoneEvent(Row, frozen=True):
 
 # Answers those that were still waiting.
 DONE: Final = BatchStatement(
-    QueueKey, DoneEvent,
+    QueueKey,
+    DoneEvent,
     postgresql="""
         DELETE FROM webhook_queue q USING :given AS g
-        WHERE q.endpoint_id = g.endpoint_id AND q.due_at_ms = g.due_at_ms AND q.event_id = g.event_id RETURNING q.endpoint_id, q.event_id""",
+        WHERE q.endpoint_id = g.endpoint_id AND q.due_at_ms = g.due_at_ms
+            AND q.event_id = g.event_id RETURNING q.endpoint_id, q.event_id""",
     sqlite="""
-        DELETE FROM webhook_queue WHERE endpoint_id = :endpoint_id AND due_at_ms = :due_at_ms AND event_id = :event_id
-        RETURNING endpoint_id, event_id""")
+        DELETE FROM webhook_queue WHERE endpoint_id = :endpoint_id AND due_at_ms = :due_at_ms
+            AND event_id = :event_id
+        RETURNING endpoint_id, event_id""",
+)
 AGAIN: Final = insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
 
 
 class Outcome(Row, frozen=True):
-    """What came of an event in the end: a row of the deliveries. `status`, `took_ms` and `answer` are of the last try, if there was one."""
+    """What came of an event in the end: a row of the deliveries. `status`, `took_ms` and
+    `answer` are of the last try, if there was one.
+    """
 
     endpoint_id: Id
     event_id: Id
@@ -168,8 +210,10 @@ class Outcome(Row, frozen=True):
 
 # A replayed event has an outcome already: the new one takes its place, and its tries add up.
 _REPLACED: Final = """
-    ON CONFLICT (endpoint_id, event_id) DO UPDATE SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
-        status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer, at_ms = excluded.at_ms"""
+    ON CONFLICT (endpoint_id, event_id) DO UPDATE
+        SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
+        status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer,
+            at_ms = excluded.at_ms"""
 OUTCOMES: Final = insert("webhook_deliveries", Outcome, _REPLACED)
 
 
@@ -187,11 +231,16 @@ class Attempt(Row, frozen=True):
     retry_after: Text | None
 
 
-_ATTEMPT_COLUMNS: Final = "id, endpoint_id, event_id, try, status, reason, took_ms, answer, retry_after"  # `try` is a word of Python's
+# `try` is a word of Python's
+_ATTEMPT_COLUMNS: Final = (
+    "id, endpoint_id, event_id, try, status, reason, took_ms, answer, retry_after"
+)
 ATTEMPTS: Final = BatchStatement(
-    Attempt, Nothing,
+    Attempt,
+    Nothing,
     postgresql=f"INSERT INTO webhook_attempts ({_ATTEMPT_COLUMNS}) SELECT * FROM :given AS g",
-    sqlite=f"INSERT INTO webhook_attempts ({_ATTEMPT_COLUMNS}) VALUES ({values_of(Attempt)})")
+    sqlite=f"INSERT INTO webhook_attempts ({_ATTEMPT_COLUMNS}) VALUES ({values_of(Attempt)})",
+)
 
 
 class _ToMiss(Row, frozen=True):
@@ -204,10 +253,15 @@ class MissedEvent(Row, frozen=True):
     tries: SmallInt
 
 
-_MISS: Final = same(_ToMiss, MissedEvent, """
+_MISS: Final = same(
+    _ToMiss,
+    MissedEvent,
+    """
     DELETE FROM webhook_queue WHERE (endpoint_id, due_at_ms, event_id) IN (
-        SELECT endpoint_id, due_at_ms, event_id FROM webhook_queue WHERE endpoint_id = :endpoint_id ORDER BY due_at_ms, event_id LIMIT :most)
-    RETURNING event_id, tries""")
+        SELECT endpoint_id, due_at_ms, event_id FROM webhook_queue WHERE endpoint_id = :endpoint_id
+            ORDER BY due_at_ms, event_id LIMIT :most)
+    RETURNING event_id, tries""",
+)
 
 
 class FailingSince(Row, frozen=True):
@@ -218,9 +272,13 @@ class FailingSince(Row, frozen=True):
 
 
 FAILING: Final = BatchStatement(
-    FailingSince, Nothing,
-    postgresql="UPDATE webhook_endpoints e SET failing_since_ms = g.since_ms FROM :given AS g WHERE e.id = g.id",
-    sqlite="UPDATE webhook_endpoints SET failing_since_ms = :since_ms WHERE id = :id")
+    FailingSince,
+    Nothing,
+    postgresql="""
+        UPDATE webhook_endpoints e SET failing_since_ms = g.since_ms FROM :given AS g
+            WHERE e.id = g.id""",
+    sqlite="UPDATE webhook_endpoints SET failing_since_ms = :since_ms WHERE id = :id",
+)
 
 
 class _ToDisable(Row, frozen=True):
@@ -234,14 +292,20 @@ class Disabled(Row, frozen=True):
     url: Text
 
 
-_DISABLE: Final = same(_ToDisable, Disabled, """
-    UPDATE webhook_endpoints SET disabled_at_ms = :now_ms, disabled_reason = :reason, failing_since_ms = NULL
-    WHERE id = :id AND disabled_at_ms IS NULL RETURNING account_id, url""")
+_DISABLE: Final = same(
+    _ToDisable,
+    Disabled,
+    """
+    UPDATE webhook_endpoints SET disabled_at_ms = :now_ms, disabled_reason = :reason,
+        failing_since_ms = NULL
+    WHERE id = :id AND disabled_at_ms IS NULL RETURNING account_id, url""",
+)
 
 
 async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
-    """Endpoints with something due, or disabled and with something waiting, that this process holds or may hold; or `only` one, of `heliograph
-    listen`."""
+    """Endpoints with something due, or disabled and with something waiting, that this process holds
+    or may hold; or `only` one, of `heliograph listen`.
+    """
     if only is None:
         return await _DUE_ORDINARY.rows(tx, _Looking(now_ms, worker))
     return await _DUE_LISTENING.rows(tx, _LookingAtOne(now_ms, worker, only))

@@ -1,4 +1,6 @@
-"""Endpoints: to which URL the events of an account go; made, rotated, disabled, enabled and removed."""
+"""Endpoints: to which URL the events of an account go; made, rotated, disabled, enabled
+and removed.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -29,12 +31,19 @@ from heliograph.webhooks.tables import (
 )
 
 PREFIX: Final = "whe"
-ENDPOINTS_PER_ACCOUNT_MAX: Final = 50  # of each mode; each event is written once, and waits once for each of them
+# of each mode; each event is written once, and waits once for each of them
+ENDPOINTS_PER_ACCOUNT_MAX: Final = 50
 ROTATION_MS: Final = 24 * 3_600_000  # for so long the former secret signs too (contract section 7)
-REMOVED_MS: Final = 60_000  # from its removal until its rows go: no POST and no transaction that knows it still goes on then
+# from its removal until its rows go: no POST and no transaction that knows it still goes on then
+REMOVED_MS: Final = 60_000
 PURPOSE: Final = "webhook secret"
-SEALED: Final = tuple(Sealed(name, column, lambda keys: Encrypted(keys, PURPOSE)) for name, column in (
-    ("webhook_secrets", webhook_endpoints.c.secret), ("former_webhook_secrets", webhook_endpoints.c.former_secret)))
+SEALED: Final = tuple(
+    Sealed(name, column, lambda keys: Encrypted(keys, PURPOSE))
+    for name, column in (
+        ("webhook_secrets", webhook_endpoints.c.secret),
+        ("former_webhook_secrets", webhook_endpoints.c.former_secret),
+    )
+)
 
 
 class Endpoint(NamedTuple):
@@ -54,7 +63,8 @@ class Endpoint(NamedTuple):
 
 
 _COLUMNS: Final = [webhook_endpoints.c[name] for name in Endpoint._fields]
-_ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)  # neither of `heliograph listen` nor removed
+# neither of `heliograph listen` nor removed
+_ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)
 
 
 def _of_row(row: Sequence[Any]) -> Endpoint:
@@ -64,7 +74,9 @@ def _of_row(row: Sequence[Any]) -> Endpoint:
 
 
 def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
-    """Kinds of events, each once, in the order of the specification; `all` is all of them. Raises InvalidRequest."""
+    """Kinds of events, each once, in the order of the specification; `all` is all of them. Raises
+    InvalidRequest.
+    """
     asked = set(given)
     for kind in sorted(asked):
         if kind != "all" and kind not in KINDS:
@@ -74,54 +86,123 @@ def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in asked or "all" in asked)
 
 
-def add(tx: Connection, account_id: str, url: str, kinds: Iterable[str], *, sandbox: bool, include_customers: bool, secret_key: Keys,
-        allow: Openings, listens_until_ms: int | None = None, now_ms: int) -> tuple[Endpoint, str]:
-    """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound and AccountClosed for the account, InvalidRequest."""
+def add(
+    tx: Connection,
+    account_id: str,
+    url: str,
+    kinds: Iterable[str],
+    *,
+    sandbox: bool,
+    include_customers: bool,
+    secret_key: Keys,
+    allow: Openings,
+    listens_until_ms: int | None = None,
+    now_ms: int,
+) -> tuple[Endpoint, str]:
+    """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound and
+    AccountClosed for the account, InvalidRequest.
+    """
     check_url(url, allow)
     wanted = read_kinds(kinds)
-    account = accounts.require_open(accounts.locked(tx, account_id))  # two at once wait for each other
+    # two at once wait for each other
+    account = accounts.require_open(accounts.locked(tx, account_id))
     if account.sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
-    if listens_until_ms is None and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX:
-        raise refused("url", f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each mode; remove one first")
+    if (
+        listens_until_ms is None
+        and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX
+    ):
+        raise refused(
+            "url",
+            f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints"
+            " in each mode; remove one first",
+        )
     secret = new_secret()
     endpoint = Endpoint(
-        ids.raw_of_number(ids.new_number(now_ms)), account.id, sandbox, url=url, kinds=wanted,
-        include_customers=include_customers, former_until_ms=None, disabled_at_ms=None, disabled_reason=None,
-        failing_since_ms=None, created_at_ms=now_ms)
-    tx.execute(webhook_endpoints.insert().values(endpoint._asdict() | {
-        "kinds": ",".join(wanted), "secret": encrypt(secret_key, PURPOSE, secret), "listens_until_ms": listens_until_ms}))
+        ids.raw_of_number(ids.new_number(now_ms)),
+        account.id,
+        sandbox,
+        url=url,
+        kinds=wanted,
+        include_customers=include_customers,
+        former_until_ms=None,
+        disabled_at_ms=None,
+        disabled_reason=None,
+        failing_since_ms=None,
+        created_at_ms=now_ms,
+    )
+    tx.execute(
+        webhook_endpoints.insert().values(
+            endpoint._asdict()
+            | {
+                "kinds": ",".join(wanted),
+                "secret": encrypt(secret_key, PURPOSE, secret),
+                "listens_until_ms": listens_until_ms,
+            }
+        )
+    )
     return endpoint, secret
 
 
 def _count(tx: Connection, account_id: str, *, sandbox: bool) -> int:
     endpoint = webhook_endpoints.c
-    query = sa.select(sa.func.count()).where(endpoint.account_id == account_id, endpoint.sandbox.is_(sandbox), _ORDINARY)
+    query = sa.select(sa.func.count()).where(
+        endpoint.account_id == account_id, endpoint.sandbox.is_(sandbox), _ORDINARY
+    )
     return int(tx.execute(query).scalar_one())
 
 
 def all_endpoints(tx: Connection, account_id: str | None = None, *, limit: int) -> list[Endpoint]:
     """The oldest first: an account's, or everybody's."""
     query = sa.select(*_COLUMNS).where(_ORDINARY).order_by(webhook_endpoints.c.id).limit(limit)
-    return [_of_row(row) for row in tx.execute(query if account_id is None else query.where(webhook_endpoints.c.account_id == account_id))]
+    return [
+        _of_row(row)
+        for row in tx.execute(
+            query
+            if account_id is None
+            else query.where(webhook_endpoints.c.account_id == account_id)
+        )
+    ]
 
 
 def enabled(tx: Connection) -> int:
     """How many there are, of everybody's."""
-    return int(tx.execute(sa.select(sa.func.count()).where(_ORDINARY, webhook_endpoints.c.disabled_at_ms.is_(None))).scalar_one())
+    return int(
+        tx.execute(
+            sa.select(sa.func.count()).where(
+                _ORDINARY, webhook_endpoints.c.disabled_at_ms.is_(None)
+            )
+        ).scalar_one()
+    )
 
 
-def troubled(tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int) -> list[Endpoint]:
-    """Those that have met nothing but failures since then or longer, and those that their own failures have disabled since then."""
+def troubled(
+    tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int
+) -> list[Endpoint]:
+    """Those that have met nothing but failures since then or longer, and those that their
+    own failures have disabled since then.
+    """
     endpoint = webhook_endpoints.c
     fails = endpoint.disabled_at_ms.is_(None) & (endpoint.failing_since_ms <= failing_before_ms)
-    disabled = endpoint.disabled_reason.in_((GONE, FAILING)) & (endpoint.disabled_at_ms >= disabled_after_ms)
-    return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).where(_ORDINARY, fails | disabled).order_by(endpoint.id).limit(limit))]
+    disabled = endpoint.disabled_reason.in_((GONE, FAILING)) & (
+        endpoint.disabled_at_ms >= disabled_after_ms
+    )
+    return [
+        _of_row(row)
+        for row in tx.execute(
+            sa.select(*_COLUMNS)
+            .where(_ORDINARY, fails | disabled)
+            .order_by(endpoint.id)
+            .limit(limit)
+        )
+    ]
 
 
 def endpoint_of(tx: Connection, endpoint_id: str) -> Endpoint:
     """By its id in text form. Raises NotFound."""
-    row = tx.execute(sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)).one_or_none()
+    row = tx.execute(
+        sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
+    ).one_or_none()
     if row is None:
         raise _unknown(endpoint_id)
     return _of_row(row)
@@ -139,36 +220,63 @@ def raw_id(endpoint_id: str) -> str:
     return raw
 
 
-def secrets_of(tx: Connection, endpoint_id: str, secret_key: Keys, now_ms: int) -> tuple[str, str | None]:
-    """The secret that signs, and the former one for as long as it does too. The id is raw. Raises SecretUnreadable, NotFound."""
+def secrets_of(
+    tx: Connection, endpoint_id: str, secret_key: Keys, now_ms: int
+) -> tuple[str, str | None]:
+    """The secret that signs, and the former one for as long as it does too. The id is raw. Raises
+    SecretUnreadable, NotFound.
+    """
     columns = webhook_endpoints.c
-    row = tx.execute(sa.select(columns.secret, columns.former_secret, columns.former_until_ms).where(columns.id == endpoint_id)).one_or_none()
+    row = tx.execute(
+        sa.select(columns.secret, columns.former_secret, columns.former_until_ms).where(
+            columns.id == endpoint_id
+        )
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such webhook endpoint.")
     return _secrets(*row, secret_key, now_ms)
 
 
-def _secrets(secret: str, former: str | None, former_until_ms: int | None, secret_key: Keys, now_ms: int) -> tuple[str, str | None]:
+def _secrets(
+    secret: str, former: str | None, former_until_ms: int | None, secret_key: Keys, now_ms: int
+) -> tuple[str, str | None]:
     is_rotating = former is not None and former_until_ms is not None and now_ms < former_until_ms
-    return decrypt(secret_key, PURPOSE, secret), decrypt(secret_key, PURPOSE, former) if former is not None and is_rotating else None
+    return decrypt(secret_key, PURPOSE, secret), (
+        decrypt(secret_key, PURPOSE, former) if former is not None and is_rotating else None
+    )
 
 
-def rotate(tx: Connection, endpoint_id: str, secret_key: Keys, *, now_ms: int) -> tuple[Endpoint, str]:
-    """A new secret; the present one signs beside it for 24 h, or until `finish_rotation`. Raises NotFound, InvalidRequest while one goes on:
-    a third secret would take from the receiver the one that he has."""
+def rotate(
+    tx: Connection, endpoint_id: str, secret_key: Keys, *, now_ms: int
+) -> tuple[Endpoint, str]:
+    """A new secret; the present one signs beside it for 24 h, or until `finish_rotation`. Raises
+    NotFound, InvalidRequest while one goes on: a third secret would take from the receiver the one
+    that he has.
+    """
     endpoint = _locked(tx, endpoint_id)
     if endpoint.former_until_ms is not None and now_ms < endpoint.former_until_ms:
         raise refused("endpoint", "is being rotated already; finish that first, with --finish")
     secret, columns = new_secret(), webhook_endpoints.c
-    tx.execute(webhook_endpoints.update().where(columns.id == endpoint.id).values(
-        former_secret=columns.secret, former_until_ms=now_ms + ROTATION_MS, secret=encrypt(secret_key, PURPOSE, secret)))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(columns.id == endpoint.id)
+        .values(
+            former_secret=columns.secret,
+            former_until_ms=now_ms + ROTATION_MS,
+            secret=encrypt(secret_key, PURPOSE, secret),
+        )
+    )
     return endpoint_of(tx, endpoint_id), secret
 
 
 def finish_rotation(tx: Connection, endpoint_id: str) -> Endpoint:
     """The former secret signs no more. Raises NotFound."""
     endpoint = _locked(tx, endpoint_id)
-    tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == endpoint.id).values(former_secret=None, former_until_ms=None))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(webhook_endpoints.c.id == endpoint.id)
+        .values(former_secret=None, former_until_ms=None)
+    )
     return endpoint_of(tx, endpoint_id)
 
 
@@ -184,11 +292,17 @@ def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
     """Nothing more goes to any endpoint of the account (raw id), of both modes."""
     endpoint = webhook_endpoints.c
     which = sa.and_(endpoint.account_id == account_id, endpoint.disabled_at_ms.is_(None))
-    tx.execute(webhook_endpoints.update().where(which).values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(which)
+        .values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None)
+    )
 
 
 def enable(tx: Connection, endpoint_id: str) -> Endpoint:
-    """From now on events go there again; what it missed can be replayed. Raises NotFound, AccountClosed."""
+    """From now on events go there again; what it missed can be replayed. Raises NotFound,
+    AccountClosed.
+    """
     accounts.kept_open(tx, endpoint_of(tx, endpoint_id).account_id)
     endpoint = _locked(tx, endpoint_id)
     _set_disabled(tx, endpoint.id, None, None)
@@ -197,34 +311,57 @@ def enable(tx: Connection, endpoint_id: str) -> Endpoint:
 
 def listen_until(tx: Connection, endpoint_id: str, until_ms: int) -> None:
     """The id is raw, of an endpoint of `heliograph listen`."""
-    tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == endpoint_id, ~_ORDINARY).values(listens_until_ms=until_ms))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(webhook_endpoints.c.id == endpoint_id, ~_ORDINARY)
+        .values(listens_until_ms=until_ms)
+    )
 
 
 def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     """It is there for nobody any more, and nothing more goes there. Raises NotFound.
 
-    Its rows go a minute later (`forget.gone`): until then whoever posts to it finds it disabled, ends its POSTs and stores what came of them."""
+    Its rows go a minute later (`forget.gone`): until then whoever posts to it finds it disabled,
+    ends its POSTs and stores what came of them.
+    """
     endpoint = _locked(tx, endpoint_id)
     if endpoint.disabled_at_ms is None:
         _set_disabled(tx, endpoint.id, now_ms, OPERATOR)
-    tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == endpoint.id).values(listens_until_ms=now_ms + REMOVED_MS))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(webhook_endpoints.c.id == endpoint.id)
+        .values(listens_until_ms=now_ms + REMOVED_MS)
+    )
 
 
 def forget(tx: Connection, endpoint_ids: Sequence[str]) -> None:
-    """These, by raw id, and what became of their events: all at once, so for those of a `heliograph listen` only."""
-    for table, column in ((webhook_queue, webhook_queue.c.endpoint_id), (webhook_holders, webhook_holders.c.endpoint_id),
-                          (webhook_deliveries, webhook_deliveries.c.endpoint_id), (webhook_attempts, webhook_attempts.c.endpoint_id),
-                          (webhook_endpoints, webhook_endpoints.c.id)):
+    """These, by raw id, and what became of their events: all at once, so for those of a `heliograph
+    listen` only.
+    """
+    for table, column in (
+        (webhook_queue, webhook_queue.c.endpoint_id),
+        (webhook_holders, webhook_holders.c.endpoint_id),
+        (webhook_deliveries, webhook_deliveries.c.endpoint_id),
+        (webhook_attempts, webhook_attempts.c.endpoint_id),
+        (webhook_endpoints, webhook_endpoints.c.id),
+    ):
         tx.execute(table.delete().where(column.in_(endpoint_ids)))
 
 
 def _set_disabled(tx: Connection, raw: str, at_ms: int | None, reason: str | None) -> None:
-    tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == raw).values(
-        disabled_at_ms=at_ms, disabled_reason=reason, failing_since_ms=None))
+    tx.execute(
+        webhook_endpoints.update()
+        .where(webhook_endpoints.c.id == raw)
+        .values(disabled_at_ms=at_ms, disabled_reason=reason, failing_since_ms=None)
+    )
 
 
 def _locked(tx: Connection, endpoint_id: str) -> Endpoint:
-    row = tx.execute(sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY).with_for_update()).one_or_none()
+    row = tx.execute(
+        sa.select(*_COLUMNS)
+        .where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
+        .with_for_update()
+    ).one_or_none()
     if row is None:
         raise _unknown(endpoint_id)
     return _of_row(row)
@@ -237,9 +374,16 @@ def _unknown(endpoint_id: str) -> NotFound:
 def as_record(endpoint: Endpoint, account_id: str) -> dict[str, Any]:
     """As commands show it; `account_id` in text form."""
     return {
-        "id": text_id(endpoint.id), "account_id": account_id, "mode": "sandbox" if endpoint.sandbox else "live", "url": endpoint.url,
-        "events": list(endpoint.kinds), "include_customers": endpoint.include_customers,
-        "status": "enabled" if endpoint.disabled_at_ms is None else "disabled", "disabled_at": rfc3339_or_none(endpoint.disabled_at_ms),
-        "disabled_reason": endpoint.disabled_reason, "failing_since": rfc3339_or_none(endpoint.failing_since_ms),
-        "rotates_until": rfc3339_or_none(endpoint.former_until_ms), "created_at": rfc3339(endpoint.created_at_ms),
-    }  # fmt: skip
+        "id": text_id(endpoint.id),
+        "account_id": account_id,
+        "mode": "sandbox" if endpoint.sandbox else "live",
+        "url": endpoint.url,
+        "events": list(endpoint.kinds),
+        "include_customers": endpoint.include_customers,
+        "status": "enabled" if endpoint.disabled_at_ms is None else "disabled",
+        "disabled_at": rfc3339_or_none(endpoint.disabled_at_ms),
+        "disabled_reason": endpoint.disabled_reason,
+        "failing_since": rfc3339_or_none(endpoint.failing_since_ms),
+        "rotates_until": rfc3339_or_none(endpoint.former_until_ms),
+        "created_at": rfc3339(endpoint.created_at_ms),
+    }

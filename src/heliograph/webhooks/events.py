@@ -1,6 +1,8 @@
-"""Events are written in the transaction of the change that they tell of, once each, and only if an endpoint wants them.
+"""Events are written in the transaction of the change that they tell of, once each, and only if an
+endpoint wants them.
 
-Two steps, because most changes are heard by nobody: `listeners` of the accounts concerned, then `emit` of what they want to hear.
+Two steps, because most changes are heard by nobody: `listeners` of the accounts concerned, then
+`emit` of what they want to hear.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +21,13 @@ from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
 from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
-from heliograph.webhooks.tables import MISSED, webhook_deliveries, webhook_endpoints, webhook_events, webhook_queue
+from heliograph.webhooks.tables import (
+    MISSED,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_events,
+    webhook_queue,
+)
 
 EVENT_PREFIX: Final = "evt"
 NEWS: Final = "webhooks"  # something waits for an endpoint
@@ -28,7 +36,9 @@ NEWS: Final = "webhooks"  # something waits for an endpoint
 class Event(NamedTuple):
     """A change as it is told: `data` is the record, as the API shows it. `account_id` is raw.
 
-    `number`: of the event's id, where the change decides it (`ids.derived_number`); None: the id is a new one."""
+    `number`: of the event's id, where the change decides it (`ids.derived_number`); None: the id is
+    a new one.
+    """
 
     account_id: str
     sandbox: bool
@@ -53,13 +63,18 @@ class Listeners:
         for one in hearing:
             self._shown[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
             self._by_account.setdefault((one.account_id, one.sandbox), []).append(
-                Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled))
+                Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled)
+            )
 
     def __bool__(self) -> bool:
         return bool(self._by_account)
 
     def of(self, account_id: str, *, sandbox: bool, kind: str) -> list[Listener]:
-        return [listener for listener in self._by_account.get((account_id, sandbox), ()) if kind in listener.kinds]
+        return [
+            listener
+            for listener in self._by_account.get((account_id, sandbox), ())
+            if kind in listener.kinds
+        ]
 
     def knows(self, account_id: str) -> bool:
         return account_id in self._shown
@@ -83,18 +98,33 @@ def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
     found = []
     for ear in ears.split(";"):
         endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
-        found.append(Hearing(account_id, is_customer == "1", endpoint_id.replace("-", ""), sandbox == "1", kinds, enabled == "1"))
+        found.append(
+            Hearing(
+                account_id,
+                is_customer == "1",
+                endpoint_id.replace("-", ""),
+                sandbox == "1",
+                kinds,
+                enabled == "1",
+            )
+        )
     return tuple(found)
 
 
 def listeners_of(ears: Mapping[str, str]) -> Listeners:
     """Who hears of these accounts, by what `events_sql.EARS` said of each."""
-    return Listeners(one for account_id, text in ears.items() for one in _endpoints(account_id, text))
+    return Listeners(
+        one for account_id, text in ears.items() for one in _endpoints(account_id, text)
+    )
 
 
 async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
     """Who hears of these accounts (raw ids)."""
-    return Listeners(await events_sql.LISTENERS.rows(tx, [HeardAccount(account_id) for account_id in sorted(set(account_ids))]))
+    return Listeners(
+        await events_sql.LISTENERS.rows(
+            tx, [HeardAccount(account_id) for account_id in sorted(set(account_ids))]
+        )
+    )
 
 
 async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
@@ -112,10 +142,21 @@ async def emit_rows(tx: HotTx, rows: Rows) -> None:
 def listeners_now(tx: Connection, account_id: str) -> Listeners:
     """Who hears of one account, in an ordinary transaction."""
     endpoint = webhook_endpoints.c
-    hears = (endpoint.account_id == accounts.c.id) | (endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id))
+    hears = (endpoint.account_id == accounts.c.id) | (
+        endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
+    )
     found = tx.execute(
-        sa.select(accounts.c.id, accounts.c.parent_id.is_not(None), endpoint.id, endpoint.sandbox, endpoint.kinds, endpoint.disabled_at_ms.is_(None))
-        .join_from(accounts, webhook_endpoints, hears).where(accounts.c.id == account_id))
+        sa.select(
+            accounts.c.id,
+            accounts.c.parent_id.is_not(None),
+            endpoint.id,
+            endpoint.sandbox,
+            endpoint.kinds,
+            endpoint.disabled_at_ms.is_(None),
+        )
+        .join_from(accounts, webhook_endpoints, hears)
+        .where(accounts.c.id == account_id)
+    )
     return Listeners(Hearing(*row) for row in found)
 
 
@@ -125,7 +166,11 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
     for event in rows.events:
         tx.execute(webhook_events.insert().values(asdict(event)))
     for to in rows.waiting:
-        tx.execute(webhook_queue.insert().values(endpoint_id=to.endpoint_id, due_at_ms=to.at_ms, event_id=to.event_id, tries=0))
+        tx.execute(
+            webhook_queue.insert().values(
+                endpoint_id=to.endpoint_id, due_at_ms=to.at_ms, event_id=to.event_id, tries=0
+            )
+        )
     for to in rows.missed:
         tx.execute(webhook_deliveries.insert().values(asdict(to) | {"outcome": MISSED, "tries": 0}))
 
@@ -133,7 +178,8 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
 def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
     """The first half of `emit`: what is to be stored, the bodies encoded."""
     rows = Rows([], [], [])
-    next_of: dict[int, int] = {}  # a run for each moment: one by one, ids cost as much as all the rest of a row
+    # a run for each moment: one by one, ids cost as much as all the rest of a row
+    next_of: dict[int, int] = {}
     for event in events:
         told = heard_by.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
         if not told:
@@ -143,14 +189,30 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
             number = next_of[event.at_ms] if event.at_ms in next_of else ids.new_number(event.at_ms)
             next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
-        body = body_of(ids.text_of_number(EVENT_PREFIX, number), event, heard_by.shown(event.account_id))
-        rows.events.append(StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms))
+        body = body_of(
+            ids.text_of_number(EVENT_PREFIX, number), event, heard_by.shown(event.account_id)
+        )
+        rows.events.append(
+            StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms)
+        )
         for listener in told:
-            (rows.waiting if listener.enabled else rows.missed).append(ForEndpoint(listener.endpoint_id, event.at_ms, raw))
+            (rows.waiting if listener.enabled else rows.missed).append(
+                ForEndpoint(listener.endpoint_id, event.at_ms, raw)
+            )
     return rows
 
 
 def body_of(event_id: str, event: Event, account_id: str) -> str:
-    """What is sent (contract section 7), both ids in text form: at most 20 kB, for a text has at most ten segments."""
-    return encode({"id": event_id, "event": event.kind, "timestamp": rfc3339(event.at_ms), "account_id": account_id, "sandbox": event.sandbox,
-                   "data": event.data}).decode()
+    """What is sent (contract section 7), both ids in text form: at most 20 kB, for a text
+    has at most ten segments.
+    """
+    return encode(
+        {
+            "id": event_id,
+            "event": event.kind,
+            "timestamp": rfc3339(event.at_ms),
+            "account_id": account_id,
+            "sandbox": event.sandbox,
+            "data": event.data,
+        }
+    ).decode()

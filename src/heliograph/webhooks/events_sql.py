@@ -36,18 +36,23 @@ class Hearing(Row, frozen=True):
 _ENDPOINT: Final = "e.id AS endpoint_id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL AS enabled"
 # A partner's endpoint may want to hear of its customers too.
 LISTENERS: Final = BatchStatement(
-    HeardAccount, Hearing,
+    HeardAccount,
+    Hearing,
     postgresql=f"""
         SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
-        FROM :given AS g JOIN accounts a ON a.id = g.account_id JOIN webhook_endpoints e ON e.account_id = a.id
+        FROM :given AS g JOIN accounts a ON a.id = g.account_id
+            JOIN webhook_endpoints e ON e.account_id = a.id
         UNION ALL
         SELECT a.id AS account_id, true AS is_customer, {_ENDPOINT}
-        FROM :given AS g JOIN accounts a ON a.id = g.account_id JOIN webhook_endpoints e ON e.account_id = a.parent_id
+        FROM :given AS g JOIN accounts a ON a.id = g.account_id
+            JOIN webhook_endpoints e ON e.account_id = a.parent_id
         WHERE e.include_customers""",
     sqlite=f"""
         SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
-        FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id OR (e.account_id = a.parent_id AND e.include_customers)
-        WHERE a.id = :account_id""")
+        FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id
+            OR (e.account_id = a.parent_id AND e.include_customers)
+        WHERE a.id = :account_id""",
+)
 
 
 class StoredEvent(Row, frozen=True):
@@ -75,33 +80,60 @@ class _Told(Row, frozen=True):
 
 # One statement, for a carrier's turn waits for each.
 _TELL: Final = TablesStatement(
-    _Told, Nothing,
+    _Told,
+    Nothing,
     postgresql=f"""
-        WITH told AS (INSERT INTO webhook_events ({columns_of(StoredEvent)}) SELECT * FROM :events AS e),
+        WITH told AS (INSERT INTO webhook_events ({columns_of(StoredEvent)}) SELECT *
+            FROM :events AS e),
         missed AS (
-            INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) SELECT m.*, 'missed', 0 FROM :missed AS m)
-        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0 FROM :waiting AS w""")
+            INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome,
+                tries) SELECT m.*, 'missed', 0 FROM :missed AS m)
+        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0
+            FROM :waiting AS w""",
+)
 _EVENTS: Final = BatchStatement(
-    StoredEvent, Nothing, sqlite=f"INSERT INTO webhook_events ({columns_of(StoredEvent)}) VALUES ({values_of(StoredEvent)})")
+    StoredEvent,
+    Nothing,
+    sqlite=f"""
+        INSERT INTO webhook_events ({columns_of(StoredEvent)}) VALUES ({values_of(StoredEvent)})""",
+)
 _WAITING: Final = BatchStatement(
-    ForEndpoint, Nothing,
-    sqlite="INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) VALUES (:endpoint_id, :at_ms, :event_id, 0)")
-_MISSED: Final = BatchStatement(
-    ForEndpoint, Nothing,
+    ForEndpoint,
+    Nothing,
     sqlite="""
-        INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries) VALUES (:endpoint_id, :at_ms, :event_id, 'missed', 0)""")
+        INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries)
+            VALUES (:endpoint_id, :at_ms, :event_id, 0)""",
+)
+_MISSED: Final = BatchStatement(
+    ForEndpoint,
+    Nothing,
+    sqlite="""
+        INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries)
+            VALUES (:endpoint_id, :at_ms, :event_id, 'missed', 0)""",
+)
 
-# The same of the account `a`, as one text, which `Heard` reads: for statements that read an account's rows anyway.
+# The same of the account `a`, as one text, which `Heard` reads: for statements that read an
+# account's rows anyway.
 ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
 _EAR: Final = "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
-_EAR_POSTGRESQL: Final = _EAR.format(sandbox="e.sandbox::int", enabled="(e.disabled_at_ms IS NULL)::int", customer="(a.parent_id IS NOT NULL)::int")
-_EAR_SQLITE: Final = _EAR.format(sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)")
+_EAR_POSTGRESQL: Final = _EAR.format(
+    sandbox="e.sandbox::int",
+    enabled="(e.disabled_at_ms IS NULL)::int",
+    customer="(a.parent_id IS NOT NULL)::int",
+)
+_EAR_SQLITE: Final = _EAR.format(
+    sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)"
+)
 EARS: Final = f"string_agg({_EAR_POSTGRESQL}, ';')"
 EARS_SQLITE: Final = f"group_concat({_EAR_SQLITE}, ';')"
-HEARS: Final = "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
+HEARS: Final = (
+    "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
+)
 
 
-async def store(tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]) -> None:
+async def store(
+    tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]
+) -> None:
     """Stores events, and for whom."""
     if not events:
         return

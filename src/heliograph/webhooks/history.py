@@ -1,4 +1,6 @@
-"""What became of events, as the operator sees it: an endpoint's events, and every attempt to deliver one."""
+"""What became of events, as the operator sees it: an endpoint's events, and every attempt
+to deliver one.
+"""
 
 from typing import Any, Final, NamedTuple
 
@@ -11,53 +13,132 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
-from heliograph.webhooks.tables import DELIVERED, webhook_attempts, webhook_deliveries, webhook_events, webhook_queue
+from heliograph.webhooks.tables import (
+    DELIVERED,
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_events,
+    webhook_queue,
+)
 
 WAITING: Final = "waiting"
 
 
-def events(tx: Connection, endpoint: Endpoint, *, limit: int, before: str | None = None, failed: bool = False) -> list[dict[str, Any]]:
-    """An endpoint's events, newest first; `failed`: only those that are not delivered. Raises NotFound for `before`."""
+def events(
+    tx: Connection,
+    endpoint: Endpoint,
+    *,
+    limit: int,
+    before: str | None = None,
+    failed: bool = False,
+) -> list[dict[str, Any]]:
+    """An endpoint's events, newest first; `failed`: only those that are not delivered.
+    Raises NotFound for `before`.
+    """
     waiting, delivery, event = webhook_queue.c, webhook_deliveries.c, webhook_events.c
-    queued = sa.select(waiting.event_id, sa.literal(WAITING).label("outcome"), waiting.tries, sa.null().label("status"), sa.null().label("took_ms"),
-                       waiting.due_at_ms.label("at_ms")).where(
-        waiting.endpoint_id == endpoint.id, *([waiting.tries > 0] if failed else []))
-    done = sa.select(delivery.event_id, delivery.outcome, delivery.tries, delivery.status, delivery.took_ms, delivery.at_ms).where(
-        delivery.endpoint_id == endpoint.id, *([delivery.outcome != DELIVERED] if failed else []))
+    queued = sa.select(
+        waiting.event_id,
+        sa.literal(WAITING).label("outcome"),
+        waiting.tries,
+        sa.null().label("status"),
+        sa.null().label("took_ms"),
+        waiting.due_at_ms.label("at_ms"),
+    ).where(waiting.endpoint_id == endpoint.id, *([waiting.tries > 0] if failed else []))
+    done = sa.select(
+        delivery.event_id,
+        delivery.outcome,
+        delivery.tries,
+        delivery.status,
+        delivery.took_ms,
+        delivery.at_ms,
+    ).where(
+        delivery.endpoint_id == endpoint.id, *([delivery.outcome != DELIVERED] if failed else [])
+    )
     found: list[Any] = []
     for query, column in ((queued, waiting.event_id), (done, delivery.event_id)):
         older = query if before is None else query.where(column < raw_event(before))
         found += tx.execute(older.order_by(column.desc()).limit(limit))
     newest = sorted(found, key=lambda row: str(row.event_id), reverse=True)[:limit]
-    told = {row.id: row for row in tx.execute(
-        sa.select(event.id, event.kind, event.created_at_ms).where(event.id.in_([row.event_id for row in newest])))}
+    told = {
+        row.id: row
+        for row in tx.execute(
+            sa.select(event.id, event.kind, event.created_at_ms).where(
+                event.id.in_([row.event_id for row in newest])
+            )
+        )
+    }
     return [_event(row, told.get(row.event_id)) for row in newest]
 
 
 def _event(row: Any, told: Any) -> dict[str, Any]:
     at = rfc3339(row.at_ms)
     return {
-        "id": ids.text_of_raw(EVENT_PREFIX, row.event_id), "event": told.kind if told is not None else None,
-        "created_at": rfc3339(told.created_at_ms) if told is not None else None, "outcome": row.outcome, "tries": row.tries, "status": row.status,
-        "took_ms": row.took_ms, "at": None if row.outcome == WAITING else at, "next_try_at": at if row.outcome == WAITING else None,
-    }  # fmt: skip
+        "id": ids.text_of_raw(EVENT_PREFIX, row.event_id),
+        "event": told.kind if told is not None else None,
+        "created_at": rfc3339(told.created_at_ms) if told is not None else None,
+        "outcome": row.outcome,
+        "tries": row.tries,
+        "status": row.status,
+        "took_ms": row.took_ms,
+        "at": None if row.outcome == WAITING else at,
+        "next_try_at": at if row.outcome == WAITING else None,
+    }
 
 
-def attempts(tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | None = None) -> list[dict[str, Any]]:
-    """Attempts to deliver the newest events, of each the last one first: failures, and beside them successes. Of one event, or of all. Raises
-    NotFound for the event's id."""
+def attempts(
+    tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | None = None
+) -> list[dict[str, Any]]:
+    """Attempts to deliver the newest events, of each the last one first: failures, and beside them
+    successes. Of one event, or of all. Raises NotFound for the event's id.
+    """
     tried, delivery = webhook_attempts.c, webhook_deliveries.c
-    failures = sa.select(tried.id, tried.event_id, tried["try"], tried.status, tried.reason, tried.took_ms, tried.answer, tried.retry_after).where(
-        tried.endpoint_id == endpoint.id).order_by(tried.event_id.desc(), tried.id.desc()).limit(limit)
-    columns = (delivery.at_ms, delivery.event_id, delivery.tries, delivery.status, sa.null(), delivery.took_ms, delivery.answer, sa.null())
-    successes = sa.select(*columns).where(delivery.endpoint_id == endpoint.id, delivery.outcome == DELIVERED).order_by(
-        delivery.event_id.desc()).limit(limit)
+    failures = (
+        sa.select(
+            tried.id,
+            tried.event_id,
+            tried["try"],
+            tried.status,
+            tried.reason,
+            tried.took_ms,
+            tried.answer,
+            tried.retry_after,
+        )
+        .where(tried.endpoint_id == endpoint.id)
+        .order_by(tried.event_id.desc(), tried.id.desc())
+        .limit(limit)
+    )
+    columns = (
+        delivery.at_ms,
+        delivery.event_id,
+        delivery.tries,
+        delivery.status,
+        sa.null(),
+        delivery.took_ms,
+        delivery.answer,
+        sa.null(),
+    )
+    successes = (
+        sa.select(*columns)
+        .where(delivery.endpoint_id == endpoint.id, delivery.outcome == DELIVERED)
+        .order_by(delivery.event_id.desc())
+        .limit(limit)
+    )
     if event_id is not None:
         raw = raw_event(event_id)
-        failures, successes = failures.where(tried.event_id == raw), successes.where(delivery.event_id == raw)
-    found = [_Attempt(ids.made_at_ms(int(raw_id, 16)), *rest) for raw_id, *rest in tx.execute(failures)]
+        failures, successes = (
+            failures.where(tried.event_id == raw),
+            successes.where(delivery.event_id == raw),
+        )
+    found = [
+        _Attempt(ids.made_at_ms(int(raw_id, 16)), *rest) for raw_id, *rest in tx.execute(failures)
+    ]
     found += [_Attempt(*row) for row in tx.execute(successes)]
-    return [_attempt(each) for each in sorted(found, key=lambda each: (each.event_id, each.at_ms), reverse=True)[:limit]]
+    return [
+        _attempt(each)
+        for each in sorted(found, key=lambda each: (each.event_id, each.at_ms), reverse=True)[
+            :limit
+        ]
+    ]
 
 
 class _Attempt(NamedTuple):
@@ -73,10 +154,16 @@ class _Attempt(NamedTuple):
 
 def _attempt(each: _Attempt) -> dict[str, Any]:
     return {
-        "event_id": ids.text_of_raw(EVENT_PREFIX, each.event_id), "try": each.number, "at": rfc3339(each.at_ms), "status": each.status,
-        "reason": None if each.reason == DELIVERED else each.reason,  # of a success that was replayed since
-        "took_ms": each.took_ms, "answer": each.answer, "retry_after": each.retry_after,
-    }  # fmt: skip
+        "event_id": ids.text_of_raw(EVENT_PREFIX, each.event_id),
+        "try": each.number,
+        "at": rfc3339(each.at_ms),
+        "status": each.status,
+        # of a success that was replayed since
+        "reason": None if each.reason == DELIVERED else each.reason,
+        "took_ms": each.took_ms,
+        "answer": each.answer,
+        "retry_after": each.retry_after,
+    }
 
 
 def raw_event(event_id: str) -> str:

@@ -1,7 +1,8 @@
-"""How many POSTs may be under way at once: so many in the process, some of them kept for each endpoint, the rest for whoever has use for them.
+"""How many POSTs may be under way at once: so many in the process, some of them kept for each
+endpoint, the rest for whoever has use for them.
 
-A receiver that is slow to answer keeps each of its POSTs, and their connections, for up to 15 s. The API's connections and the databases' are files
-of the same process.
+A receiver that is slow to answer keeps each of its POSTs, and their connections, for up to 15 s.
+The API's connections and the databases' are files of the same process.
 """
 
 from typing import Final
@@ -13,8 +14,11 @@ from heliograph.base import clock
 OWN: Final = 2  # POSTs that each endpoint at work may have, whatever others do
 RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
 SHARED_MAX: Final = 5_000  # POSTs beside those
-_FILES_OF_RECEIVER: Final = 8  # one endpoint at work for so many files: its own POSTs are a quarter of them
-_FILES_OF_SHARED: Final = 8  # one shared place for so many: in all three eighths; the rest is for connections that are kept, the API, databases
+# one endpoint at work for so many files: its own POSTs are a quarter of them
+_FILES_OF_RECEIVER: Final = 8
+# one shared place for so many: in all three eighths; the rest is for connections that are kept, the
+# API, databases
+_FILES_OF_SHARED: Final = 8
 TELL_S: Final = 60.0
 
 log = structlog.get_logger(__name__)
@@ -36,8 +40,10 @@ class Places:
         return OWN * self.receivers + self.shared
 
     def take(self, posts: int) -> bool:
-        """Room for one more of an endpoint that has so many under way. It may have fewer shared places than are free: so those that want many come to
-        have the same number, without being counted, and some are always left for the next one."""
+        """Room for one more of an endpoint that has so many under way. It may have fewer shared
+        places than are free: so those that want many come to have the same number, without being
+        counted, and some are always left for the next one.
+        """
         if posts < OWN:
             return True
         if posts - OWN >= self.free:
@@ -58,7 +64,12 @@ class Places:
     def crowded(self, waiting: int) -> None:
         """So many endpoints have something due, and no place; told once a minute."""
         if self._may_tell("crowded"):
-            log.warning("webhooks_endpoints_wait", limit=self._limit, at_work=self.receivers, waiting=waiting)
+            log.warning(
+                "webhooks_endpoints_wait",
+                limit=self._limit,
+                at_work=self.receivers,
+                waiting=waiting,
+            )
 
     def _may_tell(self, what: str) -> bool:
         now_s = clock.monotonic_s()

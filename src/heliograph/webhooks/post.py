@@ -1,4 +1,6 @@
-"""One POST to a stranger's server, which may answer anything, for ever, or not at all: one deadline, one judged connection, little read."""
+"""One POST to a stranger's server, which may answer anything, for ever, or not at all: one
+deadline, one judged connection, little read.
+"""
 
 import asyncio
 import os
@@ -23,33 +25,57 @@ from heliograph.webhooks.tls import TooMuch, strangers_tls
 
 TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
 DETAIL_MAX: Final = 200
-IDLE_S: Final = 4.0  # a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a failure for nothing
+# a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a
+# failure for nothing
+IDLE_S: Final = 4.0
 DNS_TTL_S: Final = 10
-RECEIVE_BUFFER: Final = 4 * 1_024  # octets, of which Linux takes twice; it bounds what one turn of the event loop reads of one connection
+# octets, of which Linux takes twice; it bounds what one turn of the event loop reads of one
+# connection
+RECEIVE_BUFFER: Final = 4 * 1_024
 _URLS_KEPT: Final = 4_096
-_NEVER_ROUNDED: Final = float("inf")  # aiohttp ends what takes longer than its threshold at whole seconds, up to 1 s late
+# aiohttp ends what takes longer than its threshold at whole seconds, up to 1 s late
+_NEVER_ROUNDED: Final = float("inf")
 
 
 class Poster:
-    """Posts through one pool of connections. To be made in the event loop that it is used in, and closed there; made before there is work, for it
-    reads all the system's authorities, which takes from a tenth of a second to a whole one.
+    """Posts through one pool of connections. To be made in the event loop that it is used in, and
+    closed there; made before there is work, for it reads all the system's authorities, which takes
+    from a tenth of a second to a whole one.
 
-    `connections`: at most so many POSTs at once, in all; `per_host`: to one host and port, 0: no limit of its own. A POST that has to wait for one
-    does so within its own time, so whoever posts keeps below both. Connections that are kept come on top, half as many at most.
-    Nothing is sent twice: a POST that fails has failed, on a connection that was kept too."""
+    `connections`: at most so many POSTs at once, in all; `per_host`: to one host and port, 0: no
+    limit of its own. A POST that has to wait for one does so within its own time, so whoever posts
+    keeps below both. Connections that are kept come on top, half as many at most. Nothing is sent
+    twice: a POST that fails has failed, on a connection that was kept too.
+    """
 
-    def __init__(self, allow: Openings, *, connections: int, per_host: int = 0, timeout_s: float = TIMEOUT_S, dns_ttl_s: int = DNS_TTL_S,
-                 look_up: LookUp = system_look_up) -> None:
+    def __init__(
+        self,
+        allow: Openings,
+        *,
+        connections: int,
+        per_host: int = 0,
+        timeout_s: float = TIMEOUT_S,
+        dns_ttl_s: int = DNS_TTL_S,
+        look_up: LookUp = system_look_up,
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._timeout_s = timeout_s
         self._kept_max = connections / 2
         self._connected: set[PostConnection] = set()
         self._ran_out_s = 0.0  # perf_counter: when no socket could be made
-        self._connecting = aiohttp.ClientTimeout(total=None, sock_connect=None)  # within the one deadline
+        # within the one deadline
+        self._connecting = aiohttp.ClientTimeout(total=None, sock_connect=None)
         self._target = lru_cache(_URLS_KEPT)(partial(_target, allow=allow))
         self._connector = aiohttp.TCPConnector(
-            limit=connections, limit_per_host=per_host, keepalive_timeout=IDLE_S, ssl=strangers_tls(allow.ca_file), resolver=Resolver(look_up),
-            ttl_dns_cache=dns_ttl_s, socket_factory=partial(self._socket, allow=allow), timeout_ceil_threshold=_NEVER_ROUNDED)  # fmt: skip
+            limit=connections,
+            limit_per_host=per_host,
+            keepalive_timeout=IDLE_S,
+            ssl=strangers_tls(allow.ca_file),
+            resolver=Resolver(look_up),
+            ttl_dns_cache=dns_ttl_s,
+            socket_factory=partial(self._socket, allow=allow),
+            timeout_ceil_threshold=_NEVER_ROUNDED,
+        )
         # There is no public way in; that it still leads there is tested by answers without end.
         self._connector._factory = partial(PostConnection, self._connected, loop)  # type: ignore[assignment]  # aiohttp means its own class
 
@@ -57,8 +83,12 @@ class Poster:
         """Cuts all connections."""
         await self._connector.close()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = "") -> Answered | Failed:
-        """Never raises for what the other side does. `headers` are ours: nothing in them is a customer's. `account_id`: whose endpoint it is."""
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = ""
+    ) -> Answered | Failed:
+        """Never raises for what the other side does. `headers` are ours: nothing in them is a
+        customer's. `account_id`: whose endpoint it is.
+        """
         began = time.perf_counter()
         of_account.set(account_id)
         try:
@@ -66,7 +96,9 @@ class Poster:
             async with asyncio.timeout(self._timeout_s):
                 connection = await self._connector.connect(target.where, [], self._connecting)
                 try:
-                    answer = await cast(PostConnection, connection.protocol).answer_to(_written(target, headers, body))
+                    answer = await cast(PostConnection, connection.protocol).answer_to(
+                        _written(target, headers, body)
+                    )
                 except BaseException:
                     connection.close()
                     raise
@@ -74,15 +106,21 @@ class Poster:
                 connection.close()
             else:
                 connection.release()  # kept, if the answer allows it
-            retry_after = None if answer.retry_after is None else _line(answer.retry_after, RETRY_AFTER_MAX)
+            retry_after = (
+                None if answer.retry_after is None else _line(answer.retry_after, RETRY_AFTER_MAX)
+            )
             return Answered(answer.status, time.perf_counter() - began, answer.text, retry_after)
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
             reason, detail = _told(error)
-            if (reason == "connect" and self._ran_out_s >= began) or (reason == "dns" and not files.are_left()):
+            if (reason == "connect" and self._ran_out_s >= began) or (
+                reason == "dns" and not files.are_left()
+            ):
                 reason, detail = NO_FILES, "this process can open no connection"
             return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
 
-    def _socket(self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: Openings) -> socket.socket:
+    def _socket(
+        self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: Openings
+    ) -> socket.socket:
         """Errors of several addresses come without their numbers, so what counts is noted here."""
         try:
             made = judged_socket(info, allow)
@@ -95,15 +133,19 @@ class Poster:
 
 
 class _Target(NamedTuple):
-    """`where`: what aiohttp's connector wants to know of a request. `head`: the beginning of each request."""
+    """`where`: what aiohttp's connector wants to know of a request. `head`: the beginning of each
+    request.
+    """
 
     where: aiohttp.ClientRequest
     head: str
 
 
 class _OfAccount(aiohttp.ClientRequest):
-    """A request that never leaves over a connection that another account's endpoint was posted to, on a host that both use too: what one of them
-    makes a server say late is no answer to the other's."""
+    """A request that never leaves over a connection that another account's endpoint was posted to,
+    on a host that both use too: what one of them makes a server say late is no answer to the
+    other's.
+    """
 
     account_id = ""
 
@@ -117,7 +159,10 @@ def _target(url: str, account_id: str, allow: Openings) -> _Target:
     as_given = URL(url, encoded=True)  # and as it was judged
     where = _OfAccount("POST", as_given, loop=asyncio.get_running_loop())
     where.account_id = account_id
-    return _Target(where, f"POST {as_given.raw_path_qs} HTTP/1.1\r\nHost: {where.headers['Host']}\r\nAccept: */*\r\n")
+    return _Target(
+        where,
+        f"POST {as_given.raw_path_qs} HTTP/1.1\r\nHost: {where.headers['Host']}\r\nAccept: */*\r\n",
+    )
 
 
 def _written(target: _Target, headers: Mapping[str, str], body: bytes) -> bytes:
@@ -126,7 +171,10 @@ def _written(target: _Target, headers: Mapping[str, str], body: bytes) -> bytes:
 
 
 def _line(text: str, most: int) -> str:
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:most])
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for character in text[:most]
+    )
 
 
 def _told(error: Exception) -> tuple[Reason, str]:
@@ -137,7 +185,11 @@ def _told(error: Exception) -> tuple[Reason, str]:
         case InvalidRequest():
             return "refused_address", error.message
         case aiohttp.ClientConnectorCertificateError():
-            return "tls", getattr(error.certificate_error, "verify_message", "") or "the certificate is not valid"
+            return (
+                "tls",
+                getattr(error.certificate_error, "verify_message", "")
+                or "the certificate is not valid",
+            )
         case aiohttp.ClientConnectorDNSError():
             return "dns", error.os_error.strerror or "the name has no address"
         case aiohttp.ClientConnectorError(os_error=AddressRefused()):
@@ -145,7 +197,10 @@ def _told(error: Exception) -> tuple[Reason, str]:
         case aiohttp.ClientConnectorSSLError():
             return "tls", getattr(error.os_error, "reason", None) or "no secure connection"
         case aiohttp.ClientConnectorError():
-            return "connect", os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"  # its own text names the address
+            # its own text names the address
+            return "connect", (
+                os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
+            )
         case TooMuch():
             return "bad_answer", error.reason
         case BadAnswer():

@@ -1,6 +1,8 @@
-"""Reads what is due, for all endpoints of a process that want more: one transaction for many of them, accounts in turns.
+"""Reads what is due, for all endpoints of a process that want more: one transaction for many of
+them, accounts in turns.
 
-A transaction costs as much for one endpoint as for twenty, and those of sends and carriers wait for the same writer or the same few connections.
+A transaction costs as much for one endpoint as for twenty, and those of sends and carriers wait for
+the same writer or the same few connections.
 """
 
 import asyncio
@@ -15,7 +17,8 @@ from heliograph.webhooks.deliver_sql import DONE, NEXT, Waiting, Wanted
 from heliograph.webhooks.turns import Turns
 
 QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
-ROWS_AT_ONCE: Final = 2_000  # that they may have together, unless a single one wants more: what others wait for meanwhile
+# that they may have together, unless a single one wants more: what others wait for meanwhile
+ROWS_AT_ONCE: Final = 2_000
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +46,9 @@ class Reading(Protocol):
         ...
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was found, the earliest first; None: the queue could not be read. `whole`: there was no more."""
+        """Takes what was found, the earliest first; None: the queue could not be read.
+        `whole`: there was no more.
+        """
         ...
 
 
@@ -91,10 +96,14 @@ class Reads:
         """Returns what is due by endpoint. Removes what waited until its event was pruned."""
         now_ms = clock.now_ms()
         async with self._db.hot() as tx:
-            events = await NEXT.rows(tx, [Wanted(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch])
+            events = await NEXT.rows(
+                tx, [Wanted(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch]
+            )
             await DONE.rows(tx, sorted(event.waiting.key for event in events if event.body is None))
         found: dict[str, list[Due]] = {}
         for event in events:
             if event.kind is not None and event.body is not None:
-                found.setdefault(event.waiting.endpoint_id, []).append(Due(event.waiting, event.kind, event.body))
+                found.setdefault(event.waiting.endpoint_id, []).append(
+                    Due(event.waiting, event.kind, event.body)
+                )
         return found

@@ -1,4 +1,6 @@
-"""One endpoint at work: what is due is read a little ahead, signed, posted side by side, and handed to the recorder."""
+"""One endpoint at work: what is due is read a little ahead, signed, posted side by side,
+and handed to the recorder.
+"""
 
 import asyncio
 from collections import deque
@@ -27,9 +29,12 @@ if TYPE_CHECKING:
 
 WINDOW_FIRST: Final = 8  # POSTs side by side to an endpoint that nothing is known of
 WINDOW_MAX: Final = 64
-WINDOW_MIN: Final = OWN  # to one that answers nothing: each of its POSTs keeps a connection for 15 s
-AHEAD: Final = 8  # times the window: so many events are read ahead of their POSTs, of 20 kB each at most
-NO_FILES_S: Final = 1.0  # until a POST is tried again for which this process could open no connection
+# to one that answers nothing: each of its POSTs keeps a connection for 15 s
+WINDOW_MIN: Final = OWN
+# times the window: so many events are read ahead of their POSTs, of 20 kB each at most
+AHEAD: Final = 8
+# until a POST is tried again for which this process could open no connection
+NO_FILES_S: Final = 1.0
 _DECRYPTED: Final = 10_000
 
 log = structlog.get_logger(__name__)
@@ -37,10 +42,22 @@ _decrypted = lru_cache(_DECRYPTED)(decrypt)
 
 
 class Receiver:
-    """`target` is replaced when its configuration changes. `pump` asks for the turns that it has use for: to read what is due, and to post."""
+    """`target` is replaced when its configuration changes. `pump` asks for the turns that
+    it has use for: to read what is due, and to post.
+    """
 
-    def __init__(self, target: Target, secret_key: Keys, poster: "Poster", recorder: Recorder, may_post: Callable[[], bool], reads: Reads,
-                 allowance: Allowance, places: Places, on_attempt: Callable[[str, str, Tried], None] | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        secret_key: Keys,
+        poster: "Poster",
+        recorder: Recorder,
+        may_post: Callable[[], bool],
+        reads: Reads,
+        allowance: Allowance,
+        places: Places,
+        on_attempt: Callable[[str, str, Tried], None] | None = None,
+    ) -> None:
         self._on_attempt = on_attempt
         self._reads = reads
         self._allowance = allowance
@@ -53,7 +70,8 @@ class Receiver:
         self._window = WINDOW_FIRST
         self._ahead: deque[Due] = deque()
         self._known: set[Waiting] = set()  # read, and not yet recorded
-        self._recorded: list[Waiting] = []  # while the queue is being read, which may still show them
+        # while the queue is being read, which may still show them
+        self._recorded: list[Waiting] = []
         self._open: set[asyncio.Task[None]] = set()
         self._reading = False
         self._may_be_more = True
@@ -85,7 +103,11 @@ class Receiver:
     def pump(self) -> None:
         if self._has_room():
             self._allowance.ask(self)
-        if self._may_be_more and not (self.stopped or self._reading) and len(self._ahead) < self._window:
+        if (
+            self._may_be_more
+            and not (self.stopped or self._reading)
+            and len(self._ahead) < self._window
+        ):
             self._reading, self._may_be_more = True, False
             self._reads.ask(self)
 
@@ -99,10 +121,17 @@ class Receiver:
         return True
 
     def _has_room(self) -> bool:
-        return bool(self._ahead) and len(self._open) < self._window and not (self.stopped or self._recorder.is_full) and self._may_post()
+        return (
+            bool(self._ahead)
+            and len(self._open) < self._window
+            and not (self.stopped or self._recorder.is_full)
+            and self._may_post()
+        )
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was read of the queue; None: it could not be, and is read again when it is found to have something due."""
+        """Takes what was read of the queue; None: it could not be, and is read again when
+        it is found to have something due.
+        """
         self._reading = False
         if found is not None and not self.stopped:
             fresh = [due for due in found if due.waiting not in self._known]
@@ -123,7 +152,9 @@ class Receiver:
         self.idle_since_s = clock.monotonic_s()
 
     def stop(self) -> None:
-        """Posts nothing more; `ended` returns when all that was posted has been answered, or not."""
+        """Posts nothing more; `ended` returns when all that was posted has been answered,
+        or not.
+        """
         self.stopped = True
         self._known.difference_update(due.waiting for due in self._ahead)
         self._ahead.clear()
@@ -137,24 +168,37 @@ class Receiver:
         event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
         outcome: Answered | Failed
         try:
-            signed = headers(event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms))
+            signed = headers(
+                event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
+            )
             outcome = await self._poster.post(target.url, signed, body, target.account_id)
         except Exception as error:  # noqa: BLE001  whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it is tried again
             cancelling.obey(error)
-            log.error("webhook_not_posted", endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id), event_id=event_id, **told(error))
+            log.error(
+                "webhook_not_posted",
+                endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id),
+                event_id=event_id,
+                **told(error),
+            )
             outcome = Failed("not_posted", type(error).__name__, 0.0)
         if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
             await self._put_back(due)
             return
         tried = tried_of(due.waiting, outcome, clock.now_ms())
-        self._window = min(WINDOW_MAX, self._window + 1) if tried.reason is None else max(WINDOW_MIN, self._window // 2)
+        self._window = (
+            min(WINDOW_MAX, self._window + 1)
+            if tried.reason is None
+            else max(WINDOW_MIN, self._window // 2)
+        )
         self._recorder.add(tried)
         if self._on_attempt is not None:
             self._on_attempt(due.kind, due.body, tried)
         metrics.webhook(tried.reason, outcome.seconds)
 
     async def _put_back(self, due: Due) -> None:
-        """What could not be posted for want of files, for another try soon that counts as the first."""
+        """What could not be posted for want of files, for another try soon that counts as
+        the first.
+        """
         self._places.exhausted()
         self._window = max(WINDOW_MIN, self._window // 2)
         await asyncio.sleep(NO_FILES_S)
@@ -170,16 +214,36 @@ class Receiver:
             self.pump()
 
     def _secrets(self, target: Target, now_ms: int) -> tuple[str, str | None]:
-        rotates = target.former_secret is not None and target.former_until_ms is not None and now_ms < target.former_until_ms
+        rotates = (
+            target.former_secret is not None
+            and target.former_until_ms is not None
+            and now_ms < target.former_until_ms
+        )
         former = target.former_secret if rotates else None
-        return _decrypted(self._secret_key, PURPOSE, target.secret), None if former is None else _decrypted(self._secret_key, PURPOSE, former)
+        return _decrypted(self._secret_key, PURPOSE, target.secret), (
+            None if former is None else _decrypted(self._secret_key, PURPOSE, former)
+        )
 
 
 def tried_of(waiting: Waiting, outcome: Answered | Failed, at_ms: int) -> Tried:
     """An attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):
-        return Tried(waiting, at_ms, took_ms, status=None, reason=outcome.reason, answer=outcome.detail, retry_after=None)
+        return Tried(
+            waiting,
+            at_ms,
+            took_ms,
+            status=None,
+            reason=outcome.reason,
+            answer=outcome.detail,
+            retry_after=None,
+        )
     return Tried(
-        waiting, at_ms, took_ms, status=outcome.status, reason=None if outcome.ok else "status", answer=outcome.text,
-        retry_after=outcome.retry_after)
+        waiting,
+        at_ms,
+        took_ms,
+        status=outcome.status,
+        reason=None if outcome.ok else "status",
+        answer=outcome.text,
+        retry_after=outcome.retry_after,
+    )

@@ -1,4 +1,5 @@
-"""What became of attempts, stored in batches: a success on the delivery's row alone, a failure with a row of its own and its next time.
+"""What became of attempts, stored in batches: a success on the delivery's row alone, a failure with
+a row of its own and its next time.
 
 Only what is stored counts: whoever takes over delivers the rest again, with the same id.
 """
@@ -15,17 +16,31 @@ from heliograph.base.db import Database
 from heliograph.base.faults import told
 from heliograph.base.hot import HotTx
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.deliver_sql import AGAIN, ATTEMPTS, DONE, FAILING, OUTCOMES, Attempt, FailingSince, Outcome, Waiting
+from heliograph.webhooks.deliver_sql import (
+    AGAIN,
+    ATTEMPTS,
+    DONE,
+    FAILING,
+    OUTCOMES,
+    Attempt,
+    FailingSince,
+    Outcome,
+    Waiting,
+)
 from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, GONE
 from heliograph.webhooks.tables import FAILING as FAILS
 
-RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)  # after each failure (specification section 6); then it is exhausted
+# after each failure (specification section 6); then it is exhausted
+RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)
 TRIES_MAX: Final = len(RETRY_DELAYS_MS) + 1
-FAILING_MAX_MS: Final = 5 * 86_400_000  # nothing but failures for so long disables an endpoint (contract section 7)
+# nothing but failures for so long disables an endpoint (contract section 7)
+FAILING_MAX_MS: Final = 5 * 86_400_000
 STATUS_GONE: Final = 410
 BATCH_MAX: Final = 1_000  # outcomes in one transaction
 UNSTORED_MAX: Final = 10_000  # outcomes in memory; past it nothing more is posted
-EVERY_S: Final = 0.05  # one transaction in so long while outcomes keep coming, unless there are BATCH_MAX: it costs as much for ten as for one
+# one transaction in so long while outcomes keep coming, unless there are BATCH_MAX: it costs as
+# much for ten as for one
+EVERY_S: Final = 0.05
 AGAIN_S: Final = 0.25
 
 log = structlog.get_logger(__name__)
@@ -44,7 +59,9 @@ class Tried(NamedTuple):
 
 
 class Recorder:
-    """The outcomes of one process. `failing_since` holds what is stored of each endpoint at work: null while it does not fail."""
+    """The outcomes of one process. `failing_since` holds what is stored of each endpoint
+    at work: null while it does not fail.
+    """
 
     def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:
         self._db = db
@@ -94,20 +111,51 @@ class Recorder:
             self._stored_all.set()
 
     async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:
-        """Those whose row is gone were recorded by another process, or the endpoint was disabled meanwhile."""
+        """Those whose row is gone were recorded by another process, or the endpoint was disabled
+        meanwhile.
+        """
         done = await DONE.rows(tx, sorted(tried.waiting.key for tried in batch))
         here = {(event.endpoint_id, event.event_id) for event in done}
-        batch = [tried for tried in batch if (tried.waiting.endpoint_id, tried.waiting.event_id) in here]
+        batch = [
+            tried for tried in batch if (tried.waiting.endpoint_id, tried.waiting.event_id) in here
+        ]
         failed = [tried for tried in batch if tried.reason is not None]
-        over = [tried for tried in batch if tried.reason is None or tried.waiting.tries + 1 >= TRIES_MAX]
-        await AGAIN.rows(tx, sorted(
-            (Waiting(t.waiting.endpoint_id, t.at_ms + RETRY_DELAYS_MS[t.waiting.tries], t.waiting.event_id, t.waiting.tries + 1)
-             for t in failed if t.waiting.tries + 1 < TRIES_MAX), key=_by_endpoint))
+        over = [
+            tried for tried in batch if tried.reason is None or tried.waiting.tries + 1 >= TRIES_MAX
+        ]
+        await AGAIN.rows(
+            tx,
+            sorted(
+                (
+                    Waiting(
+                        t.waiting.endpoint_id,
+                        t.at_ms + RETRY_DELAYS_MS[t.waiting.tries],
+                        t.waiting.event_id,
+                        t.waiting.tries + 1,
+                    )
+                    for t in failed
+                    if t.waiting.tries + 1 < TRIES_MAX
+                ),
+                key=_by_endpoint,
+            ),
+        )
         await OUTCOMES.rows(tx, sorted((_outcome_of(tried) for tried in over), key=_by_endpoint))
         first = ids.new_number()
-        await ATTEMPTS.rows(tx, [_attempt_of(tried, ids.raw_of_number(first + place)) for place, tried in enumerate(failed)])
+        await ATTEMPTS.rows(
+            tx,
+            [
+                _attempt_of(tried, ids.raw_of_number(first + place))
+                for place, tried in enumerate(failed)
+            ],
+        )
         changed = self._now_failing(batch)
-        await FAILING.rows(tx, [FailingSince(endpoint_id, since_ms) for endpoint_id, since_ms in sorted(changed.items())])
+        await FAILING.rows(
+            tx,
+            [
+                FailingSince(endpoint_id, since_ms)
+                for endpoint_id, since_ms in sorted(changed.items())
+            ],
+        )
         for endpoint_id, reason in sorted(_to_disable(batch, self.failing_since | changed)):
             await _disable(tx, endpoint_id, reason)
         return changed
@@ -122,7 +170,11 @@ class Recorder:
                 now[endpoint_id] = None
             else:
                 now[endpoint_id] = tried.at_ms if since_ms is None else since_ms
-        return {endpoint_id: since_ms for endpoint_id, since_ms in now.items() if since_ms != self.failing_since.get(endpoint_id)}
+        return {
+            endpoint_id: since_ms
+            for endpoint_id, since_ms in now.items()
+            if since_ms != self.failing_since.get(endpoint_id)
+        }
 
 
 def _by_endpoint(row: Waiting | Outcome) -> tuple[str, str]:
@@ -131,25 +183,51 @@ def _by_endpoint(row: Waiting | Outcome) -> tuple[str, str]:
 
 
 def _outcome_of(tried: Tried) -> Outcome:
-    return Outcome(tried.waiting.endpoint_id, tried.waiting.event_id, DELIVERED if tried.reason is None else EXHAUSTED, tried.waiting.tries + 1,
-                   status=tried.status, took_ms=tried.took_ms, answer=tried.answer, at_ms=tried.at_ms)
+    return Outcome(
+        tried.waiting.endpoint_id,
+        tried.waiting.event_id,
+        DELIVERED if tried.reason is None else EXHAUSTED,
+        tried.waiting.tries + 1,
+        status=tried.status,
+        took_ms=tried.took_ms,
+        answer=tried.answer,
+        at_ms=tried.at_ms,
+    )
 
 
 def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
     """Of one that has failed."""
     assert tried.reason is not None
-    return Attempt(attempt_id, tried.waiting.endpoint_id, tried.waiting.event_id, tried.waiting.tries + 1, tried.status, reason=tried.reason,
-                   took_ms=tried.took_ms, answer=tried.answer, retry_after=tried.retry_after)
+    return Attempt(
+        attempt_id,
+        tried.waiting.endpoint_id,
+        tried.waiting.event_id,
+        tried.waiting.tries + 1,
+        tried.status,
+        reason=tried.reason,
+        took_ms=tried.took_ms,
+        answer=tried.answer,
+        retry_after=tried.retry_after,
+    )
 
 
-def _to_disable(batch: Iterable[Tried], failing_since: dict[str, int | None]) -> set[tuple[str, str]]:
+def _to_disable(
+    batch: Iterable[Tried], failing_since: dict[str, int | None]
+) -> set[tuple[str, str]]:
     """(endpoint, reason)."""
     found: dict[str, str] = {}
     for tried in batch:
-        endpoint_id, since_ms = tried.waiting.endpoint_id, failing_since.get(tried.waiting.endpoint_id)
+        endpoint_id, since_ms = (
+            tried.waiting.endpoint_id,
+            failing_since.get(tried.waiting.endpoint_id),
+        )
         if tried.status == STATUS_GONE:
             found[endpoint_id] = GONE
-        elif since_ms is not None and tried.reason is not None and tried.at_ms - since_ms >= FAILING_MAX_MS:
+        elif (
+            since_ms is not None
+            and tried.reason is not None
+            and tried.at_ms - since_ms >= FAILING_MAX_MS
+        ):
             found.setdefault(endpoint_id, FAILS)
     return set(found.items())
 
@@ -157,7 +235,14 @@ def _to_disable(batch: Iterable[Tried], failing_since: dict[str, int | None]) ->
 async def _disable(tx: HotTx, endpoint_id: str, reason: str) -> None:
     for endpoint in await deliver_sql.disable(tx, endpoint_id, clock.now_ms(), reason):
         why = "answered 410 Gone" if reason == GONE else "has met nothing but failures for 5 days"
-        await notify(tx, endpoint.account_id, "webhook_disabled",
-                     f"The webhook endpoint {ids.text_of_raw('whe', endpoint_id)} ({endpoint.url}) {why}: it is disabled."
-                     " Its events are kept for 30 days; enable it, then replay them.", clock.now_ms())
-        log.warning("webhook_endpoint_disabled", endpoint=ids.text_of_raw("whe", endpoint_id), reason=reason)
+        await notify(
+            tx,
+            endpoint.account_id,
+            "webhook_disabled",
+            f"The webhook endpoint {ids.text_of_raw('whe', endpoint_id)} ({endpoint.url}) {why}: it"
+            " is disabled. Its events are kept for 30 days; enable it, then replay them.",
+            clock.now_ms(),
+        )
+        log.warning(
+            "webhook_endpoint_disabled", endpoint=ids.text_of_raw("whe", endpoint_id), reason=reason
+        )

@@ -1,4 +1,6 @@
-"""Delivering again what was not delivered, or what the receiver lost: an event goes back to the queue, with the same id and a schedule of its own."""
+"""Delivering again what was not delivered, or what the receiver lost: an event goes back
+to the queue, with the same id and a schedule of its own.
+"""
 
 from typing import Final
 
@@ -13,31 +15,83 @@ from heliograph.base.lines import refused
 from heliograph.base.paging import first_id_of
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
-from heliograph.webhooks.tables import DELIVERED, KEPT_MS, webhook_attempts, webhook_deliveries, webhook_events, webhook_queue
+from heliograph.webhooks.tables import (
+    DELIVERED,
+    KEPT_MS,
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_events,
+    webhook_queue,
+)
 
 REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
 
 
 def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int) -> None:
-    """One event, whatever became of it; one that waits for its next try has it now. Raises NotFound, InvalidRequest for a disabled endpoint."""
+    """One event, whatever became of it; one that waits for its next try has it now. Raises
+    NotFound, InvalidRequest for a disabled endpoint.
+    """
     _must_be_enabled(endpoint)
-    raw, delivery, waiting = ids.raw_of_text(EVENT_PREFIX, event_id), webhook_deliveries.c, webhook_queue.c
-    if raw is None or tx.execute(sa.select(webhook_events.c.id).where(webhook_events.c.id == raw)).one_or_none() is None:
+    raw, delivery, waiting = (
+        ids.raw_of_text(EVENT_PREFIX, event_id),
+        webhook_deliveries.c,
+        webhook_queue.c,
+    )
+    if (
+        raw is None
+        or tx.execute(
+            sa.select(webhook_events.c.id).where(webhook_events.c.id == raw)
+        ).one_or_none()
+        is None
+    ):
         raise _unknown(event_id)
-    was = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)
-                     .returning(delivery.outcome, delivery.tries, delivery.status, delivery.took_ms, delivery.answer, delivery.at_ms)).first()
-    if was is not None and was.outcome == DELIVERED:  # its outcome was all that told of this attempt
-        tx.execute(webhook_attempts.insert().values(
-            id=ids.raw_of_number(ids.new_number(was.at_ms)), endpoint_id=endpoint.id, event_id=raw, status=was.status, reason=DELIVERED,
-            took_ms=was.took_ms, answer=was.answer, **{"try": was.tries}))
-    row = tx.execute(webhook_queue.delete().where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw).returning(waiting.tries)).first()
+    was = tx.execute(
+        webhook_deliveries.delete()
+        .where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)
+        .returning(
+            delivery.outcome,
+            delivery.tries,
+            delivery.status,
+            delivery.took_ms,
+            delivery.answer,
+            delivery.at_ms,
+        )
+    ).first()
+    # its outcome was all that told of this attempt
+    if was is not None and was.outcome == DELIVERED:
+        tx.execute(
+            webhook_attempts.insert().values(
+                id=ids.raw_of_number(ids.new_number(was.at_ms)),
+                endpoint_id=endpoint.id,
+                event_id=raw,
+                status=was.status,
+                reason=DELIVERED,
+                took_ms=was.took_ms,
+                answer=was.answer,
+                **{"try": was.tries},
+            )
+        )
+    row = tx.execute(
+        webhook_queue.delete()
+        .where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw)
+        .returning(waiting.tries)
+    ).first()
     if was is None and row is None:
         raise _unknown(event_id)
-    tx.execute(webhook_queue.insert().values(endpoint_id=endpoint.id, due_at_ms=now_ms, event_id=raw, tries=row.tries if row is not None else 0))
+    tx.execute(
+        webhook_queue.insert().values(
+            endpoint_id=endpoint.id,
+            due_at_ms=now_ms,
+            event_id=raw,
+            tries=row.tries if row is not None else 0,
+        )
+    )
 
 
 def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: int) -> int:
-    """Events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most; how many. Raises InvalidRequest."""
+    """Events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most; how many.
+    Raises InvalidRequest.
+    """
     _must_be_enabled(endpoint)
     if since_ms < now_ms - KEPT_MS:
         raise refused("since", "must be within the last 30 days: events are kept no longer")
@@ -45,16 +99,37 @@ def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: i
         raise refused("since", "must not be in the future")
     delivery, event = webhook_deliveries.c, webhook_events.c
     is_since = sa.exists().where(event.id == delivery.event_id, event.created_at_ms >= since_ms)
-    oldest = (sa.select(delivery.event_id)
-              .where(delivery.endpoint_id == endpoint.id, delivery.outcome != DELIVERED,
-                     delivery.event_id >= first_id_of(since_ms - LATER_MS), is_since)
-              .order_by(delivery.event_id).limit(REPLAYED_AT_ONCE).with_for_update())
-    # what is taken away is what goes back: an outcome that is recorded meanwhile stays, wherever it stands among these
-    missing = tx.execute(webhook_deliveries.delete().where(delivery.endpoint_id == endpoint.id, delivery.event_id.in_(oldest))
-                         .returning(delivery.event_id)).scalars().all()
+    oldest = (
+        sa.select(delivery.event_id)
+        .where(
+            delivery.endpoint_id == endpoint.id,
+            delivery.outcome != DELIVERED,
+            delivery.event_id >= first_id_of(since_ms - LATER_MS),
+            is_since,
+        )
+        .order_by(delivery.event_id)
+        .limit(REPLAYED_AT_ONCE)
+        .with_for_update()
+    )
+    # what is taken away is what goes back: an outcome that is recorded meanwhile stays, wherever it
+    # stands among these
+    missing = (
+        tx.execute(
+            webhook_deliveries.delete()
+            .where(delivery.endpoint_id == endpoint.id, delivery.event_id.in_(oldest))
+            .returning(delivery.event_id)
+        )
+        .scalars()
+        .all()
+    )
     if missing:
-        tx.execute(webhook_queue.insert(), [{"endpoint_id": endpoint.id, "due_at_ms": now_ms, "event_id": event_id, "tries": 0}
-                                            for event_id in sorted(missing)])
+        tx.execute(
+            webhook_queue.insert(),
+            [
+                {"endpoint_id": endpoint.id, "due_at_ms": now_ms, "event_id": event_id, "tries": 0}
+                for event_id in sorted(missing)
+            ],
+        )
     return len(missing)
 
 
@@ -64,4 +139,6 @@ def _must_be_enabled(endpoint: Endpoint) -> None:
 
 
 def _unknown(event_id: str) -> NotFound:
-    return NotFound(f"There is no event {shown(event_id)} for this endpoint; events are kept for 30 days.")
+    return NotFound(
+        f"There is no event {shown(event_id)} for this endpoint; events are kept for 30 days."
+    )

@@ -1,7 +1,9 @@
-"""The system's resolver for names that strangers choose: a name server that does not answer holds up names like its own only.
+"""The system's resolver for names that strangers choose: a name server that does not answer holds
+up names like its own only.
 
-Names are of three kinds: those that were found fast the last time, those that were slow not long ago, and those that nothing is known of. Each kind
-has places of its own, of which one account has few, and a look-up keeps its place for a second unless the name is slow already: dead names delay
+Names are of three kinds: those that were found fast the last time, those that were slow not long
+ago, and those that nothing is known of. Each kind has places of its own, of which one account has
+few, and a look-up keeps its place for a second unless the name is slow already: dead names delay
 neither what is known to be good nor what is new of others.
 """
 
@@ -16,19 +18,25 @@ from weakref import WeakValueDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-GOOD_AT_ONCE: Final = 24  # look-ups, each in a thread, which waits for name servers and does nothing: of names that were found fast
+# look-ups, each in a thread, which waits for name servers and does nothing: of names that were
+# found fast
+GOOD_AT_ONCE: Final = 24
 NEW_AT_ONCE: Final = 24  # … of names that nothing is known of
 SLOW_AT_ONCE: Final = 16  # … of names that took long
 ACCOUNT_AT_ONCE: Final = 4  # … of each kind, for endpoints of one account
 SLOW_S: Final = 1.0  # what one endpoint may delay another by (contract section 7)
 OVERDUE_MAX: Final = 256  # look-ups that go on without a place
-SLOW_FOR_S: Final = 600.0  # a name is slow for so long after it was, also when it is found fast between
+# a name is slow for so long after it was, also when it is found fast between
+SLOW_FOR_S: Final = 600.0
 NAMES_KEPT: Final = 10_000  # of those that are good, and of those that are slow
-ADDRESSES_MAX: Final = 4  # of a name: each may be tried, more than once, and a name server of a stranger's says how many there are
+# of a name: each may be tried, more than once, and a name server of a stranger's says how many
+# there are
+ADDRESSES_MAX: Final = 4
 
 AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
 LookUp = Callable[[str, int], Sequence[AddressInfo]]
-of_account: ContextVar[str] = ContextVar("of_account", default="")  # whose endpoint a name is looked up for: aiohttp, which asks, has no word for it
+# whose endpoint a name is looked up for: aiohttp, which asks, has no word for it
+of_account: ContextVar[str] = ContextVar("of_account", default="")
 
 
 def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
@@ -37,11 +45,14 @@ def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
 
 
 class _Places:
-    """Those of one kind of names. Who waits for one has its account's turn first, so an account never has more than its own in anybody's way."""
+    """Those of one kind of names. Who waits for one has its account's turn first, so an
+    account never has more than its own in anybody's way.
+    """
 
     def __init__(self, most: int) -> None:
         self.all = asyncio.Semaphore(most)
-        self._of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # for as long as somebody waits, or is in
+        # for as long as somebody waits, or is in
+        self._of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, account_id: str) -> asyncio.Semaphore:
         turns = self._of.get(account_id)
@@ -51,33 +62,53 @@ class _Places:
 
 
 class Resolver(AbstractResolver):
-    """Looks names up in threads that do not hold up the process's end, a limited number at once. What waits for a thread has a name each: aiohttp
-    asks once for all that want the same one at the same time."""
+    """Looks names up in threads that do not hold up the process's end, a limited number at once.
+    What waits for a thread has a name each: aiohttp asks once for all that want the same one at the
+    same time.
+    """
 
     def __init__(self, look_up: LookUp = system_look_up) -> None:
         self._look_up = look_up
-        self._good, self._new, self._slow = _Places(GOOD_AT_ONCE), _Places(NEW_AT_ONCE), _Places(SLOW_AT_ONCE)
+        self._good, self._new, self._slow = (
+            _Places(GOOD_AT_ONCE),
+            _Places(NEW_AT_ONCE),
+            _Places(SLOW_AT_ONCE),
+        )
         self._good_names: dict[str, None] = {}  # in the order in which they were found last
         self._slow_until_s: dict[str, float] = {}  # by name, in order
-        self._overdue: set[asyncio.Future[Sequence[AddressInfo]]] = set()  # whose place is another's already
+        # whose place is another's already
+        self._overdue: set[asyncio.Future[Sequence[AddressInfo]]] = set()
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
         """The first addresses of a name. Raises OSError."""
         places = self._places(host)
         async with places.of(of_account.get()), places.all:
             answer = self._in_thread(host, port)
-            # names that were good may die together: none keeps its place from others for longer than they may be delayed
+            # names that were good may die together: none keeps its place from others for longer
+            # than they may be delayed
             leaves = places is not self._slow and len(self._overdue) < OVERDUE_MAX
             began, late = time.monotonic(), False
             try:
                 late = bool((await asyncio.wait({answer}, timeout=SLOW_S if leaves else None))[1])
             finally:
-                self._remember(host, slow=late or time.monotonic() - began >= SLOW_S)  # a timer may go off a moment early
+                # a timer may go off a moment early
+                self._remember(host, slow=late or time.monotonic() - began >= SLOW_S)
                 if not answer.done():
                     self._overdue.add(answer)
         found = await answer
-        return [ResolveResult(hostname=host, host=str(where[0]), port=port, family=of, proto=protocol, flags=socket.AI_NUMERICHOST)
-                for of, _, protocol, _, where in found[:ADDRESSES_MAX]]
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(where[0]),
+                port=port,
+                family=of,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for of, _, protocol, _, where in found[:ADDRESSES_MAX]
+        ]
 
     async def close(self) -> None:
         """Nothing to close: a look-up under way ends by itself, and with the process."""

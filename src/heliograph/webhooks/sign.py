@@ -1,4 +1,6 @@
-"""An endpoint's secret, and the headers by which its receiver knows that a callback is ours (contract section 7)."""
+"""An endpoint's secret, and the headers by which its receiver knows that a callback is
+ours (contract section 7).
+"""
 
 import hmac
 import re
@@ -10,7 +12,8 @@ from typing import Final
 PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
 USER_AGENT: Final = "Heliograph-Webhooks"
-_SECRET: Final = re.compile(PREFIX + r"[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=", re.ASCII)  # the one spelling that 32 bytes have
+# the one spelling that 32 bytes have
+_SECRET: Final = re.compile(PREFIX + r"[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=", re.ASCII)
 _KEYS_KEPT: Final = 4_096  # endpoints whose keys stay decoded
 
 
@@ -24,11 +27,15 @@ def is_secret(text: str) -> bool:
     return _SECRET.fullmatch(text) is not None
 
 
-def headers(event_id: str, kind: str, body: bytes, timestamp_s: int, secret: str, former: str | None = None) -> dict[str, str]:
+def headers(
+    event_id: str, kind: str, body: bytes, timestamp_s: int, secret: str, former: str | None = None
+) -> dict[str, str]:
     """The headers of one attempt, made at `timestamp_s` (Unix seconds), to deliver `body`.
 
-    `former`: the secret before this one, for as long as both hold (24 h, or until the rotation is finished); None: there is none any more.
-    X-Service-Signature has room for one signature, so the former secret still makes it; Standard Webhooks 1.0 lists one of each."""
+    `former`: the secret before this one, for as long as both hold (24 h, or until the rotation is
+    finished); None: there is none any more. X-Service-Signature has room for one signature, so the
+    former secret still makes it; Standard Webhooks 1.0 lists one of each.
+    """
     text, key = _keys(secret)
     signed = b"%b.%d.%b" % (event_id.encode(), timestamp_s, body)
     signature = "v1," + b64encode(_mac(key, signed)).decode()
@@ -54,7 +61,11 @@ def _mac(key: hmac.HMAC, signed: bytes) -> bytes:
 
 @lru_cache(_KEYS_KEPT)
 def _keys(secret: str) -> tuple[hmac.HMAC, hmac.HMAC]:
-    """Of X-Service-Signature: of the secret as it is shown; of Standard Webhooks: of what is encoded in it. Raises ValueError, without the secret."""
+    """Of X-Service-Signature: of the secret as it is shown; of Standard Webhooks: of what
+    is encoded in it. Raises ValueError, without the secret.
+    """
     if not is_secret(secret):
         raise ValueError(f"no webhook secret: {PREFIX} and the base64 of {SECRET_BYTES} bytes")
-    return hmac.new(secret.encode(), digestmod="sha256"), hmac.new(b64decode(secret.removeprefix(PREFIX)), digestmod="sha256")
+    return hmac.new(secret.encode(), digestmod="sha256"), hmac.new(
+        b64decode(secret.removeprefix(PREFIX)), digestmod="sha256"
+    )

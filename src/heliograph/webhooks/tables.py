@@ -1,7 +1,8 @@
 """Webhooks: who wants to know (endpoints), what happened (events), and what has been told to whom.
 
-An event that is to be delivered waits in `webhook_queue`, one row an endpoint; its outcome moves it to `webhook_deliveries`. So the queue holds
-only what is still to be done, and a dead endpoint's backlog lies in a range of its own.
+An event that is to be delivered waits in `webhook_queue`, one row an endpoint; its outcome moves it
+to `webhook_deliveries`. So the queue holds only what is still to be done, and a dead endpoint's
+backlog lies in a range of its own.
 """
 
 from typing import Final
@@ -13,12 +14,19 @@ from heliograph.base.db import RawId, metadata
 from heliograph.base.ids import LATER_MS
 from heliograph.base.pruning import Kept
 
-MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = "message.sent", "message.delivered", "message.failed"
+MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
+    "message.sent",
+    "message.delivered",
+    "message.failed",
+)
 LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
-KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)  # specification section 6
+# specification section 6
+KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)
 
-DELIVERED, EXHAUSTED, MISSED = "delivered", "exhausted", "missed"  # missed: the endpoint was disabled
-OPERATOR, GONE, FAILING = "operator", "gone", "failing"  # why an endpoint is disabled: gone is status 410, failing nothing else for five days
+# missed: the endpoint was disabled
+DELIVERED, EXHAUSTED, MISSED = "delivered", "exhausted", "missed"
+# why an endpoint is disabled: gone is status 410, failing nothing else for five days
+OPERATOR, GONE, FAILING = "operator", "gone", "failing"
 REASONS: Final = (OPERATOR, GONE, FAILING)
 
 webhook_endpoints = sa.Table(
@@ -31,17 +39,33 @@ webhook_endpoints = sa.Table(
     sa.Column("kinds", sa.String(255), nullable=False, comment="of events, comma-separated"),
     sa.Column("include_customers", sa.Boolean, nullable=False),
     sa.Column("secret", sa.Text, nullable=False, comment="encrypted"),
-    sa.Column("former_secret", sa.Text, nullable=True, comment="encrypted; while it is being rotated"),
+    sa.Column(
+        "former_secret", sa.Text, nullable=True, comment="encrypted; while it is being rotated"
+    ),
     sa.Column("former_until_ms", sa.BigInteger, nullable=True),
     sa.Column("disabled_at_ms", sa.BigInteger, nullable=True),
     sa.Column("disabled_reason", sa.String(16), nullable=True),
-    sa.Column("failing_since_ms", sa.BigInteger, nullable=True,
-              comment="of the first failure after the last success; null: the last one was a success"),
+    sa.Column(
+        "failing_since_ms",
+        sa.BigInteger,
+        nullable=True,
+        comment="of the first failure after the last success; null: the last one was a success",
+    ),
     # also of a removed endpoint: when its rows go
-    sa.Column("listens_until_ms", sa.BigInteger, nullable=True, comment="of `heliograph listen`, which delivers its own; null: an ordinary endpoint"),
+    sa.Column(
+        "listens_until_ms",
+        sa.BigInteger,
+        nullable=True,
+        comment="of `heliograph listen`, which delivers its own; null: an ordinary endpoint",
+    ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(f"disabled_reason IN ({', '.join(map(repr, REASONS))})", name="webhook_endpoints_disabled_reason"),
-    sa.CheckConstraint("(disabled_at_ms IS NULL) = (disabled_reason IS NULL)", name="webhook_endpoints_disabled"),
+    sa.CheckConstraint(
+        f"disabled_reason IN ({', '.join(map(repr, REASONS))})",
+        name="webhook_endpoints_disabled_reason",
+    ),
+    sa.CheckConstraint(
+        "(disabled_at_ms IS NULL) = (disabled_reason IS NULL)", name="webhook_endpoints_disabled"
+    ),
     sa.Index("webhook_endpoints_by_account", "account_id"),
 )
 
@@ -76,7 +100,9 @@ webhook_deliveries = sa.Table(
     sa.Column("took_ms", sa.Integer, nullable=True),
     sa.Column("answer", sa.Text, nullable=True, comment="the first 1 KiB"),
     sa.Column("at_ms", sa.BigInteger, nullable=False),
-    sa.CheckConstraint(f"outcome IN ('{DELIVERED}', '{EXHAUSTED}', '{MISSED}')", name="webhook_deliveries_outcome"),
+    sa.CheckConstraint(
+        f"outcome IN ('{DELIVERED}', '{EXHAUSTED}', '{MISSED}')", name="webhook_deliveries_outcome"
+    ),
     sa.Index("webhook_deliveries_by_age", "at_ms"),
 )
 
@@ -91,7 +117,12 @@ webhook_attempts = sa.Table(
     sa.Column("reason", sa.String(32), nullable=False, comment="why it counts as a failure"),
     sa.Column("took_ms", sa.Integer, nullable=False),
     sa.Column("answer", sa.Text, nullable=True, comment="the first 1 KiB"),
-    sa.Column("retry_after", sa.String(64), nullable=True, comment="as the receiver said it; recorded, not obeyed"),
+    sa.Column(
+        "retry_after",
+        sa.String(64),
+        nullable=True,
+        comment="as the receiver said it; recorded, not obeyed",
+    ),
     sa.Index("webhook_attempts_by_event", "endpoint_id", "event_id"),
 )
 
@@ -99,10 +130,16 @@ webhook_holders = sa.Table(
     "webhook_holders",
     metadata,
     sa.Column("endpoint_id", RawId, primary_key=True),
-    sa.Column("worker", sa.BigInteger, nullable=False, comment="epoch of the process that delivers to it"),
+    sa.Column(
+        "worker", sa.BigInteger, nullable=False, comment="epoch of the process that delivers to it"
+    ),
 )
 
 KEPT_MS: Final = 30 * DAY_MS  # replayable for so long (contract section 7)
-EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS  # an event's id has the time of what it tells of, which may be so much older
-KEPT: Final = (Kept("webhook_deliveries", "at_ms", KEPT_MS), Kept("webhook_attempts", "id", KEPT_MS),
-               Kept("webhook_events", "id", EVENTS_KEPT_MS))
+# an event's id has the time of what it tells of, which may be so much older
+EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS
+KEPT: Final = (
+    Kept("webhook_deliveries", "at_ms", KEPT_MS),
+    Kept("webhook_attempts", "id", KEPT_MS),
+    Kept("webhook_events", "id", EVENTS_KEPT_MS),
+)

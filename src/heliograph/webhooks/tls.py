@@ -1,16 +1,22 @@
 """TLS to a stranger's server: what it takes in beside the answer is counted, and bounded.
 
-An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can send session tickets, key updates or handshake
-messages for as long as the connection lasts: this process would work through them, and nobody would see it. Event loops read TLS through the object
+An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can
+send session tickets, key updates or handshake messages for as long as the connection lasts: this
+process would work through them, and nobody would see it. Event loops read TLS through the object
 that the context makes (`SSLContext.wrap_bio`), so that is where it is counted, as it comes.
 """
 
 import ssl
 from typing import Any, Final
 
-HANDSHAKE_MAX: Final = 128 * 1_024  # octets: a chain of certificates has 3 to 10 KiB, a long one of large keys 30, and OpenSSL takes 100 at most
-BESIDE_MAX: Final = 16 * 1_024  # octets of one POST that are no plain text: a few session tickets are 1 KiB, and a record's frame is 22 octets
-RECORD_MAX: Final = 5 + 16 * 1_024 + 256  # octets of the largest record (RFC 8446, 5.2): one that is not yet whole may be plain text
+# octets: a chain of certificates has 3 to 10 KiB, a long one of large keys 30, and OpenSSL takes
+# 100 at most
+HANDSHAKE_MAX: Final = 128 * 1_024
+# octets of one POST that are no plain text: a few session tickets are 1 KiB, and a record's frame
+# is 22 octets
+BESIDE_MAX: Final = 16 * 1_024
+# octets of the largest record (RFC 8446, 5.2): one that is not yet whole may be plain text
+RECORD_MAX: Final = 5 + 16 * 1_024 + 256
 
 
 class TooMuch(ssl.SSLError):
@@ -20,7 +26,9 @@ class TooMuch(ssl.SSLError):
 
 
 class CountedTls(ssl.SSLObject):
-    """One side of a connection. It ends with TooMuch when that has come beside the plain text; `count_anew` begins another POST."""
+    """One side of a connection. It ends with TooMuch when that has come beside the plain text;
+    `count_anew` begins another POST.
+    """
 
     incoming: ssl.MemoryBIO
     _handshake = _beside = 0
@@ -53,7 +61,9 @@ class CountedTls(ssl.SSLObject):
 
 
 class StrangersTls(ssl.SSLContext):
-    """Makes connections to servers whose certificates the system's authorities have signed, or those of `ca_file`."""
+    """Makes connections to servers whose certificates the system's authorities have
+    signed, or those of `ca_file`.
+    """
 
     def wrap_bio(self, incoming: ssl.MemoryBIO, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         """Notes where the object reads from."""

@@ -1,4 +1,6 @@
-"""Turns: whoever waits for the same thing has it one account after another, so what one account has plenty of delays nobody else."""
+"""Turns: whoever waits for the same thing has it one account after another, so what one account has
+plenty of delays nobody else.
+"""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -14,7 +16,9 @@ T = TypeVar("T", bound=OfAccount)
 
 
 class Turns(Generic[T]):
-    """Those who wait: an account that has had its turn stands behind all others, and so does one of its endpoints behind its others."""
+    """Those who wait: an account that has had its turn stands behind all others, and so does one of
+    its endpoints behind its others.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, dict[T, None]] = {}

@@ -15,7 +15,9 @@ from heliograph_api.models.send_form import SendForm
 client = AuthenticatedClient(base_url=os.environ["API_URL"], token=os.environ["API_KEY"])
 
 
-def send(sender: str, recipient: str) -> PostSmsSendResponse200 | ErrorResponse | CreditsErrorResponse | None:
+def send(
+    sender: str, recipient: str
+) -> PostSmsSendResponse200 | ErrorResponse | CreditsErrorResponse | None:
     form = SendForm(sender=sender, message="Your order 1042 is on its way.", recipients=[recipient])
     return post_sms_send.sync(client=client, body=form, idempotency_key=str(uuid4()))
 
@@ -29,5 +31,13 @@ assert isinstance(found, GetMessagesIdResponse200)
 refused, short = send("NOBODY", "233201234567"), send("SANDBOX", "233201234004")
 assert isinstance(refused, ErrorResponse)
 assert isinstance(short, CreditsErrorResponse)
-print(json.dumps({"id": message_id, "status": found.data.timeline[0].status.value, "refused": refused.error.reason.value,
-                  "needed": short.error.required}))
+print(
+    json.dumps(
+        {
+            "id": message_id,
+            "status": found.data.timeline[0].status.value,
+            "refused": refused.error.reason.value,
+            "needed": short.error.required,
+        }
+    )
+)

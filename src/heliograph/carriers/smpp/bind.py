@@ -64,17 +64,21 @@ class Bind:
             except BindRefused as refused:
                 failures += 1
                 status, why = refused.status, str(refused)
-            except (OSError, TimeoutError, UnicodeError) as fault:  # UnicodeError: a host that is no name
+            # UnicodeError: a host that is no name
+            except (OSError, TimeoutError, UnicodeError) as fault:
                 failures += 1
                 status, why = 0, f"cannot connect: {str(fault) or 'no answer in time'}"
             else:
                 status, why = await self._hold(session)
-                # a session that lasted less than the pause before it is no success: the pause goes on growing
+                # a session that lasted less than the pause before it is no success: the pause goes
+                # on growing
                 failures = 1 if loop.time() - bound_s > self._base_s(failures) else failures + 1
             await self._back_off(failures, status, why)
 
     async def _permitted(self) -> None:
-        """Returns when this process may bind. While it has no lease, others may serve the carrier in its place, and it binds nowhere."""
+        """Returns when this process may bind. While it has no lease, others may serve the
+        carrier in its place, and it binds nowhere.
+        """
         while not self._may_bind():
             self._show(LinkState.CONNECTING, "waits until this process has a lease again")
             await asyncio.sleep(PERMITTED_POLL_S)
@@ -86,7 +90,11 @@ class Bind:
         try:
             async with asyncio.timeout(settings.connect_timeout_s):
                 await asyncio.get_running_loop().create_connection(
-                    lambda: session, settings.host, settings.port, ssl=_tls(settings), server_hostname=settings.host if settings.tls else None
+                    lambda: session,
+                    settings.host,
+                    settings.port,
+                    ssl=_tls(settings),
+                    server_hostname=settings.host if settings.tls else None,
                 )
             async with asyncio.timeout(settings.bind_timeout_s):
                 await session.bound
@@ -97,7 +105,9 @@ class Bind:
         return session
 
     async def _hold(self, session: Session) -> tuple[int, str]:
-        """Waits for the session's end; the session fault that ended it (0: none) and the reason in words."""
+        """Waits for the session's end; the session fault that ended it (0: none) and the reason in
+        words.
+        """
         self.session = session
         self._show(LinkState.BOUND, "")
         await session.closed.wait()
@@ -112,13 +122,19 @@ class Bind:
             base_s = self._base_s(failures)
             delay_s = max(self._settings.backoff_min_s, _random.uniform(base_s / 2, base_s))
         state = LinkState.REFUSED if status in BIND_REFUSALS else LinkState.BACKING_OFF
-        log.warning("carrier_not_bound", extra={"carrier": self._settings.name, "detail": why, "again_s": round(delay_s, 1)})
+        log.warning(
+            "carrier_not_bound",
+            extra={"carrier": self._settings.name, "detail": why, "again_s": round(delay_s, 1)},
+        )
         self._show(state, why)
         await asyncio.sleep(delay_s)
 
     def _base_s(self, failures: int) -> float:
         """1, 2, 4 … 60 s, by the settings."""
-        return min(self._settings.backoff_max_s, self._settings.backoff_min_s * 2.0 ** min(max(failures - 1, 0), 30))
+        return min(
+            self._settings.backoff_max_s,
+            self._settings.backoff_min_s * 2.0 ** min(max(failures - 1, 0), 30),
+        )
 
     def _show(self, state: LinkState, detail: str) -> None:
         self.state, self.detail = state, detail
@@ -126,5 +142,7 @@ class Bind:
 
 
 def _tls(settings: SmppSettings) -> ssl.SSLContext | None:
-    """Certificate and host name are always verified. OSError when the authorities' file cannot be read."""
+    """Certificate and host name are always verified. OSError when the authorities' file cannot be
+    read.
+    """
     return ssl.create_default_context(cafile=settings.tls_ca_file) if settings.tls else None

@@ -1,4 +1,6 @@
-"""A message becomes its submissions: alphabet, long-message form, addresses and references, by the carrier's settings."""
+"""A message becomes its submissions: alphabet, long-message form, addresses and references, by the
+carrier's settings.
+"""
 
 from functools import lru_cache
 from struct import Struct
@@ -9,8 +11,10 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.text import segments
 
-TEXTS_KEPT_MAX: Final = 512  # a bulk send has one text for 10,000 recipients: it is split and encoded once
-VALIDITY_S_MAX: Final = 28 * 86_400  # days are the largest unit written; a "month" of validity_period has no fixed length
+# a bulk send has one text for 10,000 recipients: it is split and encoded once
+TEXTS_KEPT_MAX: Final = 512
+# days are the largest unit written; a "month" of validity_period has no fixed length
+VALIDITY_S_MAX: Final = 28 * 86_400
 
 _DATA_CODING_UCS2: Final = 8
 _DATA_CODINGS: Final = {"gsm": 0, "latin1": 3, "ascii": 1}  # SMPP 3.4, 5.2.19
@@ -25,12 +29,15 @@ class Coded(NamedTuple):
 
     data_coding: int
     octets: tuple[bytes, ...]
-    segments: int  # how many the text counts; more than len(octets) when message_payload carries them all at once
+    # how many the text counts; more than len(octets) when message_payload carries them all at once
+    segments: int
     payload: bool  # in message_payload, not in short_message
 
 
 class Encoder:
-    """Splits and encodes messages for one carrier. Pure: the same message always gives the same submissions."""
+    """Splits and encodes messages for one carrier. Pure: the same message always gives the same
+    submissions.
+    """
 
     def __init__(self, settings: SmppSettings) -> None:
         self._settings = settings
@@ -47,7 +54,9 @@ class Encoder:
         submissions = []
         for part, octets in enumerate(coded.octets, 1):
             wants_receipt = self._wants_receipt(part, total)
-            esm_class, short_message, tlvs = self._long(message.message_id, part, total, octets, coded.payload)
+            esm_class, short_message, tlvs = self._long(
+                message.message_id, part, total, octets, coded.payload
+            )
             body = pdu.encode_body(
                 addresses,
                 recipient,
@@ -60,27 +69,53 @@ class Encoder:
                 tlvs=tlvs,
             )
             parts = (1 << coded.segments) - 1 if total == 1 else 1 << (part - 1)
-            submissions.append(Submission(
-                message.message_id, part, parts, attempt=message.attempt, sender=message.sender, recipient=message.recipient,
-                data=body, wants_receipt=wants_receipt))
+            submissions.append(
+                Submission(
+                    message.message_id,
+                    part,
+                    parts,
+                    attempt=message.attempt,
+                    sender=message.sender,
+                    recipient=message.recipient,
+                    data=body,
+                    wants_receipt=wants_receipt,
+                )
+            )
         return submissions
 
     def _wants_receipt(self, part: int, total: int) -> bool:
         wanted = self._settings.receipts
         return wanted == "all" or (wanted == "last" and part == total)
 
-    def _long(self, message_id: str, part: int, total: int, octets: bytes, payload: bool) -> tuple[int, bytes, bytes]:
-        """esm_class, short_message and TLVs of one submission: user data header, message_payload or sar_*, never two of them."""
-        tlvs = _REFERENCE_TLV.pack(pdu.USER_MESSAGE_REFERENCE, 2, user_message_reference(message_id, part))
+    def _long(
+        self, message_id: str, part: int, total: int, octets: bytes, payload: bool
+    ) -> tuple[int, bytes, bytes]:
+        """esm_class, short_message and TLVs of one submission: user data header, message_payload or
+        sar_*, never two of them.
+        """
+        tlvs = _REFERENCE_TLV.pack(
+            pdu.USER_MESSAGE_REFERENCE, 2, user_message_reference(message_id, part)
+        )
         if payload:
             return 0, b"", tlvs + pdu.encode_tlv(pdu.MESSAGE_PAYLOAD, octets)
         if total == 1:
             return 0, octets, tlvs
         number = int(message_id[-4:], 16)
         if self._settings.long == "sar":
-            sar = _SAR_TLVS.pack(pdu.SAR_MSG_REF_NUM, 2, number, pdu.SAR_TOTAL_SEGMENTS, 1, total, pdu.SAR_SEGMENT_SEQNUM, 1, part)
+            sar = _SAR_TLVS.pack(
+                pdu.SAR_MSG_REF_NUM,
+                2,
+                number,
+                pdu.SAR_TOTAL_SEGMENTS,
+                1,
+                total,
+                pdu.SAR_SEGMENT_SEQNUM,
+                1,
+                part,
+            )
             return 0, octets, tlvs + sar
-        # Information element 0, three octets: 8-bit reference, total, number (3GPP TS 23.040, 9.2.3.24.1)
+        # Information element 0, three octets: 8-bit reference, total, number (3GPP TS 23.040,
+        # 9.2.3.24.1)
         return pdu.ESM_UDH, bytes((5, 0, 3, number & 0xFF, total, part)) + octets, tlvs
 
     def _address(self, sender: str) -> bytes:
@@ -97,7 +132,9 @@ class Encoder:
         return Coded(data_coding, tuple(octets), len(parts), payload=False)
 
     def _octets(self, parts: list[str], encoding: str) -> tuple[int, list[bytes] | None]:
-        """data_coding and each part's octets; None where the carrier's alphabet lacks a character of a GSM-7 text."""
+        """data_coding and each part's octets; None where the carrier's alphabet lacks a
+        character of a GSM-7 text.
+        """
         if encoding == segments.UCS_2:
             return _DATA_CODING_UCS2, [segments.ucs2_octets(part) for part in parts]
         alphabet = self._settings.alphabet
@@ -113,8 +150,9 @@ class Encoder:
 def _as_ucs2(text: str, counted_segments: int) -> Coded:
     """A GSM-7 text that the carrier's alphabet cannot carry.
 
-    The text is never altered, and the message keeps the segments it was counted and paid with: as UCS-2 in one short_message
-    where that is enough, else whole in message_payload, which leaves the cutting to the carrier.
+    The text is never altered, and the message keeps the segments it was counted and paid with: as
+    UCS-2 in one short_message where that is enough, else whole in message_payload, which leaves the
+    cutting to the carrier.
     """
     octets = segments.ucs2_octets(text)
     fits = len(segments.split(text, segments.UCS_2)) == 1
@@ -122,16 +160,19 @@ def _as_ucs2(text: str, counted_segments: int) -> Coded:
 
 
 def user_message_reference(message_id: str, part: int) -> int:
-    """The 16-bit reference that a submission carries and a receipt may bring back, the same on each try.
+    """The 16-bit reference that a submission carries and a receipt may bring back, the same on each
+    try.
 
-    The lowest 12 bits of the message's id and 4 of the part's number: a send's messages are numbered in a row, so that any 4,096
-    of them in succession have different ones.
+    The lowest 12 bits of the message's id and 4 of the part's number: a send's messages are
+    numbered in a row, so that any 4,096 of them in succession have different ones.
     """
     return (int(message_id[-3:], 16) << 4) | part
 
 
 def ton_npi_of(sender: str) -> tuple[int, int]:
-    """Type of number and numbering plan by the sender's form, as most carriers want them (SMPP 3.4, 5.2.5 and 5.2.6)."""
+    """Type of number and numbering plan by the sender's form, as most carriers want them (SMPP 3.4,
+    5.2.5 and 5.2.6).
+    """
     if not sender.isdigit():
         return 5, 0  # alphanumeric
     if len(sender) >= 7:
@@ -141,7 +182,9 @@ def ton_npi_of(sender: str) -> tuple[int, int]:
 
 @lru_cache(4_096)
 def validity_period(validity_s: int) -> bytes:
-    """Relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1.2); at least a second, for all zeros would mean the carrier's default."""
+    """Relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1.2); at least a second, for all zeros would
+    mean the carrier's default.
+    """
     left_s = min(max(validity_s, 1), VALIDITY_S_MAX)
     minutes, seconds = divmod(left_s, 60)
     hours, minutes = divmod(minutes, 60)

@@ -4,7 +4,8 @@ from typing import Final, NamedTuple
 
 from heliograph.carriers.smpp import pdu
 
-PDU_OCTETS_MAX: Final = 65_536  # a receipt has 300 octets; nobody may make a session hold more than this for one PDU
+# a receipt has 300 octets; nobody may make a session hold more than this for one PDU
+PDU_OCTETS_MAX: Final = 65_536
 
 
 class Frame(NamedTuple):
@@ -17,16 +18,21 @@ class Frame(NamedTuple):
 
 
 class Framer:
-    """Cuts a TCP stream into PDUs. Holds at most one unfinished PDU (`PDU_OCTETS_MAX`) between two calls."""
+    """Cuts a TCP stream into PDUs. Holds at most one unfinished PDU (`PDU_OCTETS_MAX`) between two
+    calls.
+    """
 
     __slots__ = ("_rest", "broken")
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        self.broken: pdu.PduError | None = None  # once a command_length is impossible, the stream can never be cut again
+        # once a command_length is impossible, the stream can never be cut again
+        self.broken: pdu.PduError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The PDUs that are complete with `data`. Sets `broken` at an impossible command_length; what came before it is still given."""
+        """The PDUs that are complete with `data`. Sets `broken` at an impossible
+        command_length; what came before it is still given.
+        """
         if self.broken is not None:
             return []
         rest = self._rest
@@ -44,7 +50,11 @@ class Framer:
                 return frames
             if end - at < length:
                 break
-            frames.append(Frame(command, status, sequence, bytes(octets[at + pdu.HEADER_OCTETS : at + length])))
+            frames.append(
+                Frame(
+                    command, status, sequence, bytes(octets[at + pdu.HEADER_OCTETS : at + length])
+                )
+            )
             at += length
         if octets is rest:
             del rest[:at]

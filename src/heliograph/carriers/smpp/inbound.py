@@ -1,4 +1,6 @@
-"""Texts from handsets. Until they are stored and handed on, each is acknowledged, counted and logged."""
+"""Texts from handsets. Until they are stored and handed on, each is acknowledged, counted
+and logged.
+"""
 
 import logging
 from typing import Final
@@ -8,7 +10,8 @@ from heliograph.base.few_lines import FewLines
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.tally import Tally
 
-LINES_A_SECOND_MAX: Final = 5  # of the log for one session: whoever sends texts to our numbers has them written
+# of the log for one session: whoever sends texts to our numbers has them written
+LINES_A_SECOND_MAX: Final = 5
 SHORT_CODE_DIGITS_MAX: Final = 7  # longer ones may be somebody's phone number
 _DIGITS_SHOWN: Final = 5  # country and network
 _ADDRESS_OCTETS_MAX: Final = 21  # SMPP 3.4, 5.2.8: with its NUL
@@ -17,7 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class InboundTexts:
-    """What one session says of them. The text is never said, and of a phone number only how it begins."""
+    """What one session says of them. The text is never said, and of a phone number only
+    how it begins.
+    """
 
     def __init__(self, carrier: str, tally: Tally) -> None:
         self._carrier = carrier
@@ -26,19 +31,30 @@ class InboundTexts:
         self._few = FewLines(LINES_A_SECOND_MAX)
 
     def came(self, message: pdu.ShortMessage) -> None:
-        """Counts one, and logs it unless this second has had its lines; the next line says how many were left out."""
+        """Counts one, and logs it unless this second has had its lines; the next line says how many
+        were left out.
+        """
         self._tally.mobile_originated += 1
         self._counter.inc()
         left_out = self._few.next()
         if left_out is None:
             return
-        log.info("inbound_text", extra={
-            "carrier": self._carrier, "sender": masked(message.source_addr), "recipient": masked(message.destination_addr),
-            "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")), **left_out})
+        log.info(
+            "inbound_text",
+            extra={
+                "carrier": self._carrier,
+                "sender": masked(message.source_addr),
+                "recipient": masked(message.destination_addr),
+                "octets": len(message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")),
+                **left_out,
+            },
+        )
 
 
 def masked(address: str) -> str:
-    """A short code or a name as it is; of a phone number its first five digits, and a star for each further one."""
+    """A short code or a name as it is; of a phone number its first five digits, and a star for each
+    further one.
+    """
     address = address[:_ADDRESS_OCTETS_MAX]
     if sum(character.isdigit() for character in address) <= SHORT_CODE_DIGITS_MAX:
         return address

@@ -7,7 +7,15 @@ from contextlib import suppress
 from typing import Final
 
 from heliograph.base import cancelling
-from heliograph.carriers.link import Answer, Inbox, LinkState, Outcome, Outgoing, Receipt, Submission
+from heliograph.carriers.link import (
+    Answer,
+    Inbox,
+    LinkState,
+    Outcome,
+    Outgoing,
+    Receipt,
+    Submission,
+)
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
 from heliograph.carriers.smpp.encode import Encoder
@@ -16,13 +24,20 @@ from heliograph.carriers.smpp.session import Session, Token
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.tally import Tally
 
-_COMMANDS: Final = {"trx": (pdu.BIND_TRANSCEIVER,), "tx+rx": (pdu.BIND_TRANSMITTER, pdu.BIND_RECEIVER)}
+_COMMANDS: Final = {
+    "trx": (pdu.BIND_TRANSCEIVER,),
+    "tx+rx": (pdu.BIND_TRANSMITTER, pdu.BIND_RECEIVER),
+}
 
 
 class SmppLink:
-    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there. `may_bind` is asked before each connection."""
+    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there.
+    `may_bind` is asked before each connection.
+    """
 
-    def __init__(self, settings: SmppSettings, inbox: Inbox, may_bind: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, settings: SmppSettings, inbox: Inbox, may_bind: Callable[[], bool] = lambda: True
+    ) -> None:
         self._settings = settings
         self._inbox = inbox
         self._encoder = Encoder(settings)
@@ -30,7 +45,10 @@ class SmppLink:
         self._pace = Pace(settings.tps or None, self._loop.time())
         self.tally = Tally()
         commands = _COMMANDS[settings.bind] * settings.binds
-        self._binds = [Bind(settings, command, self, self.tally, self._on_change, may_bind) for command in commands]
+        self._binds = [
+            Bind(settings, command, self, self.tally, self._on_change, may_bind)
+            for command in commands
+        ]
         self._tasks: list[asyncio.Task[None]] = []
         self._is_closing = False
         self._is_drained = asyncio.Event()
@@ -53,7 +71,9 @@ class SmppLink:
         return sum(session.outstanding for session in self._sessions())
 
     def agree_tps(self, tps: float | None) -> None:
-        """Another rate from now on: the processes that serve one carrier share its rate as they come and go. 0: nothing at all."""
+        """Another rate from now on: the processes that serve one carrier share its rate as
+        they come and go. 0: nothing at all.
+        """
         self._pace.agree(tps)
 
     def room(self) -> int:
@@ -66,9 +86,15 @@ class SmppLink:
         return self._encoder.submissions(message)
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Spreads them evenly over the binds. What there is no room for is answered UNSPENT, from the event loop's next round."""
+        """Spreads them evenly over the binds. What there is no room for is answered
+        UNSPENT, from the event loop's next round.
+        """
         # the fullest first: what it cannot take is shared by those with more room
-        sessions = [] if self._is_closing else sorted(self._sessions(sending=True), key=Session.window_free)
+        sessions = (
+            []
+            if self._is_closing
+            else sorted(self._sessions(sending=True), key=Session.window_free)
+        )
         at = 0
         for number, session in enumerate(sessions):
             share = (len(submissions) - at) // (len(sessions) - number)
@@ -79,7 +105,10 @@ class SmppLink:
         if at:
             self._pace.sent(at, self._loop.time())
         if at < len(submissions):
-            unspent = [Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in submissions[at:]]
+            unspent = [
+                Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
+                for s in submissions[at:]
+            ]
             self._loop.call_soon(self._inbox.answered, unspent)
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
@@ -100,7 +129,8 @@ class SmppLink:
         self._is_closing = True
         await cancelling.end(*self._tasks)
         if self.outstanding:
-            with suppress(TimeoutError):  # what is still outstanding then is reported when its session ends
+            # what is still outstanding then is reported when its session ends
+            with suppress(TimeoutError):
                 async with asyncio.timeout(drain_s):
                     await self._is_drained.wait()
         sessions = self._sessions()
@@ -146,10 +176,16 @@ class SmppLink:
             self._inbox.changed(state, detail)
 
     def _sessions(self, sending: bool = False) -> list[Session]:
-        return [bind.session for bind in self._binds if bind.session is not None and (bind.sends or not sending)]
+        return [
+            bind.session
+            for bind in self._binds
+            if bind.session is not None and (bind.sends or not sending)
+        ]
 
 
 def _raise_fault(task: asyncio.Task[None]) -> None:
-    """A bind's task ends only when cancelled; anything else is a mistake in it, which the event loop's handler logs."""
+    """A bind's task ends only when cancelled; anything else is a mistake in it, which the
+    event loop's handler logs.
+    """
     if not task.cancelled():
         task.result()

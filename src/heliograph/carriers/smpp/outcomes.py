@@ -12,17 +12,27 @@ ESME_RINVPASWD: Final = 0x0E
 ESME_RINVSYSID: Final = 0x0F
 
 # The session is at fault, not the message: it is bound anew before anything else is sent.
-SESSION_FAULTS: Final = frozenset({ESME_RINVBNDSTS, ESME_RALYBND, ESME_RBINDFAIL, ESME_RINVPASWD, ESME_RINVSYSID})
+SESSION_FAULTS: Final = frozenset(
+    {ESME_RINVBNDSTS, ESME_RALYBND, ESME_RBINDFAIL, ESME_RINVPASWD, ESME_RINVSYSID}
+)
 # Only an operator can mend these; trying often gets accounts locked.
 CREDENTIAL_FAULTS: Final = frozenset({ESME_RINVPASWD, ESME_RINVSYSID})
-# In answer to a bind: the carrier knows us and says no (0x05, 0x0D pass when it drops a session it still believes in).
+# In answer to a bind: the carrier knows us and says no (0x05, 0x0D pass when it drops a session it
+# still believes in).
 BIND_REFUSALS: Final = CREDENTIAL_FAULTS | {ESME_RALYBND, ESME_RBINDFAIL}
-# Message length, command length, command id: our own fault, and sending the same octets again would not mend it.
+# Message length, command length, command id: our own fault, and sending the same octets again would
+# not mend it.
 OUR_FAULTS: Final = frozenset({0x01, 0x02, 0x03})
 
 
 def _table() -> dict[int, Outcome]:
-    table = {0x00: Outcome.ACCEPTED, 0x14: Outcome.THROTTLED, 0x58: Outcome.THROTTLED, 0x08: Outcome.RETRY, 0x64: Outcome.RETRY}
+    table = {
+        0x00: Outcome.ACCEPTED,
+        0x14: Outcome.THROTTLED,
+        0x58: Outcome.THROTTLED,
+        0x08: Outcome.RETRY,
+        0x64: Outcome.RETRY,
+    }
     permanent: tuple[Iterable[int], ...] = (
         OUR_FAULTS,
         (0x0A, 0x0B, 0x15, 0x33, 0x65, 0xFE),
@@ -39,7 +49,8 @@ def _table() -> dict[int, Outcome]:
 _OUTCOMES: Final = _table()
 
 
-# What an operator can say of a status. What ends a session is not the message's affair, and 0 is never anything but ACCEPTED.
+# What an operator can say of a status. What ends a session is not the message's affair, and 0 is
+# never anything but ACCEPTED.
 SAYABLE: Final = (Outcome.THROTTLED, Outcome.RETRY, Outcome.REFUSED)
 STATUS_MAX: Final = 0xFFFFFFFF
 
@@ -51,14 +62,22 @@ def read_overrides(said: Mapping[str, str]) -> dict[int, Outcome]:
         status = int(text, 16)
         if not 0 < status <= STATUS_MAX or status in SESSION_FAULTS:
             session = ", ".join(f"0x{fault:02X}" for fault in sorted(SESSION_FAULTS))
-            raise ValueError(f"status: {text} (allowed: 0x01..0x{STATUS_MAX:X}, but for what ends a session: {session})")
+            raise ValueError(
+                f"status: {text} (allowed: 0x01..0x{STATUS_MAX:X}, but for what ends a session:"
+                f" {session})"
+            )
         if meaning not in [outcome.value for outcome in SAYABLE]:
-            raise ValueError(f"status: {text}={meaning} (allowed: {', '.join(outcome.value for outcome in SAYABLE)})")
+            raise ValueError(
+                f"status: {text}={meaning} (allowed:"
+                f" {', '.join(outcome.value for outcome in SAYABLE)})"
+            )
         overrides[status] = Outcome(meaning)
     return overrides
 
 
 def outcome_of(command_status: int, overrides: Mapping[int, Outcome]) -> Outcome:
-    """The Outcome of an answer; `overrides` is the carrier's own reading of some statuses. What is in neither is worth a retry."""
+    """The Outcome of an answer; `overrides` is the carrier's own reading of some statuses.
+    What is in neither is worth a retry.
+    """
     outcome = overrides.get(command_status)
     return outcome if outcome is not None else _OUTCOMES.get(command_status, Outcome.RETRY)

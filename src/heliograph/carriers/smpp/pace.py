@@ -1,9 +1,10 @@
 """How fast a carrier is sent to: its agreed rate, and less while it answers that this is too much.
 
-Throttling. A second in which a throttle answer came ends with a slower pace: what the carrier accepted in it, if it refused
-most; else a fifth less than what was answered, for a full queue at the carrier refuses a share of any pace, and slowing down does
-not help then. Each second without one makes it a quarter faster, until it is back at the agreed rate or, where none is
-agreed, at twice what was too much. It is never slower than the floor.
+Throttling. A second in which a throttle answer came ends with a slower pace: what the carrier
+accepted in it, if it refused most; else a fifth less than what was answered, for a full queue at
+the carrier refuses a share of any pace, and slowing down does not help then. Each second without
+one makes it a quarter faster, until it is back at the agreed rate or, where none is agreed, at
+twice what was too much. It is never slower than the floor.
 """
 
 from collections import deque
@@ -11,7 +12,8 @@ from math import ceil
 from typing import Final
 
 UNLIMITED: Final = 1 << 30
-BURST_S: Final = 0.25  # of the rate may go at once: what a carrier's turn claims ahead (architecture section 3)
+# of the rate may go at once: what a carrier's turn claims ahead (architecture section 3)
+BURST_S: Final = 0.25
 
 _STEP_S: Final = 1.0
 _MOST_REFUSED_SHARE: Final = 0.4  # less than this share accepted
@@ -22,7 +24,9 @@ _FLOOR_TPS: Final = 20.0  # where no rate is agreed; a carrier that takes less n
 
 
 class Pace:
-    """Counts submissions against the rate. Times are seconds of one monotonic clock, given by the caller."""
+    """Counts submissions against the rate. Times are seconds of one monotonic clock, given by the
+    caller.
+    """
 
     def __init__(self, tps: float | None, now_s: float) -> None:
         self._agreed = tps
@@ -47,11 +51,15 @@ class Pace:
         return self._slowed is not None
 
     def agree(self, tps: float | None) -> None:
-        """Another agreed rate from now on: a carrier's processes share its rate as they come and go. None: unlimited; 0: nothing at all."""
+        """Another agreed rate from now on: a carrier's processes share its rate as they
+        come and go. None: unlimited; 0: nothing at all.
+        """
         self._agreed = tps
 
     def allowance(self, now_s: float) -> int:
-        """How many may be sent now: by a bucket of a quarter second, and in no second more than the rate."""
+        """How many may be sent now: by a bucket of a quarter second, and in no second more than the
+        rate.
+        """
         self._step(now_s)
         rate = self.tps
         if rate is None:
@@ -61,7 +69,8 @@ class Pace:
         self._filled_s = now_s
         allowance = int(self._tokens + 1e-9)
         if self._agreed is not None:
-            # the bucket alone would let 1.25 times the rate into one second after a rest, and carriers count by the second
+            # the bucket alone would let 1.25 times the rate into one second after a rest, and
+            # carriers count by the second
             self._forget(now_s)
             allowance = min(allowance, ceil(self._agreed) - self._sent_sum)
         return max(0, allowance)
@@ -92,15 +101,22 @@ class Pace:
             self._sent_sum -= count
 
     def _step(self, now_s: float) -> None:
-        """Judges the second that is over. Everything counted belongs to it, for each count begins with this."""
+        """Judges the second that is over. Everything counted belongs to it, for each count
+        begins with this.
+        """
         passed_s = now_s - self._step_began_s
         if passed_s < _STEP_S:
             return
         if self._step_throttled:
             self._slow_down()
         elif self._slowed is not None:
-            pace = self._slowed * _RECOVERY ** min(passed_s / _STEP_S, 60)  # 60 steps are a factor of 650,000
-            self._slowed = None if pace >= (self._lifted_at if self._agreed is None else self._agreed) else pace
+            # 60 steps are a factor of 650,000
+            pace = self._slowed * _RECOVERY ** min(passed_s / _STEP_S, 60)
+            self._slowed = (
+                None
+                if pace >= (self._lifted_at if self._agreed is None else self._agreed)
+                else pace
+            )
         self._step_began_s = now_s
         self._step_accepted = self._step_throttled = 0
 
@@ -111,7 +127,11 @@ class Pace:
         if self._slowed is None:
             self._lifted_at = max(2.0 * answers, 2 * _FLOOR_TPS)
             self._tokens = 0.0
-        pace = float(accepted) if accepted < _MOST_REFUSED_SHARE * answers else max(accepted, _CUT * answers)
+        pace = (
+            float(accepted)
+            if accepted < _MOST_REFUSED_SHARE * answers
+            else max(accepted, _CUT * answers)
+        )
         if self._agreed is None:
             self._slowed = max(pace, _FLOOR_TPS)
         else:

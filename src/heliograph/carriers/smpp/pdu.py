@@ -1,12 +1,13 @@
 """The SMPP 3.4 codec: PDUs to octets and back.
 
-Only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind, enquire_link, generic_nack and TLVs, both
-directions of each, and data_sm as carriers send it. Nothing here raises anything but `PduError`, whatever octets come in.
+Only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind, enquire_link,
+generic_nack and TLVs, both directions of each, and data_sm as carriers send it. Nothing here raises
+anything but `PduError`, whatever octets come in.
 """
 
 from dataclasses import dataclass, field
 from struct import Struct
-from struct import error as StructError  # noqa: N812  # the name the struct module gives its exception is no class name
+from struct import error as StructError  # noqa: N812  # the struct module's name is no class name
 from typing import Final
 
 # command_id values (SMPP 3.4, table 5-1); a response is its request with bit 31 set
@@ -70,7 +71,8 @@ HEADER_OCTETS: Final = 16
 
 HEADER: Final = Struct(">IIII")  # command_length, command_id, command_status, sequence_number
 _TLV_HEAD: Final = Struct(">HH")
-_FLAGS: Final = Struct(">BBBBB")  # registered_delivery, replace_if_present_flag, data_coding, sm_default_msg_id, sm_length
+# registered_delivery, replace_if_present_flag, data_coding, sm_default_msg_id, sm_length
+_FLAGS: Final = Struct(">BBBBB")
 
 
 class PduError(Exception):
@@ -83,7 +85,9 @@ class PduError(Exception):
 
 @dataclass(slots=True)
 class ShortMessage:
-    """The body of a submit_sm or a deliver_sm, which have one layout (SMPP 3.4, 4.4.1 and 4.6.1). Strings are Latin-1."""
+    """The body of a submit_sm or a deliver_sm, which have one layout (SMPP 3.4, 4.4.1 and 4.6.1).
+    Strings are Latin-1.
+    """
 
     source_addr: str = ""
     destination_addr: str = ""
@@ -133,13 +137,22 @@ def encode_pdu(command: int, status: int, sequence: int, body: bytes = b"") -> b
     return HEADER.pack(HEADER_OCTETS + len(body), command, status, sequence) + body
 
 
-def encode_addresses(service_type: str, source: tuple[int, int, str], destination: tuple[int, int]) -> bytes:
-    """The front of a submit_sm body up to dest_addr_npi: the same for every message of one sender, so worth keeping.
+def encode_addresses(
+    service_type: str, source: tuple[int, int, str], destination: tuple[int, int]
+) -> bytes:
+    """The front of a submit_sm body up to dest_addr_npi: the same for every message of one sender,
+    so worth keeping.
 
     `source` is (TON, NPI, address), `destination` (TON, NPI).
     """
     ton, npi, address = source
-    return b"%b\0%c%c%b\0%c%c" % (service_type.encode("latin-1"), ton, npi, address.encode("latin-1"), *destination)
+    return b"%b\0%c%c%b\0%c%c" % (
+        service_type.encode("latin-1"),
+        ton,
+        npi,
+        address.encode("latin-1"),
+        *destination,
+    )
 
 
 def encode_body(
@@ -153,7 +166,9 @@ def encode_body(
     short_message: bytes,
     tlvs: bytes,
 ) -> bytes:
-    """A submit_sm or deliver_sm body, fields as they usually are: protocol_id 0, sent at once, nothing replaced. Hot."""
+    """A submit_sm or deliver_sm body, fields as they usually are: protocol_id 0, sent at
+    once, nothing replaced. Hot.
+    """
     return b"%b%b\0%c\0%c\0%b\0%c\0%c\0%c%b%b" % (
         addresses,
         destination_addr,
@@ -169,11 +184,15 @@ def encode_body(
 
 
 def encode_sm(message: ShortMessage) -> bytes:
-    """A submit_sm or deliver_sm body with every field as given; `short_message` at most 254 octets."""
+    """A submit_sm or deliver_sm body with every field as given; `short_message` at most
+    254 octets.
+    """
     return b"".join(
         (
             encode_addresses(
-                message.service_type, (message.source_ton, message.source_npi, message.source_addr), (message.dest_ton, message.dest_npi)
+                message.service_type,
+                (message.source_ton, message.source_npi, message.source_addr),
+                (message.dest_ton, message.dest_npi),
             ),
             message.destination_addr.encode("latin-1"),
             bytes((0, message.esm_class, message.protocol_id, message.priority_flag)),
@@ -195,7 +214,9 @@ def encode_sm(message: ShortMessage) -> bytes:
 
 
 def decode_sm(body: bytes) -> ShortMessage:
-    """The fields of a submit_sm or deliver_sm body. Raises PduError for a missing NUL, too short a body or a broken TLV. Hot."""
+    """The fields of a submit_sm or deliver_sm body. Raises PduError for a missing NUL, too short a
+    body or a broken TLV. Hot.
+    """
     find = body.index
     try:
         service_end = find(0)
@@ -233,7 +254,9 @@ def decode_sm(body: bytes) -> ShortMessage:
 
 
 def decode_data_sm(body: bytes) -> ShortMessage:
-    """The fields of a data_sm body (SMPP 3.4, 4.7.1), whose text is its message_payload. Raises PduError as decode_sm does."""
+    """The fields of a data_sm body (SMPP 3.4, 4.7.1), whose text is its message_payload. Raises
+    PduError as decode_sm does.
+    """
     try:
         service_end = body.index(0)
         source_end = body.index(0, service_end + 3)
@@ -256,7 +279,9 @@ def encode_tlv(tag: int, value: bytes) -> bytes:
 
 
 def decode_tlvs(body: bytes, at: int) -> dict[int, bytes]:
-    """The TLVs from offset `at` on, by tag; of a repeated one the first. Raises PduError when a length reaches beyond the PDU."""
+    """The TLVs from offset `at` on, by tag; of a repeated one the first. Raises PduError
+    when a length reaches beyond the PDU.
+    """
     tlvs: dict[int, bytes] = {}
     end = len(body)
     while end - at >= 4:  # fewer octets hold no TLV: some centres pad with NULs
@@ -288,10 +313,18 @@ def decode_bind(body: bytes) -> BindRequest:
     system_id, password, system_type = (s.decode("latin-1") for s in strings)
     version, ton, npi = rest[:3]
     return BindRequest(
-        system_id, password, system_type, interface_version=version, addr_ton=ton, addr_npi=npi,
-        address_range=decode_string(rest[3:]))
+        system_id,
+        password,
+        system_type,
+        interface_version=version,
+        addr_ton=ton,
+        addr_npi=npi,
+        address_range=decode_string(rest[3:]),
+    )
 
 
 def decode_string(octets: bytes) -> str:
-    """The text up to the first NUL, or all of it: an answer without its NUL is still an answer (submit_sm_resp, bind responses)."""
+    """The text up to the first NUL, or all of it: an answer without its NUL is still an answer
+    (submit_sm_resp, bind responses).
+    """
     return octets.partition(b"\0")[0].decode("latin-1")

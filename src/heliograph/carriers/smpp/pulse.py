@@ -1,4 +1,6 @@
-"""Whether the peer of a session is still there: after some silence it is asked, and without an answer it is taken for dead."""
+"""Whether the peer of a session is still there: after some silence it is asked, and
+without an answer it is taken for dead.
+"""
 
 from collections.abc import Callable
 from enum import Enum
@@ -11,9 +13,13 @@ class Pulse(Enum):
 
 
 class PulseWatch:
-    """Measures silence in reading time: the loop's time less what passed while we did not read, which is nobody's silence but ours."""
+    """Measures silence in reading time: the loop's time less what passed while we did not
+    read, which is nobody's silence but ours.
+    """
 
-    def __init__(self, loop_time_s: Callable[[], float], ask_after_s: float, dead_after_s: float) -> None:
+    def __init__(
+        self, loop_time_s: Callable[[], float], ask_after_s: float, dead_after_s: float
+    ) -> None:
         self._loop_time_s = loop_time_s
         self._ask_after_s = ask_after_s
         self._dead_after_s = dead_after_s
@@ -28,7 +34,9 @@ class PulseWatch:
 
     def time_s(self) -> float:
         """Reading time; it stands still while paused."""
-        return (self._loop_time_s() if self._paused_at_s is None else self._paused_at_s) - self._unread_s
+        return (
+            self._loop_time_s() if self._paused_at_s is None else self._paused_at_s
+        ) - self._unread_s
 
     def heard(self) -> None:
         """A whole PDU came; half a PDU is no sign of life."""

@@ -1,7 +1,8 @@
-"""Reading delivery receipts in the dialects carriers write them in (SMPP 3.4 appendix B is a suggestion, and treated as one).
+"""Reading delivery receipts in the dialects carriers write them in (SMPP 3.4 appendix B is a
+suggestion, and treated as one).
 
-Nothing here raises: a receipt that cannot be read becomes one whose state is None, so that it is stored, acknowledged, and
-never stops the ones behind it.
+Nothing here raises: a receipt that cannot be read becomes one whose state is None, so that it is
+stored, acknowledged, and never stops the ones behind it.
 """
 
 import re
@@ -12,25 +13,36 @@ from heliograph.carriers.smpp import pdu
 
 RAW_OCTETS_MAX: Final = 1_024  # what is kept of a receipt for the operator to look at
 REF_CHARACTERS_MAX: Final = 64  # SMPP 3.4, 5.2.23: message_id has at most 65 octets with its NUL
-ERROR_CHARACTERS_MAX: Final = 32  # err: has 3 in the specification, and is free text at some carriers
+# err: has 3 in the specification, and is free text at some carriers
+ERROR_CHARACTERS_MAX: Final = 32
 
 _NOTE_OCTETS_MAX: Final = 32
 _UCS2: Final = 8
 _NAMES: Final = "id|sub|dlvrd|submit[ _]?date|done[ _]?date|stat|err"
-_KEY: Final = re.compile(rf"(?:^|[\s,;])({_NAMES}|[a-z]\w*)\s?:", re.IGNORECASE)  # any name ends the field before it: it may be another for `text`
-# A word with just six digits in a row, in place of an error or a state, may be a one-time password: no network's error code has six.
+# any name ends the field before it: it may be another for `text`
+_KEY: Final = re.compile(rf"(?:^|[\s,;])({_NAMES}|[a-z]\w*)\s?:", re.IGNORECASE)
+# A word with just six digits in a row, in place of an error or a state, may be a one-time password:
+# no network's error code has six.
 _CODE: Final = r"[^\s,;:\0]*?(?<!\d)\d{6}(?!\d)"
-_ERROR: Final = rf"(?!{_CODE})[^\s,;:\0]+"  # one word: what comes behind it may be the customer's text
+# one word: what comes behind it may be the customer's text
+_ERROR: Final = rf"(?!{_CODE})[^\s,;:\0]+"
 _FIRST_WORD: Final = re.compile(_ERROR)
-# Of an error's word anything else is shown as a question mark: it goes to whoever reads the API, webhooks, logs and terminals, and no network's
-# code has markup, control characters or signs that turn the direction of what follows.
+# Of an error's word anything else is shown as a question mark: it goes to whoever reads the API,
+# webhooks, logs and terminals, and no network's code has markup, control characters or signs that
+# turn the direction of what follows.
 _NOT_SHOWN: Final = re.compile(r"[^0-9A-Za-z!#$%()*+./=?@_{|}~\[\]^-]")
 # Fields that are known, with one word each, as many as a receipt begins with.
 _PLAIN: Final = re.compile(
-    rf"(?:[\s,;]*(?!(?:stat|err)\s?:\s?{_CODE})(?:{_NAMES})\s?:(?:\s?(?!\w+\s?:)[!-+\--9<-~]+)?(?![^\s,;\0]))*", re.IGNORECASE
+    rf"(?:[\s,;]*(?!(?:stat|err)\s?:\s?{_CODE})(?:{_NAMES})\s?:(?:\s?(?!\w+\s?:)[!-+\--9<-~]+)?(?![^\s,;\0]))*",
+    re.IGNORECASE,
 )
-# The form nearly all carriers use, read in one step: a fifth of the time that looking for each field takes.
-_COMMON: Final = re.compile(rf"id:(\S+) sub:\S* dlvrd:\S* submit date:\d* done date:\d* stat:(\S+) err:({_ERROR})(?: text:|$)", re.IGNORECASE)
+# The form nearly all carriers use, read in one step: a fifth of the time that looking for each
+# field takes.
+_COMMON: Final = re.compile(
+    rf"id:(\S+) sub:\S* dlvrd:\S* submit date:\d* done date:\d* stat:(\S+) err:({_ERROR})(?:"
+    r" text:|$)",
+    re.IGNORECASE,
+)
 
 _STATES: Final = {
     name: state
@@ -65,21 +77,29 @@ _MESSAGE_STATES: Final = {
 def is_receipt(message: pdu.ShortMessage) -> bool:
     """Whether a deliver_sm is about a message we sent, and not from a handset.
 
-    By its esm_class (SMPP 3.4, 5.2.12). Some centres leave that 0 and send receipted_message_id, which only receipts have.
+    By its esm_class (SMPP 3.4, 5.2.12). Some centres leave that 0 and send receipted_message_id,
+    which only receipts have.
     """
     kind = message.esm_class & pdu.ESM_TYPE
-    return kind in (pdu.ESM_RECEIPT, pdu.ESM_INTERMEDIATE) or (kind == 0 and pdu.RECEIPTED_MESSAGE_ID in message.tlvs)
+    return kind in (pdu.ESM_RECEIPT, pdu.ESM_INTERMEDIATE) or (
+        kind == 0 and pdu.RECEIPTED_MESSAGE_ID in message.tlvs
+    )
 
 
 def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
-    """The receipt in a deliver_sm. TLVs are believed before the text, whose fields may be missing, long, or in any case."""
+    """The receipt in a deliver_sm. TLVs are believed before the text, whose fields may be missing,
+    long, or in any case.
+    """
     tlvs = message.tlvs
     text = _text(message, message.short_message or tlvs.get(pdu.MESSAGE_PAYLOAD, b""))
     fields, plain = _fields(text)
     ref = pdu.decode_string(tlvs.get(pdu.RECEIPTED_MESSAGE_ID, b"")).strip() or fields.get("id")
-    state = _MESSAGE_STATES.get(int.from_bytes(tlvs.get(pdu.MESSAGE_STATE) or b"\xff", "big")) or _STATES.get(fields.get("stat", "").upper())
+    state = _MESSAGE_STATES.get(
+        int.from_bytes(tlvs.get(pdu.MESSAGE_STATE) or b"\xff", "big")
+    ) or _STATES.get(fields.get("stat", "").upper())
     if message.esm_class & pdu.ESM_TYPE == pdu.ESM_INTERMEDIATE and state is not None:
-        state = ReceiptState.ENROUTE  # an intermediate notification (SMPP 3.4, 2.11) ends nothing, whatever it names
+        # an intermediate notification (SMPP 3.4, 2.11) ends nothing, whatever it names
+        state = ReceiptState.ENROUTE
     error = fields.get("err") or _network_error(tlvs.get(pdu.NETWORK_ERROR_CODE, b""))
     reference = tlvs.get(pdu.USER_MESSAGE_REFERENCE)
     return Receipt(
@@ -88,15 +108,18 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
         _NOT_SHOWN.sub("?", error[:ERROR_CHARACTERS_MAX]) if error else None,
         recipient=_digits(message.source_addr),
         sender=message.destination_addr or None,
-        user_message_reference=int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None,
+        user_message_reference=(
+            int.from_bytes(reference, "big") if reference and len(reference) <= 2 else None
+        ),
         raw=_kept(text, plain),
         token=token,
     )
 
 
 def _kept(text: str, plain: int) -> bytes:
-    """What an operator may see of a receipt: its first `plain` characters, and how many there were after them. Those may quote the message,
-    whose text may be a one-time password."""
+    """What an operator may see of a receipt: its first `plain` characters, and how many there were
+    after them. Those may quote the message, whose text may be a one-time password.
+    """
     kept = text[:plain].encode("ascii", "replace")[: RAW_OCTETS_MAX - _NOTE_OCTETS_MAX]
     return kept + b" (%d left out)" % (len(text) - len(kept)) if len(kept) < len(text) else kept
 
@@ -111,8 +134,9 @@ def _text(message: pdu.ShortMessage, raw: bytes) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], int]:
-    """`id`, `stat`, `err` … by lower-case name, and how many characters consist of nothing else (`_PLAIN`). The first of a name counts, and
-    nothing after `text:`, which quotes the customer."""
+    """`id`, `stat`, `err` … by lower-case name, and how many characters consist of nothing else
+    (`_PLAIN`). The first of a name counts, and nothing after `text:`, which quotes the customer.
+    """
     common = _COMMON.match(text)
     if common:
         return {"id": common[1], "stat": common[2], "err": common[3]}, common.end(3)

@@ -1,4 +1,6 @@
-"""One TCP session with a carrier: binds, writes submit_sm within a window, reports answers and receipts, notices a dead peer."""
+"""One TCP session with a carrier: binds, writes submit_sm within a window, reports answers and
+receipts, notices a dead peer.
+"""
 
 import asyncio
 import logging
@@ -17,9 +19,12 @@ from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.tally import Tally
 from heliograph.carriers.smpp.window import Window
 
-RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000  # per session; then nothing more is read until half are stored: memory stays flat
-UNSENT_OCTETS_MAX: Final = 32 * 1024 * 1024  # per session: more than the largest window of the longest messages
-_TICK_S: Final = 1.0  # how exactly time-outs are kept; finer where a setting is shorter than four of these
+# per session; then nothing more is read until half are stored: memory stays flat
+RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
+# per session: more than the largest window of the longest messages
+UNSENT_OCTETS_MAX: Final = 32 * 1024 * 1024
+# how exactly time-outs are kept; finer where a setting is shorter than four of these
+_TICK_S: Final = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +60,13 @@ class _Found:
 
 
 class Session(asyncio.Protocol):
-    """From connection to disconnection. Connect it, await `bound`, submit; `closed` is set at the end, after the last report."""
+    """From connection to disconnection. Connect it, await `bound`, submit; `closed` is set
+    at the end, after the last report.
+    """
 
-    def __init__(self, settings: SmppSettings, bind_command: int, owner: SessionOwner, tally: Tally) -> None:
+    def __init__(
+        self, settings: SmppSettings, bind_command: int, owner: SessionOwner, tally: Tally
+    ) -> None:
         self._settings = settings
         self._bind_command = bind_command
         self._owner = owner
@@ -72,8 +81,15 @@ class Session(asyncio.Protocol):
         self._is_bound = False
         self._has_nacked = False
         self._is_write_paused = False
-        self._watch = PulseWatch(self._loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)
-        self._tick_s = min(_TICK_S, settings.answer_timeout_s / 4, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
+        self._watch = PulseWatch(
+            self._loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
+        )
+        self._tick_s = min(
+            _TICK_S,
+            settings.answer_timeout_s / 4,
+            settings.enquire_link_s / 4,
+            settings.enquire_link_timeout_s / 4,
+        )
         self._timers: list[asyncio.TimerHandle] = []
         self.bound: asyncio.Future[None] = self._loop.create_future()
         self.closed = asyncio.Event()
@@ -100,24 +116,45 @@ class Session(asyncio.Protocol):
         for submission in submissions:
             sequence = sequence % pdu.SEQUENCE_MAX + 1
             body = submission.data
-            octets.append(pack(pdu.HEADER_OCTETS + len(body), pdu.SUBMIT_SM, pdu.ESME_ROK, sequence))
+            octets.append(
+                pack(pdu.HEADER_OCTETS + len(body), pdu.SUBMIT_SM, pdu.ESME_ROK, sequence)
+            )
             octets.append(body)
             waiting[sequence] = (submission, deadline)
         self._sequence = sequence
         self._write(b"".join(octets))
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("submitted", extra={"carrier": self._settings.name, "count": len(submissions), "last_sequence": sequence})
+            log.debug(
+                "submitted",
+                extra={
+                    "carrier": self._settings.name,
+                    "count": len(submissions),
+                    "last_sequence": sequence,
+                },
+            )
 
     def acknowledge(self, sequences: Sequence[int]) -> None:
-        """Answers the deliver_sm and data_sm of these sequence numbers; one that waits for no answer is passed over."""
-        waiting = [(self._unacknowledged.pop(sequence), sequence) for sequence in sequences if sequence in self._unacknowledged]
+        """Answers the deliver_sm and data_sm of these sequence numbers; one that waits for
+        no answer is passed over.
+        """
+        waiting = [
+            (self._unacknowledged.pop(sequence), sequence)
+            for sequence in sequences
+            if sequence in self._unacknowledged
+        ]
         self._write(b"".join([_taken(command, sequence) for command, sequence in waiting]))
-        if self._watch.is_paused and len(self._unacknowledged) <= RECEIPTS_UNACKNOWLEDGED_MAX // 2 and self._transport is not None:
+        if (
+            self._watch.is_paused
+            and len(self._unacknowledged) <= RECEIPTS_UNACKNOWLEDGED_MAX // 2
+            and self._transport is not None
+        ):
             self._watch.resume()
             self._transport.resume_reading()
 
     def unbind(self) -> None:
-        """Asks the carrier to end the session. `closed` follows, after `unbind_timeout_s` at the latest."""
+        """Asks the carrier to end the session. `closed` follows, after `unbind_timeout_s` at the
+        latest.
+        """
         if self._transport is None:
             return
         if self._is_bound:
@@ -135,9 +172,15 @@ class Session(asyncio.Protocol):
     # --- what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # as create_connection gives it; uvloop's is no subclass
+        # as create_connection gives it; uvloop's is no subclass
+        self._transport = cast(asyncio.Transport, transport)
         settings = self._settings
-        self._request(self._bind_command, pdu.encode_bind(pdu.BindRequest(settings.system_id, settings.password, settings.system_type)))
+        self._request(
+            self._bind_command,
+            pdu.encode_bind(
+                pdu.BindRequest(settings.system_id, settings.password, settings.system_type)
+            ),
+        )
         self._later(self._tick_s, self._tick)
 
     def connection_lost(self, fault: Exception | None) -> None:
@@ -145,7 +188,9 @@ class Session(asyncio.Protocol):
         self._transport = None
         for timer in self._timers:
             timer.cancel()
-        self.close_reason = self.close_reason or (f"connection lost: {fault}" if fault else "the carrier closed the connection")
+        self.close_reason = self.close_reason or (
+            f"connection lost: {fault}" if fault else "the carrier closed the connection"
+        )
         if not self.bound.done():
             self.bound.set_exception(ConnectionError(self.close_reason))
         unanswered = self._window.give_up()
@@ -173,8 +218,16 @@ class Session(asyncio.Protocol):
                 self._on_control(command, status, sequence, found)
         if log.isEnabledFor(logging.DEBUG):
             for command, status, sequence, body in frames:
-                log.debug("pdu_received", extra={"carrier": self._settings.name, "command": pdu.command_name(command), "status": f"0x{status:08X}",
-                                                 "sequence": sequence, "octets": len(body)})
+                log.debug(
+                    "pdu_received",
+                    extra={
+                        "carrier": self._settings.name,
+                        "command": pdu.command_name(command),
+                        "status": f"0x{status:08X}",
+                        "sequence": sequence,
+                        "octets": len(body),
+                    },
+                )
         if found.answers:
             self._owner.on_answers(found.answers)
         if found.receipts:
@@ -184,7 +237,11 @@ class Session(asyncio.Protocol):
             self._close(f"framing lost: {self._framer.broken}")
         elif self.fault_status and not self._window.waiting:
             self._close(f"session fault 0x{self.fault_status:02x}")
-        elif len(self._unacknowledged) >= RECEIPTS_UNACKNOWLEDGED_MAX and self._transport is not None and not self._watch.is_paused:
+        elif (
+            len(self._unacknowledged) >= RECEIPTS_UNACKNOWLEDGED_MAX
+            and self._transport is not None
+            and not self._watch.is_paused
+        ):
             self._watch.pause()
             self._transport.pause_reading()
 
@@ -198,11 +255,17 @@ class Session(asyncio.Protocol):
             return
         found.answers.append(answer)
         if status in SESSION_FAULTS and not self.fault_status:
-            # Bind anew; but first hear what becomes of the rest of the window, most likely the same.
+            # Bind anew; but first hear what becomes of the rest of the window, most likely the
+            # same.
             self.fault_status, self._is_bound = status, False
-            self._later(self._settings.unbind_timeout_s, self._close, f"session fault 0x{status:02x}")
+            self._later(
+                self._settings.unbind_timeout_s, self._close, f"session fault 0x{status:02x}"
+            )
         elif status in OUR_FAULTS:
-            log.error("submission_wrongly_encoded", extra={"carrier": self._settings.name, "status": f"0x{status:08X}"})
+            log.error(
+                "submission_wrongly_encoded",
+                extra={"carrier": self._settings.name, "status": f"0x{status:08X}"},
+            )
 
     def _on_message(self, command: int, sequence: int, body: bytes, found: _Found) -> None:
         try:
@@ -227,14 +290,18 @@ class Session(asyncio.Protocol):
             self._close("the carrier unbound")
         elif command == pdu.UNBIND_RESP:
             self._close("unbound")
-        elif command == self._bind_command | pdu.RESPONSE or (command == pdu.GENERIC_NACK and not self.bound.done()):
+        elif command == self._bind_command | pdu.RESPONSE or (
+            command == pdu.GENERIC_NACK and not self.bound.done()
+        ):
             self._on_bind_answer(status)
         elif command == pdu.GENERIC_NACK:
             self._on_answer(status, sequence, b"", found)
         elif command & pdu.RESPONSE:
             self._tally.unexpected += command != pdu.ENQUIRE_LINK_RESP
         elif command != pdu.ALERT_NOTIFICATION:  # which has no response (SMPP 3.4, 4.12)
-            self._nack(pdu.PduError(pdu.ESME_RINVCMDID, f"command {pdu.command_name(command)}"), sequence)
+            self._nack(
+                pdu.PduError(pdu.ESME_RINVCMDID, f"command {pdu.command_name(command)}"), sequence
+            )
 
     def _on_bind_answer(self, status: int) -> None:
         if self.bound.done():
@@ -270,19 +337,32 @@ class Session(asyncio.Protocol):
     def _request(self, command: int, body: bytes = b"") -> None:
         self._sequence = self._sequence % pdu.SEQUENCE_MAX + 1
         self._write(pdu.encode_pdu(command, pdu.ESME_ROK, self._sequence, body))
-        log.debug("pdu_sent", extra={"carrier": self._settings.name, "command": pdu.command_name(command), "sequence": self._sequence})
+        log.debug(
+            "pdu_sent",
+            extra={
+                "carrier": self._settings.name,
+                "command": pdu.command_name(command),
+                "sequence": self._sequence,
+            },
+        )
 
     def _nack(self, malformed: pdu.PduError, sequence: int) -> None:
         self._tally.malformed += 1
-        if not self._has_nacked:  # one line in the log for a session, whatever a broken peer floods it with
-            log.warning("pdu_malformed", extra={"carrier": self._settings.name, "detail": str(malformed)})
+        # one line in the log for a session, whatever a broken peer floods it with
+        if not self._has_nacked:
+            log.warning(
+                "pdu_malformed", extra={"carrier": self._settings.name, "detail": str(malformed)}
+            )
         self._has_nacked = True
         self._write(pdu.encode_pdu(pdu.GENERIC_NACK, malformed.status, sequence))
 
     def _write(self, octets: bytes) -> None:
         if octets and self._transport is not None and not self._transport.is_closing():
             self._transport.write(octets)
-            if self._is_write_paused and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX:
+            if (
+                self._is_write_paused
+                and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX
+            ):
                 self.abort("the carrier sends, and reads nothing")
 
     def _close(self, why: str) -> None:

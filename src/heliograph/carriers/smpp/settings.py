@@ -26,7 +26,9 @@ WINDOW_MAX: Final = 10_000  # everything in a window is in doubt when its connec
 
 @dataclass(frozen=True, slots=True)
 class SmppSettings:
-    """One carrier. Times in seconds. Raises ValueError, naming the setting, what was found and what is allowed."""
+    """One carrier. Times in seconds. Raises ValueError, naming the setting, what was found
+    and what is allowed.
+    """
 
     name: str
     host: str
@@ -47,7 +49,8 @@ class SmppSettings:
     receipts: ReceiptsWanted = "all"
     answer_timeout_s: float = 30.0
     enquire_link_s: float = 15.0  # after this much silence the link is tested
-    enquire_link_timeout_s: float = 10.0  # 15 + 10 and two ticks: a half-open connection is found in 27 s
+    # 15 + 10 and two ticks: a half-open connection is found in 27 s
+    enquire_link_timeout_s: float = 10.0
     connect_timeout_s: float = 10.0
     bind_timeout_s: float = 10.0
     unbind_timeout_s: float = 2.0
@@ -72,7 +75,10 @@ class SmppSettings:
         for name in ("source_ton_npi", "dest_ton_npi"):
             pair = getattr(self, name)
             if pair is not None and not (0 <= pair[0] <= _TON_MAX and pair[1] in _NPIS):
-                raise ValueError(f"{name}: {pair[0]},{pair[1]} (allowed: 0..{_TON_MAX}, and one of {', '.join(map(str, _NPIS))})")
+                raise ValueError(
+                    f"{name}: {pair[0]},{pair[1]} (allowed: 0..{_TON_MAX}, and one of"
+                    f" {', '.join(map(str, _NPIS))})"
+                )
 
 
 def _is_octet_string(text: str) -> bool:

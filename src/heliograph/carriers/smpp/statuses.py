@@ -51,7 +51,8 @@ _MEANINGS: Final = {
     0xFE: "delivery failed",
     0xFF: "an error without a name",
 }
-_RESERVED: Final = range(0x400, 0x500)  # for each carrier's own statuses: their meaning is in its documentation
+# for each carrier's own statuses: their meaning is in its documentation
+_RESERVED: Final = range(0x400, 0x500)
 
 
 def meaning_of(command_status: int) -> str:

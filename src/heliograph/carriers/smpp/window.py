@@ -4,22 +4,30 @@ from typing import Final
 
 from heliograph.carriers.link import Answer, Outcome, Submission
 
-LATE_KEPT_MAX: Final = 10_000  # submissions past their time-out whose answer would still be recognised
+# submissions past their time-out whose answer would still be recognised
+LATE_KEPT_MAX: Final = 10_000
 
 
 class Window:
-    """By sequence_number. Every submission put in comes out as exactly one Answer, and as one more if its answer comes late."""
+    """By sequence_number. Every submission put in comes out as exactly one Answer, and as
+    one more if its answer comes late.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self.waiting: dict[int, tuple[Submission, float]] = {}  # with its deadline; the session writes here directly, for speed
+        # with its deadline; the session writes here directly, for speed
+        self.waiting: dict[int, tuple[Submission, float]] = {}
         self._late: dict[int, Submission] = {}
 
     def free(self) -> int:
         return max(0, self._size - len(self.waiting))
 
-    def answer(self, sequence: int, outcome: Outcome, ref: str | None, command_status: int) -> Answer | None:
-        """What the answer to this sequence_number says of its submission; None when nothing was asked under it. Hot."""
+    def answer(
+        self, sequence: int, outcome: Outcome, ref: str | None, command_status: int
+    ) -> Answer | None:
+        """What the answer to this sequence_number says of its submission; None when
+        nothing was asked under it. Hot.
+        """
         waiting = self.waiting.pop(sequence, None)
         if waiting is not None:
             return _answer(waiting[0], outcome, ref, command_status)
@@ -27,8 +35,12 @@ class Window:
         return None if late is None else _answer(late, outcome, ref, command_status, late=True)
 
     def expire(self, now_s: float) -> list[Answer]:
-        """Takes out what has waited past its deadline, unanswered; room for others, though its answer may still come."""
-        expired = [sequence for sequence, (_, deadline_s) in self.waiting.items() if deadline_s <= now_s]
+        """Takes out what has waited past its deadline, unanswered; room for others, though
+        its answer may still come.
+        """
+        expired = [
+            sequence for sequence, (_, deadline_s) in self.waiting.items() if deadline_s <= now_s
+        ]
         answers = []
         for sequence in expired:
             submission, _ = self.waiting.pop(sequence)
@@ -41,15 +53,31 @@ class Window:
     def give_up(self) -> list[Answer]:
         """Takes out everything, unanswered: the connection is gone.
 
-        All were written. Which of them the socket had not yet taken cannot be known any more, so all are in doubt.
+        All were written. Which of them the socket had not yet taken cannot be known any more, so
+        all are in doubt.
         """
-        answers = [_answer(submission, Outcome.UNANSWERED) for submission, _ in self.waiting.values()]
+        answers = [
+            _answer(submission, Outcome.UNANSWERED) for submission, _ in self.waiting.values()
+        ]
         self.waiting.clear()
         self._late.clear()
         return answers
 
 
-def _answer(submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0, late: bool = False) -> Answer:
+def _answer(
+    submission: Submission,
+    outcome: Outcome,
+    ref: str | None = None,
+    command_status: int = 0,
+    late: bool = False,
+) -> Answer:
     return Answer(
-        submission.message_id, submission.part, submission.parts, attempt=submission.attempt, outcome=outcome, ref=ref,
-        command_status=command_status, late=late)
+        submission.message_id,
+        submission.part,
+        submission.parts,
+        attempt=submission.attempt,
+        outcome=outcome,
+        ref=ref,
+        command_status=command_status,
+        late=late,
+    )

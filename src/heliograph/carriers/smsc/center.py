@@ -1,4 +1,6 @@
-"""What all sessions of the SMSC share: its settings, its chaos, its ids, its receipts, its journal."""
+"""What all sessions of the SMSC share: its settings, its chaos, its ids, its receipts, its
+journal.
+"""
 
 import asyncio
 import time
@@ -28,7 +30,8 @@ class Center:
         self.loop = asyncio.get_running_loop()
         self.outbox = Outbox(self.loop)
         self.sessions = Guests(journal)
-        # The time stands first, so that the ids of one run are not those of the next; no run makes a million of them a second.
+        # The time stands first, so that the ids of one run are not those of the next; no run makes
+        # a million of them a second.
         self._next_number = clock.now_us()
         self._id_format = "x" if settings.id_format == "hex" else "d"
 
@@ -49,7 +52,11 @@ class Center:
         settings = self.settings
         if settings.system_id is not None and asked.system_id != settings.system_id:
             return ESME_RINVSYSID
-        return ESME_RINVPASWD if settings.password is not None and asked.password != settings.password else pdu.ESME_ROK
+        return (
+            ESME_RINVPASWD
+            if settings.password is not None and asked.password != settings.password
+            else pdu.ESME_ROK
+        )
 
     def acknowledged(self, receiver: Receiver, owed: Owed, *, again: bool) -> None:
         """A receipt was answered; with `again` it is to come once more."""

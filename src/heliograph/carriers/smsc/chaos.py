@@ -1,4 +1,6 @@
-"""What the SMSC does wrong on purpose: each kind with a probability, or when a script says so. A seed makes it repeatable."""
+"""What the SMSC does wrong on purpose: each kind with a probability, or when a script says
+so. A seed makes it repeatable.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +16,15 @@ TIMES_MAX: Final = 10_000  # copies of one receipt
 STATUS_MAX: Final = 0xFFFFFFFF
 
 MALFORMED: Final = ("length-0", "length-15", "length-2g", "tlv", "command")
-DIALECTS: Final = ("ids-hex", "ids-decimal", "ids-padded", "dates-12", "err-letters", "tlvs-only", "text-only")
+DIALECTS: Final = (
+    "ids-hex",
+    "ids-decimal",
+    "ids-padded",
+    "dates-12",
+    "err-letters",
+    "tlvs-only",
+    "text-only",
+)
 
 
 class Place(Enum):
@@ -47,7 +57,9 @@ class Chance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of a script: an act that happens to the submissions (or binds) number `first` to `last`, or to every `every`-th."""
+    """A line of a script: an act that happens to the submissions (or binds) number `first`
+    to `last`, or to every `every`-th.
+    """
 
     place: Place
     act: Act
@@ -70,7 +82,13 @@ def read_duration(text: str) -> float:
 
 
 def _read_status(text: str) -> int:
-    status = int(text, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text) else int(text) if re.fullmatch(r"\d{1,10}", text, re.ASCII) else 0
+    status = (
+        int(text, 16)
+        if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)
+        else int(text)
+        if re.fullmatch(r"\d{1,10}", text, re.ASCII)
+        else 0
+    )
     if not 1 <= status <= STATUS_MAX:
         raise ValueError(f"{text!r} is no command_status such as 0x45")
     return status
@@ -99,24 +117,56 @@ KINDS: Final = {
     "already-bound": Kind(Place.BIND, "the bind is answered ESME_RALYBND (0x05)"),
     "throttle": Kind(Place.SUBMIT, "answered ESME_RTHROTTLED (0x58)"),
     "queue-full": Kind(Place.SUBMIT, "answered ESME_RMSGQFUL (0x14)"),
-    "refuse": Kind(Place.SUBMIT, "answered with this command_status, 0x45 unless another is named", _read_status, 0x45),
+    "refuse": Kind(
+        Place.SUBMIT,
+        "answered with this command_status, 0x45 unless another is named",
+        _read_status,
+        0x45,
+    ),
     "delay": Kind(Place.SUBMIT, "answered so much later, 1s unless named", read_duration, 1.0),
-    "drop": Kind(Place.SUBMIT, "taken, but the connection breaks before this and other outstanding answers"),
-    "half-open": Kind(Place.SUBMIT, "taken, but the session answers nothing any more, enquire_link neither"),
-    "malformed": Kind(Place.SUBMIT, f"followed by a PDU that is none: {', '.join(MALFORMED)}", _read_form, MALFORMED[0]),
+    "drop": Kind(
+        Place.SUBMIT, "taken, but the connection breaks before this and other outstanding answers"
+    ),
+    "half-open": Kind(
+        Place.SUBMIT, "taken, but the session answers nothing any more, enquire_link neither"
+    ),
+    "malformed": Kind(
+        Place.SUBMIT,
+        f"followed by a PDU that is none: {', '.join(MALFORMED)}",
+        _read_form,
+        MALFORMED[0],
+    ),
     "early": Kind(Place.SUBMIT, "its receipt comes before the answer"),
-    "late": Kind(Place.SUBMIT, "its receipt comes so much later, 60s unless named", read_duration, 60.0),
-    "duplicate": Kind(Place.SUBMIT, "its receipt comes so many times, 2 unless named", _read_times, 2),
-    "fail": Kind(Place.SUBMIT, "its receipt says UNDELIV, or the state that is named", _read_state, ReceiptState.UNDELIV),
-    "contradict": Kind(Place.SUBMIT, "after its receipt comes another one, ACCEPTD unless named", _read_state, ReceiptState.ACCEPTD),
+    "late": Kind(
+        Place.SUBMIT, "its receipt comes so much later, 60s unless named", read_duration, 60.0
+    ),
+    "duplicate": Kind(
+        Place.SUBMIT, "its receipt comes so many times, 2 unless named", _read_times, 2
+    ),
+    "fail": Kind(
+        Place.SUBMIT,
+        "its receipt says UNDELIV, or the state that is named",
+        _read_state,
+        ReceiptState.UNDELIV,
+    ),
+    "contradict": Kind(
+        Place.SUBMIT,
+        "after its receipt comes another one, ACCEPTD unless named",
+        _read_state,
+        ReceiptState.ACCEPTD,
+    ),
     "ids-hex": Kind(Place.SUBMIT, "its receipt prints the id in upper-case hexadecimal"),
     "ids-decimal": Kind(Place.SUBMIT, "its receipt prints the id in decimal"),
-    "ids-padded": Kind(Place.SUBMIT, "its receipt prints the id with zeros in front, 20 characters in all"),
+    "ids-padded": Kind(
+        Place.SUBMIT, "its receipt prints the id with zeros in front, 20 characters in all"
+    ),
     "dates-12": Kind(Place.SUBMIT, "its receipt prints times with seconds, in 12 digits"),
     "err-letters": Kind(Place.SUBMIT, "its receipt has a letter in err:"),
-    "tlvs-only": Kind(Place.SUBMIT, "its receipt says id and state in TLVs only, without id: and stat:"),
+    "tlvs-only": Kind(
+        Place.SUBMIT, "its receipt says id and state in TLVs only, without id: and stat:"
+    ),
     "text-only": Kind(Place.SUBMIT, "its receipt has no TLVs"),
-}  # fmt: skip
+}
 
 
 def read_act(text: str) -> Act:
@@ -136,33 +186,54 @@ def read_act(text: str) -> Act:
 
 
 def read_chances(text: str) -> list[Chance]:
-    """`throttle=0.5,refuse:0x0a=0.01`. Raises ValueError; also for a fault that is named twice, for one probability would add to the other."""
+    """`throttle=0.5,refuse:0x0a=0.01`. Raises ValueError; also for a fault that is named twice, for
+    one probability would add to the other.
+    """
     chances: list[Chance] = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, number = item.partition("=")
-        if not equals or not re.fullmatch(r"\d*\.?\d+", number.strip(), re.ASCII) or not 0 <= float(number) <= 1:
+        if (
+            not equals
+            or not re.fullmatch(r"\d*\.?\d+", number.strip(), re.ASCII)
+            or not 0 <= float(number) <= 1
+        ):
             raise ValueError(f"{item!r} is not KIND=PROBABILITY, with a probability from 0 to 1")
         act = read_act(name)
         if any(act == chance.act for chance in chances):
-            raise ValueError(f"{name.strip()!r} is named twice (allowed: each KIND once, or with another ARGUMENT)")
+            raise ValueError(
+                f"{name.strip()!r} is named twice (allowed: each KIND once, or with another"
+                " ARGUMENT)"
+            )
         chances.append(Chance(float(number), act))
     return chances
 
 
 class Chaos:
-    """Decides, for each bind and each submission in the order in which they come, what goes wrong with it."""
+    """Decides, for each bind and each submission in the order in which they come, what
+    goes wrong with it.
+    """
 
-    def __init__(self, chances: Sequence[Chance] = (), rules: Sequence[Rule] = (), seed: int = 0) -> None:
+    def __init__(
+        self, chances: Sequence[Chance] = (), rules: Sequence[Rule] = (), seed: int = 0
+    ) -> None:
         self._random = Random(seed)  # noqa: S311  # repeatable on purpose
-        self._chances = {place: [chance for chance in chances if KINDS[chance.act.kind].place is place] for place in Place}
+        self._chances = {
+            place: [chance for chance in chances if KINDS[chance.act.kind].place is place]
+            for place in Place
+        }
         self._rules = {place: [rule for rule in rules if rule.place is place] for place in Place}
         self._seen = dict.fromkeys(Place, 0)
 
     def acts(self, place: Place) -> tuple[Act, ...]:
-        """What happens to the next one. The script's come first: of two that exclude each other, the first counts. Hot."""
+        """What happens to the next one. The script's come first: of two that exclude each
+        other, the first counts. Hot.
+        """
         chances, rules = self._chances[place], self._rules[place]
         if not chances and not rules:
             return ()
         number = self._seen[place] = self._seen[place] + 1
         draw = self._random.random
-        return (*[rule.act for rule in rules if rule.hits(number)], *[chance.act for chance in chances if draw() < chance.probability])
+        return (
+            *[rule.act for rule in rules if rule.hits(number)],
+            *[chance.act for chance in chances if draw() < chance.probability],
+        )

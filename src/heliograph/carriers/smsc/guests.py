@@ -1,6 +1,8 @@
-"""Who is connected to the SMSC, and who makes room for one more: there are limits in all and of one address.
+"""Who is connected to the SMSC, and who makes room for one more: there are limits in all and of one
+address.
 
-Past either the connection ends that has said nothing for the longest time, so that whoever comes is let in: an operator to his simulator, too.
+Past either the connection ends that has said nothing for the longest time, so that whoever comes is
+let in: an operator to his simulator, too.
 """
 
 import asyncio
@@ -15,7 +17,8 @@ from heliograph.carriers.smsc.journal import Journal
 SESSIONS_MAX: Final = 1_000  # each may make it remember some MB
 ADDRESS_SHARE: Final = 4  # one address has a quarter of the places at most
 FILES_KEPT: Final = 50  # for the log, standard streams, and connections that are just being ended
-TOLD_S: Final = 60.0  # how often the log says that connections are ended for others, each of which is counted
+# how often the log says that connections are ended for others, each of which is counted
+TOLD_S: Final = 60.0
 
 _quiet_since_s = attrgetter("quiet_since_s")
 
@@ -52,7 +55,11 @@ class Guests:
         most_of_one = max(1, most // ADDRESS_SHARE)
         address = network_of(host)
         if len(self._of_address.get(address, ())) >= most_of_one:
-            self._end_one(self._of_address[address], host, f"this address has {most_of_one} connections; allowed: {most_of_one}")
+            self._end_one(
+                self._of_address[address],
+                host,
+                f"this address has {most_of_one} connections; allowed: {most_of_one}",
+            )
         elif len(self._addresses) >= most:
             self._end_one(self._addresses, host, f"there are {most} connections; allowed: {most}")
         self._addresses[guest] = address

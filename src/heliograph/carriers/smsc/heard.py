@@ -1,4 +1,6 @@
-"""What a submit_sm says, as the journal tells it: which part of which message, and its text as a hash."""
+"""What a submit_sm says, as the journal tells it: which part of which message, and its
+text as a hash.
+"""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -10,7 +12,8 @@ from heliograph.text import gsm7_text, ucs2_text
 TEXTS_KEPT_MAX: Final = 512  # a bulk send has few texts: each is decoded and hashed once
 
 SAR: Final = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNUM)
-_CONCATENATED_8: Final = 0x00  # information elements of a user data header (3GPP TS 23.040, 9.2.3.24.1 and .8)
+# information elements of a user data header (3GPP TS 23.040, 9.2.3.24.1 and .8)
+_CONCATENATED_8: Final = 0x00
 _CONCATENATED_16: Final = 0x08
 _UCS2: Final = 8
 _CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
@@ -57,8 +60,12 @@ def _from_header(header: bytes) -> Long | None:
 
 
 def text_hash(data_coding: int, octets: bytes) -> str:
-    """SHA-256, in hexadecimal, of the text in UTF-8: the same whatever alphabet carried it. Of the octets, when they are no text."""
-    return (_short_hash if len(octets) <= pdu.SHORT_MESSAGE_OCTETS_MAX else _hash)(data_coding, octets)
+    """SHA-256, in hexadecimal, of the text in UTF-8: the same whatever alphabet carried it. Of the
+    octets, when they are no text.
+    """
+    return (_short_hash if len(octets) <= pdu.SHORT_MESSAGE_OCTETS_MAX else _hash)(
+        data_coding, octets
+    )
 
 
 def _hash(data_coding: int, octets: bytes) -> str:

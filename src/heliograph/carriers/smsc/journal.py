@@ -1,6 +1,8 @@
-"""What the SMSC has seen and said, as JSON lines: one for each event, for a checker to join with the messages it knows of.
+"""What the SMSC has seen and said, as JSON lines: one for each event, for a checker to join with
+the messages it knows of.
 
-It holds phone numbers in full, which nothing else of the service writes anywhere: it is the log of a test. Texts stand in it as hashes.
+It holds phone numbers in full, which nothing else of the service writes anywhere: it is the log of
+a test. Texts stand in it as hashes.
 """
 
 import fcntl
@@ -21,21 +23,31 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Journal:
-    """Counts events by kind, and writes them to a file if there is one. What was noted is in the file before it has an effect on the wire.
+    """Counts events by kind, and writes them to a file if there is one. What was noted is in the
+    file before it has an effect on the wire.
 
-    Lines are written as a whole and appended, so a killed process loses those of one round of its event loop at most."""
+    Lines are written as a whole and appended, so a killed process loses those of one round of its
+    event loop at most.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises OSError when the file cannot be opened for appending; BlockingIOError when another process writes to it."""
+        """Raises OSError when the file cannot be opened for appending; BlockingIOError when another
+        process writes to it.
+        """
         self.counts: Counter[str] = Counter()
         self.failure: OSError | None = None  # the file could not be written; nothing more is
         self.on_failure: Callable[[], None] = lambda: None
         self.is_kept = path is not None
-        self._file = -1 if path is None else private.opener(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._file = (
+            -1
+            if path is None
+            else private.opener(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        )
         self._lines: list[bytes] = []
         if path is not None and stat.S_ISREG(os.fstat(self._file).st_mode):
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ids and sessions of two runs side by side would be taken for one's
+                # ids and sessions of two runs side by side would be taken for one's
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 os.close(self._file)
                 raise
@@ -44,7 +56,9 @@ class Journal:
         self.counts[kind] += 1
 
     def note(self, event: str, **fields: Any) -> None:
-        """Writes an event down. Who has many of them asks `is_kept` first, and saves itself the fields. Hot."""
+        """Writes an event down. Who has many of them asks `is_kept` first, and saves itself the
+        fields. Hot.
+        """
         if self.is_kept:
             self._lines.append(_encode({"event": event, "at_ms": clock.now_ms(), **fields}))
             if len(self._lines) >= LINES_HELD_MAX:

@@ -1,4 +1,6 @@
-"""The receipts that the SMSC owes: when each is due, on which session it leaves, and again when its session was lost."""
+"""The receipts that the SMSC owes: when each is due, on which session it leaves, and again when its
+session was lost.
+"""
 
 import asyncio
 from collections import deque
@@ -23,7 +25,9 @@ class Receiver(Protocol):
 
 
 class Parcel(NamedTuple):
-    """A receipt, and for whom: the system_id that submitted the message, and if possible the session that did."""
+    """A receipt, and for whom: the system_id that submitted the message, and if possible
+    the session that did.
+    """
 
     owed: Owed
     system_id: str
@@ -31,7 +35,9 @@ class Parcel(NamedTuple):
 
 
 class Outbox:
-    """All receipts that are not acknowledged yet. One session of the system_id gets each of them: the one that submitted, else any."""
+    """All receipts that are not acknowledged yet. One session of the system_id gets each
+    of them: the one that submitted, else any.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -52,7 +58,9 @@ class Outbox:
         delayed.put([parcel] * copies)
 
     def owe_at_once(self, parcel: Parcel) -> None:
-        """A receipt that is due now; on the session that is `near` it leaves with the next flush."""
+        """A receipt that is due now; on the session that is `near` it leaves with the next
+        flush.
+        """
         self.owed += 1
         receiver = self._hand_over(parcel)
         if receiver is not None and receiver is not parcel.near:
@@ -77,7 +85,9 @@ class Outbox:
         self.look_again(receiver.system_id)
 
     def left(self, receiver: Receiver, unacknowledged: Iterable[Owed]) -> None:
-        """The session is gone: what it had not acknowledged goes to another, now or when there is one."""
+        """The session is gone: what it had not acknowledged goes to another, now or when
+        there is one.
+        """
         receivers = self._receivers.get(receiver.system_id, [])
         if receiver in receivers:
             receivers.remove(receiver)
@@ -105,7 +115,11 @@ class Outbox:
             delayed.take_all()
 
     def _with_room(self, system_id: str) -> Receiver | None:
-        freest = max(self._receivers.get(system_id, ()), key=lambda receiver: receiver.receipt_room(), default=None)
+        freest = max(
+            self._receivers.get(system_id, ()),
+            key=lambda receiver: receiver.receipt_room(),
+            default=None,
+        )
         return freest if freest is not None and freest.receipt_room() > 0 else None
 
     def _deliver_due(self, delayed: Delayed[Parcel]) -> None:

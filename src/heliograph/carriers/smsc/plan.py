@@ -8,7 +8,13 @@ from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smsc.chaos import DIALECTS, Act
 
 PLANS_KEPT_MAX: Final = 1_024  # few kinds are on at once, so few combinations come up
-_STATUSES: Final = {"throttle": 0x58, "queue-full": 0x14, "wrong-password": 0x0E, "already-bound": 0x05}  # SMPP 3.4, 5.1.3
+# SMPP 3.4, 5.1.3
+_STATUSES: Final = {
+    "throttle": 0x58,
+    "queue-full": 0x14,
+    "wrong-password": 0x0E,
+    "already-bound": 0x05,
+}
 
 _NAMES: Final = {
     "refuse": "status",
@@ -23,7 +29,9 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of a submission (a bind has the status alone). Without chaos: an answer, then a receipt."""
+    """What becomes of a submission (a bind has the status alone). Without chaos: an answer, then a
+    receipt.
+    """
 
     status: int = 0  # of the answer; 0: what the recipient's ending says
     answer_delay_s: float = 0.0

@@ -37,7 +37,9 @@ class Owed(NamedTuple):
 
 
 def receipt_body(owed: Owed, now_s: int) -> bytes:
-    """The body of a deliver_sm: SMPP 3.4 appendix B in its text, 5.3.2.12 in its TLVs, unless the dialect says otherwise. Hot."""
+    """The body of a deliver_sm: SMPP 3.4 appendix B in its text, 5.3.2.12 in its TLVs, unless the
+    dialect says otherwise. Hot.
+    """
     dialect = owed.dialect
     message_id = _printed(owed) if dialect else owed.message_id
     text, tlvs = b"", b""
@@ -49,8 +51,16 @@ def receipt_body(owed: Owed, now_s: int) -> bytes:
     if "tlvs-only" not in dialect:
         text = _text(owed, message_id, now_s)
     return pdu.encode_body(
-        owed.addresses, owed.destination, pdu.ESM_RECEIPT, priority_flag=0, validity_period=b"", registered_delivery=0,
-        data_coding=0, short_message=text, tlvs=tlvs)
+        owed.addresses,
+        owed.destination,
+        pdu.ESM_RECEIPT,
+        priority_flag=0,
+        validity_period=b"",
+        registered_delivery=0,
+        data_coding=0,
+        short_message=text,
+        tlvs=tlvs,
+    )
 
 
 def _text(owed: Owed, message_id: str, now_s: int) -> bytes:
@@ -61,7 +71,9 @@ def _text(owed: Owed, message_id: str, now_s: int) -> bytes:
         _date(owed.submitted_at_s, seconds),
         _date(now_s, seconds),
         state.value.encode("ascii"),
-        b"E" + error[1:].encode("ascii") if "err-letters" in owed.dialect else error.encode("ascii"),
+        b"E" + error[1:].encode("ascii")
+        if "err-letters" in owed.dialect
+        else error.encode("ascii"),
     )
 
 
@@ -70,7 +82,11 @@ def _printed(owed: Owed) -> str:
         return str(owed.number)
     if "ids-hex" in owed.dialect:
         return f"{owed.number:X}"
-    return owed.message_id.zfill(PADDED_CHARACTERS) if "ids-padded" in owed.dialect else owed.message_id
+    return (
+        owed.message_id.zfill(PADDED_CHARACTERS)
+        if "ids-padded" in owed.dialect
+        else owed.message_id
+    )
 
 
 @lru_cache(64)

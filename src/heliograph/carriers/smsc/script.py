@@ -6,9 +6,10 @@
     every 1000 submits: half-open
     after 1 bind: wrong-password for 3
 
-`after N submits: ACT` happens to submission N + 1, with `for M` to the M submissions from there on; `every N submits` to each N-th.
-Submissions and binds are counted over all sessions, from the start of the server. An ACT is a kind of chaos, with its argument if it
-takes one: `delay:30s`. Several stand on one line with commas between them.
+`after N submits: ACT` happens to submission N + 1, with `for M` to the M submissions from there on;
+`every N submits` to each N-th. Submissions and binds are counted over all sessions, from the start
+of the server. An ACT is a kind of chaos, with its argument if it takes one: `delay:30s`. Several
+stand on one line with commas between them.
 """
 
 import re
@@ -42,7 +43,10 @@ def read_script(text: str) -> list[Rule]:
 def _read_line(line: str) -> list[Rule]:
     found = _LINE.fullmatch(line)
     if not found:
-        raise ValueError(f"{line!r} is not 'after N submits: KIND', 'every N submits: KIND' or the same with binds")
+        raise ValueError(
+            f"{line!r} is not 'after N submits: KIND', 'every N submits: KIND' or the same with"
+            " binds"
+        )
     how, count, place = found[1], int(found[2]), _PLACES[found[3]]
     return [_read_rule(how, count, place, part) for part in found[4].split(",")]
 
@@ -51,7 +55,9 @@ def _read_rule(how: str, count: int, place: Place, text: str) -> Rule:
     repeated = _FOR.fullmatch(text.strip())
     act = read_act(repeated[1] if repeated else text)
     if KINDS[act.kind].place is not place:
-        raise ValueError(f"{act.kind} happens to {KINDS[act.kind].place.value}, not to {place.value}")
+        raise ValueError(
+            f"{act.kind} happens to {KINDS[act.kind].place.value}, not to {place.value}"
+        )
     if repeated and int(repeated[2]) < 1:
         raise ValueError("'for' takes a number from 1")
     if how == "after":

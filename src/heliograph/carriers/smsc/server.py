@@ -15,9 +15,13 @@ STOP_WITHIN_S: Final = 3.0
 
 
 class Smsc:
-    """Made in the event loop that it runs in. `start`, then `stop`; the journal is the caller's to close."""
+    """Made in the event loop that it runs in. `start`, then `stop`; the journal is the caller's to
+    close.
+    """
 
-    def __init__(self, settings: SmscSettings, chaos: Chaos | None = None, journal: Journal | None = None) -> None:
+    def __init__(
+        self, settings: SmscSettings, chaos: Chaos | None = None, journal: Journal | None = None
+    ) -> None:
         self.journal = journal or Journal()
         self._center = Center(settings, chaos or Chaos(), self.journal)
         self._server: asyncio.Server | None = None
@@ -33,15 +37,21 @@ class Smsc:
         return len(self._center.sessions)
 
     async def start(self, host: str, port: int, *, seed: int = 0) -> int:
-        """Listens; the port, also when any free one (0) was asked for. `seed`, that of the chaos, is only noted. Raises OSError."""
-        self._server = await self._center.loop.create_server(self._connected, host, port, backlog=BACKLOG)
+        """Listens; the port, also when any free one (0) was asked for. `seed`, that of the
+        chaos, is only noted. Raises OSError.
+        """
+        self._server = await self._center.loop.create_server(
+            self._connected, host, port, backlog=BACKLOG
+        )
         port = self._server.sockets[0].getsockname()[1]
         self.journal.note("listening", host=host, port=port, seed=seed)
         self.journal.flush()
         return port
 
     async def stop(self) -> None:
-        """Takes no more connections, unbinds all sessions, and gives up the receipts that it owes. Takes `STOP_WITHIN_S` at most."""
+        """Takes no more connections, unbinds all sessions, and gives up the receipts that it owes.
+        Takes `STOP_WITHIN_S` at most.
+        """
         if self._server is not None:
             self._server.close()
         self._center.outbox.close()
@@ -49,8 +59,13 @@ class Smsc:
         for session in sessions:
             session.unbind()
         if sessions:
-            await asyncio.wait([asyncio.ensure_future(session.closed.wait()) for session in sessions], timeout=STOP_WITHIN_S)
-        self.journal.note("stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts))
+            await asyncio.wait(
+                [asyncio.ensure_future(session.closed.wait()) for session in sessions],
+                timeout=STOP_WITHIN_S,
+            )
+        self.journal.note(
+            "stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts)
+        )
         self.journal.flush()
 
     def _connected(self) -> asyncio.Protocol:

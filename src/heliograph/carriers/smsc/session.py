@@ -14,12 +14,20 @@ from heliograph.carriers.smsc.receipt import Owed, receipt_body
 from heliograph.carriers.smsc.taken import Taken
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
-UNSENT_OCTETS_MAX: Final = 8 * 1024 * 1024  # to a client that reads nothing; with reading stopped no client of good will comes near
+# to a client that reads nothing; with reading stopped no client of good will comes near
+UNSENT_OCTETS_MAX: Final = 8 * 1024 * 1024
 UNBIND_WITHIN_S: Final = 2.0
 _TICK_S: Final = 5.0
-_BIND_MODES: Final = {pdu.BIND_TRANSMITTER: (True, False), pdu.BIND_RECEIVER: (False, True), pdu.BIND_TRANSCEIVER: (True, True)}
-_BOUND: Final = b"heliograph\0" + pdu.encode_tlv(pdu.SC_INTERFACE_VERSION, bytes((pdu.INTERFACE_VERSION,)))
-_RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})  # answers to a receipt after which it is sent again (SMPP 3.4, 5.1.3)
+_BIND_MODES: Final = {
+    pdu.BIND_TRANSMITTER: (True, False),
+    pdu.BIND_RECEIVER: (False, True),
+    pdu.BIND_TRANSCEIVER: (True, True),
+}
+_BOUND: Final = b"heliograph\0" + pdu.encode_tlv(
+    pdu.SC_INTERFACE_VERSION, bytes((pdu.INTERFACE_VERSION,))
+)
+# answers to a receipt after which it is sent again (SMPP 3.4, 5.1.3)
+_RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 
 
 class Session(asyncio.Protocol):
@@ -35,7 +43,9 @@ class Session(asyncio.Protocol):
         self._framer = Framer()
         self._held: list[Frame] = []  # read, and not looked at before there is room in the window
         self._out: list[bytes] = []
-        self._unwritten = 0  # PDUs that the journal knows of, and that never left: the last ones before the connection broke
+        # PDUs that the journal knows of, and that never left: the last ones before the connection
+        # broke
+        self._unwritten = 0
         self._taken = Taken(center, self)
         self._unacknowledged: dict[int, Owed] = {}
         self._sequence = 0
@@ -43,8 +53,12 @@ class Session(asyncio.Protocol):
         self._is_write_paused = False
         self._paused_s = 0.0  # since when nothing more could be written
         settings = center.settings
-        self._watch = PulseWatch(center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s)
-        self._tick_s = min(_TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4)
+        self._watch = PulseWatch(
+            center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
+        )
+        self._tick_s = min(
+            _TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4
+        )
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._why = ""
         self.quiet_since_s = 0.0
@@ -62,10 +76,20 @@ class Session(asyncio.Protocol):
         """Leaves with the next `flush`. Hot."""
         self._sequence = sequence = self._sequence % pdu.SEQUENCE_MAX + 1
         self._unacknowledged[sequence] = owed
-        self._out.append(pdu.encode_pdu(pdu.DELIVER_SM, pdu.ESME_ROK, sequence, receipt_body(owed, self._center.now_s())))
+        self._out.append(
+            pdu.encode_pdu(
+                pdu.DELIVER_SM, pdu.ESME_ROK, sequence, receipt_body(owed, self._center.now_s())
+            )
+        )
         self._journal.count("receipt")
         if self._journal.is_kept:
-            self.note("receipt", sequence=sequence, message_id=owed.message_id, state=owed.state.value, dialect=sorted(owed.dialect))
+            self.note(
+                "receipt",
+                sequence=sequence,
+                message_id=owed.message_id,
+                state=owed.state.value,
+                dialect=sorted(owed.dialect),
+            )
 
     # --- what `Taken` asks for
 
@@ -79,7 +103,10 @@ class Session(asyncio.Protocol):
         self._journal.flush()
         if self._out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(self._out))
-            if self._is_write_paused and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX:
+            if (
+                self._is_write_paused
+                and self._transport.get_write_buffer_size() > UNSENT_OCTETS_MAX
+            ):
                 self.abort("the client sends, and reads nothing")
         self._out.clear()
 
@@ -137,10 +164,19 @@ class Session(asyncio.Protocol):
         self._transport = None
         for timer in self._timers.values():
             timer.cancel()
-        why = self._why or (f"connection lost: {type(fault).__name__}" if fault else "the client closed the connection")
+        why = self._why or (
+            f"connection lost: {type(fault).__name__}"
+            if fault
+            else "the client closed the connection"
+        )
         self._journal.count("lost")
-        self.note("lost", why=why, unanswered=self._taken.forget(), unwritten=self._unwritten,
-                  unacknowledged=len(self._unacknowledged))
+        self.note(
+            "lost",
+            why=why,
+            unanswered=self._taken.forget(),
+            unwritten=self._unwritten,
+            unacknowledged=len(self._unacknowledged),
+        )
         self._held.clear()
         returned, self._unacknowledged = self._unacknowledged, {}
         self._center.outbox.left(self, returned.values())
@@ -197,7 +233,13 @@ class Session(asyncio.Protocol):
             return
         self._journal.count("acknowledged" if status == pdu.ESME_ROK else "receipt_refused")
         if self._journal.is_kept:
-            self.note("acknowledged", sequence=sequence, message_id=owed.message_id, state=owed.state.value, status=status)
+            self.note(
+                "acknowledged",
+                sequence=sequence,
+                message_id=owed.message_id,
+                state=owed.state.value,
+                status=status,
+            )
         self._center.acknowledged(self, owed, again=status in _RETRIED)
 
     def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
@@ -232,7 +274,9 @@ class Session(asyncio.Protocol):
             return
         status = ESME_RALYBND if self._is_bound() else self._center.bind_status(asked)
         self._journal.count("bind" if status == pdu.ESME_ROK else "bind_refused")
-        self.note("bind", command=pdu.command_name(command), system_id=asked.system_id, status=status)
+        self.note(
+            "bind", command=pdu.command_name(command), system_id=asked.system_id, status=status
+        )
         if status != pdu.ESME_ROK:
             self.write(pdu.encode_pdu(command | pdu.RESPONSE, status, sequence))
             return
@@ -249,8 +293,13 @@ class Session(asyncio.Protocol):
     def _tick(self) -> None:
         pulse = self._watch.feel()
         settings = self._center.settings
-        if self._is_write_paused and self._center.loop.time() - self._paused_s >= settings.enquire_link_s + settings.enquire_link_timeout_s:
-            self.abort("the client reads nothing")  # for as long as a silent one is waited for: `_watch` stands still meanwhile
+        if (
+            self._is_write_paused
+            and self._center.loop.time() - self._paused_s
+            >= settings.enquire_link_s + settings.enquire_link_timeout_s
+        ):
+            # for as long as a silent one is waited for: `_watch` stands still meanwhile
+            self.abort("the client reads nothing")
         elif pulse is Pulse.DEAD:
             self.abort("no answer to enquire_link")
         elif pulse is Pulse.ASK:

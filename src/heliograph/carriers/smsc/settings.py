@@ -8,7 +8,8 @@ from heliograph.carriers.endings import LATE_S
 OverWindow = Literal["throttle", "stop"]
 IdFormat = Literal["hex", "dec"]
 
-WINDOW_MAX: Final = 10_000  # answers that one session is owed: what a client may make the server remember
+# answers that one session is owed: what a client may make the server remember
+WINDOW_MAX: Final = 10_000
 _CHOICES: Final = {"over_window": ("throttle", "stop"), "id_format": ("hex", "dec")}
 _DURATIONS: Final = ("answer_delay_s", "receipt_delay_s", "late_receipt_s", "bind_within_s")
 _PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
@@ -16,17 +17,21 @@ _PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
 
 @dataclass(frozen=True, slots=True)
 class SmscSettings:
-    """Times in seconds. Raises ValueError, naming the setting, what was found and what is allowed."""
+    """Times in seconds. Raises ValueError, naming the setting, what was found and what is
+    allowed.
+    """
 
     system_id: str | None = None  # None: any
     password: str | None = field(default=None, repr=False)  # None: any
     window: int = WINDOW_MAX  # submit_sm without an answer, per session
-    over_window: OverWindow = "throttle"  # what happens past it: ESME_RTHROTTLED, or nothing more is read until there is room
+    # what happens past it: ESME_RTHROTTLED, or nothing more is read until there is room
+    over_window: OverWindow = "throttle"
     answer_delay_s: float = 0.0
     receipt_delay_s: float = 0.05
     late_receipt_s: float = LATE_S  # on top of it, for the ending that is late
     id_format: IdFormat = "hex"  # how submit_sm_resp prints message ids
-    bind_within_s: float = 10.0  # a connection that has not bound by then is closed: clients bind at once
+    # a connection that has not bound by then is closed: clients bind at once
+    bind_within_s: float = 10.0
     enquire_link_s: float = 60.0  # after this much silence the client is asked whether it is there
     enquire_link_timeout_s: float = 30.0
 

@@ -15,7 +15,8 @@ from heliograph.carriers.smsc.outbox import Parcel, Receiver
 from heliograph.carriers.smsc.plan import Plan, plan_of
 from heliograph.carriers.smsc.receipt import Owed
 
-CONTRADICTED_AFTER_S: Final = 0.2  # when the first word is stored: what comes with it, a client may weigh at once
+# when the first word is stored: what comes with it, a client may weigh at once
+CONTRADICTED_AFTER_S: Final = 0.2
 _RMSGQFUL: Final = 0x14
 _RTHROTTLED: Final = 0x58
 
@@ -37,7 +38,9 @@ class _Answer(NamedTuple):
 
 
 class Taken:
-    """Every submit_sm is answered once, in the order of its delay, unless its plan says that it never is."""
+    """Every submit_sm is answered once, in the order of its delay, unless its plan says
+    that it never is.
+    """
 
     def __init__(self, center: Center, client: Client) -> None:
         self._center = center
@@ -74,8 +77,14 @@ class Taken:
         status = self._status_of(message, plan)
         number, message_id = self._center.next_id() if status == pdu.ESME_ROK else (0, None)
         if self._journal.is_kept:
-            self._client.note("submit_sm", sequence=sequence, message_id=message_id, status=status, chaos=[kind for kind, _ in acts],
-                              **heard.told(message))
+            self._client.note(
+                "submit_sm",
+                sequence=sequence,
+                message_id=message_id,
+                status=status,
+                chaos=[kind for kind, _ in acts],
+                **heard.told(message),
+            )
         for kind, _ in acts:
             self._journal.count(f"chaos {kind}")
         if message_id is not None:
@@ -84,7 +93,9 @@ class Taken:
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
         """Leaves with the session's next flush. Hot."""
-        self._journal.count("submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}")
+        self._journal.count(
+            "submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}"
+        )
         if self._journal.is_kept:
             self._client.note("answer", sequence=sequence, message_id=message_id, status=status)
         body = b"" if message_id is None else message_id.encode("ascii") + b"\0"
@@ -122,7 +133,9 @@ class Taken:
     def _later(self, answer: _Answer, delay_s: float) -> None:
         delayed = self._unanswered.get(delay_s)
         if delayed is None:
-            delayed = self._unanswered[delay_s] = Delayed(self._center.loop, delay_s, self._answer_due)
+            delayed = self._unanswered[delay_s] = Delayed(
+                self._center.loop, delay_s, self._answer_due
+            )
         self._outstanding += 1
         delayed.put([answer])
 
@@ -142,11 +155,21 @@ class Taken:
         if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
             return
         addresses = pdu.encode_addresses(
-            "", (message.dest_ton, message.dest_npi, message.destination_addr), (message.source_ton, message.source_npi)
+            "",
+            (message.dest_ton, message.dest_npi, message.destination_addr),
+            (message.source_ton, message.source_npi),
         )
         owed = Owed(
-            number, message_id, addresses, destination=message.source_addr.encode("latin-1"), state=state, error=error,
-            submitted_at_s=self._center.now_s(), dialect=plan.dialect, reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE))
+            number,
+            message_id,
+            addresses,
+            destination=message.source_addr.encode("latin-1"),
+            state=state,
+            error=error,
+            submitted_at_s=self._center.now_s(),
+            dialect=plan.dialect,
+            reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE),
+        )
         outbox, settings, client = self._center.outbox, self._center.settings, self._client
         delay_s = settings.receipt_delay_s + settings.late_receipt_s * is_late + plan.late_s
         copies = plan.copies
@@ -157,4 +180,7 @@ class Taken:
         if copies:
             outbox.owe(parcel, delay_s, copies)
         if plan.contradiction is not None:
-            outbox.owe(parcel._replace(owed=owed._replace(state=plan.contradiction)), delay_s + CONTRADICTED_AFTER_S)
+            outbox.owe(
+                parcel._replace(owed=owed._replace(state=plan.contradiction)),
+                delay_s + CONTRADICTED_AFTER_S,
+            )

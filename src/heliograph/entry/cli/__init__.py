@@ -1,7 +1,9 @@
-"""The command `heliograph`: one file of this folder for each noun or thing to start, loaded when it is asked for.
+"""The command `heliograph`: one file of this folder for each noun or thing to start, loaded when it
+is asked for.
 
-`heliograph --help` and every command's help import click and nothing else of weight; so each file imports what it works with
-inside its functions. A file is named like its command, with _ for -, and holds it as `command`.
+`heliograph --help` and every command's help import click and nothing else of weight; so each file
+imports what it works with inside its functions. A file is named like its command, with _ for -, and
+holds it as `command`.
 """
 
 import errno
@@ -12,7 +14,8 @@ from typing import Any, Final
 
 import click
 
-# The order in which an operator meets them. A new command is a line here and a file beside this one.
+# The order in which an operator meets them. A new command is a line here and a file beside this
+# one.
 COMMANDS: Final = {
     "demo": "A server with a ready account, and a first text on its way.",
     "serve": "Run everything in one process.",
@@ -24,7 +27,10 @@ COMMANDS: Final = {
     "migrate": "Bring the database to the current schema.",
     "secret": "The secret key: rotate.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
-    "account": "Accounts (tenants): create, list, show, rename, suspend, resume, pay-out, close, set, notices.",
+    "account": (
+        "Accounts (tenants): create, list, show, rename, suspend, resume, pay-out, close, set,"
+        " notices."
+    ),
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
@@ -32,15 +38,24 @@ COMMANDS: Final = {
     "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
     "otp": "One-time passwords: blocked, unblock.",
-    "campaign": "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show.",
-    "contact": "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export.",
-    "sender": "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved.",
+    "campaign": (
+        "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show."
+    ),
+    "contact": (
+        "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
+    ),
+    "sender": (
+        "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved."
+    ),
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",
     "rate": "SMS credits per segment: set, list, remove.",
     "price": "What SMS credits are sold for: set, list, remove.",
     "tier": "Rate tiers of keys: set, list.",
-    "webhook": "Webhook endpoints: add, list, rotate, disable, enable, remove, test, events, attempts, replay.",
+    "webhook": (
+        "Webhook endpoints: add, list, rotate, disable, enable, remove, test, events, attempts,"
+        " replay."
+    ),
     "site": "Shops whose plugin is linked to an account: list, logs.",
     "listen": "An account's events in the terminal, forwarded to an address of yours.",
     "erase": "One phone number, from all that an account has.",
@@ -48,14 +63,19 @@ COMMANDS: Final = {
 }
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-_REFUSED: Final = frozenset({*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR})  # of a file, which is named
+# of a file, which is named
+_REFUSED: Final = frozenset(
+    {*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR}
+)
 
 
 class Commands(click.Group):
     """The commands of COMMANDS; none is imported before it is called."""
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """What the system refuses is one line: a full disk that the output goes to, a directory of somebody else, one that is read only."""
+        """What the system refuses is one line: a full disk that the output goes to, a directory of
+        somebody else, one that is read only.
+        """
         try:
             return super().main(*args, **more)
         except OSError as error:
@@ -73,16 +93,23 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"heliograph.entry.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = import_module(
+            f"heliograph.entry.cli.{cmd_name.replace('-', '_')}"
+        ).command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
-        except click.exceptions.NoSuchCommand as error:  # click looks for the nearest one among those that were imported
+        # click looks for the nearest one among those that were imported
+        except click.exceptions.NoSuchCommand as error:
             from heliograph.entry.cli.near import near
 
-            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=near(error.command_name, COMMANDS), ctx=ctx) from error
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=near(error.command_name, COMMANDS), ctx=ctx
+            ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -98,8 +125,14 @@ def _print_no_more() -> None:
 main = Commands(
     "heliograph",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    help="A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\n"
-         "Every command takes --data-dir, and works beside a running server. --json prints one JSON document.",
-    epilog="Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure, with one line on standard error.",
+    help=(
+        "A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\nEvery"
+        " command takes --data-dir, and works beside a running server. --json prints one JSON"
+        " document."
+    ),
+    epilog=(
+        "Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure,"
+        " with one line on standard error."
+    ),
 )
 main = click.version_option(package_name="heliograph", message="%(prog)s %(version)s")(main)

@@ -7,7 +7,14 @@ import click
 
 from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
-from heliograph.entry.cli.contact_files import country_option, export, home_of, import_, whose, world_of
+from heliograph.entry.cli.contact_files import (
+    country_option,
+    export,
+    home_of,
+    import_,
+    whose,
+    world_of,
+)
 from heliograph.entry.cli.output import show, show_list
 from heliograph.entry.cli.values import country_code, page_options
 
@@ -16,7 +23,13 @@ if TYPE_CHECKING:
 
     from heliograph.contacts import Contact, World
 
-command = Noun("contact", help="Contacts: whom an account sends to; imported from and exported to files. CONTACT is an id or a phone.")
+command = Noun(
+    "contact",
+    help=(
+        "Contacts: whom an account sends to; imported from and exported to files. CONTACT is an id"
+        " or a phone."
+    ),
+)
 command.add_command(import_)
 command.add_command(export)
 
@@ -32,48 +45,96 @@ def _named(callback: Callable[..., None]) -> Callable[..., None]:
 def _fields(callback: Callable[..., None]) -> Callable[..., None]:
     """What a contact has beside its phone."""
     for option in (
-        click.option("--custom", multiple=True, metavar="NAME=VALUE", help="A field of your own. Repeat it for several fields."),
-        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Repeat it for several tags."),
+        click.option(
+            "--custom",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A field of your own. Repeat it for several fields.",
+        ),
+        click.option(
+            "--tag", "tags", multiple=True, metavar="TAG", help="Repeat it for several tags."
+        ),
         click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
         click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
-    ):  # fmt: skip
+    ):
         callback = option(callback)
     return callback
 
 
-@command.command("add", epilog=examples("contact add 233201234567 --account 'Amina Foods' --name 'Kofi Mensah' --tag vip --custom city=Accra"))
+@command.command(
+    "add",
+    epilog=examples(
+        "contact add 233201234567 --account 'Amina Foods' --name 'Kofi Mensah' --tag vip --custom"
+        " city=Accra"
+    ),
+)
 @click.argument("phone")
 @whose
 @country_option
 @_fields
-def add(session: Session, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any) -> None:
+def add(
+    session: Session, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
+) -> None:
     """Add a contact, or change what is given of the one that has this phone."""
     from heliograph import contacts
 
     given = _given(fields)
 
     def change(home: str | None) -> contacts.Change:
-        return contacts.read_change({"phone": phone, "country_code": country, **given}, phone_required=True, home=home).change
+        return contacts.read_change(
+            {"phone": phone, "country_code": country, **given}, phone_required=True, home=home
+        ).change
 
     change(judged.home_of_phone(phone))
 
-    _store(session, account, sandbox, lambda tx, world, now_ms: contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact)
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: (
+            contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact
+        ),
+    )
 
 
-@command.command("list", epilog=examples("contact list --account 'Amina Foods'", "contact list --account 'Amina Foods' --search kofi"))
+@command.command(
+    "list",
+    epilog=examples(
+        "contact list --account 'Amina Foods'", "contact list --account 'Amina Foods' --search kofi"
+    ),
+)
 @whose
-@click.option("--search", metavar="TEXT", help="Only those that have it in name, phone, email or a tag, in any case.")
+@click.option(
+    "--search",
+    metavar="TEXT",
+    help="Only those that have it in name, phone, email or a tag, in any case.",
+)
 @page_options
-def list_(session: Session, account: str, sandbox: bool, search: str | None, limit: int, before: str | None) -> None:
+def list_(
+    session: Session,
+    account: str,
+    sandbox: bool,
+    search: str | None,
+    limit: int,
+    before: str | None,
+) -> None:
     """List contacts, newest first."""
     from heliograph import contacts
 
     with session.read() as tx:
         world = world_of(tx, account, sandbox)
         before_id = contacts.by_id(tx, world, before).id if before is not None else None
-        found = (contacts.search(tx, world, search, limit=limit, before=before_id) if search
-                 else contacts.page(tx, world, limit=limit, before=before_id))
-    show_list(session, [contacts.as_record(contact, sandbox=sandbox) for contact in found], _COLUMNS, limit=limit)
+        found = (
+            contacts.search(tx, world, search, limit=limit, before=before_id)
+            if search
+            else contacts.page(tx, world, limit=limit, before=before_id)
+        )
+    show_list(
+        session,
+        [contacts.as_record(contact, sandbox=sandbox) for contact in found],
+        _COLUMNS,
+        limit=limit,
+    )
 
 
 @command.command("show", epilog=examples("contact show 233201234567 --account 'Amina Foods'"))
@@ -84,21 +145,40 @@ def show_(session: Session, contact: str, account: str, sandbox: bool, country: 
 
     code = country_code(country)
     with session.read() as tx:
-        record = contacts.as_record(_find(tx, world_of(tx, account, sandbox), contact, code), sandbox=sandbox)
+        record = contacts.as_record(
+            _find(tx, world_of(tx, account, sandbox), contact, code), sandbox=sandbox
+        )
     show(session, record)
 
 
-@command.command("set", epilog=examples("contact set 233201234567 --account 'Amina Foods' --name 'Kofi A. Mensah' --email none"))
+@command.command(
+    "set",
+    epilog=examples(
+        "contact set 233201234567 --account 'Amina Foods' --name 'Kofi A. Mensah' --email none"
+    ),
+)
 @_named
 @click.option("--phone", help="Another one.")
 @_fields
-def set_(session: Session, contact: str, account: str, sandbox: bool, country: str | None, phone: str | None, **fields: Any) -> None:
-    """Change the fields that are given. Tags and custom fields are replaced whole; the word none clears a name, an email or all tags."""
+def set_(
+    session: Session,
+    contact: str,
+    account: str,
+    sandbox: bool,
+    country: str | None,
+    phone: str | None,
+    **fields: Any,
+) -> None:
+    """Change the fields that are given. Tags and custom fields are replaced whole; the word none
+    clears a name, an email or all tags.
+    """
     from heliograph import contacts
 
     given = _given(fields)
     if phone is None and not given:
-        raise click.UsageError("Say what is to change: --phone, --name, --email, --tag or --custom.")
+        raise click.UsageError(
+            "Say what is to change: --phone, --name, --email, --tag or --custom."
+        )
     code = country_code(country)
 
     def change(home: str | None) -> contacts.Change:
@@ -107,15 +187,34 @@ def set_(session: Session, contact: str, account: str, sandbox: bool, country: s
 
     change(judged.home_of_phone(phone or ""))
 
-    _store(session, account, sandbox, lambda tx, world, now_ms: contacts.update(
-        tx, world, contacts.text_id(_find(tx, world, contact, code)), change(home_of(tx, world)), now_ms=now_ms))
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: contacts.update(
+            tx,
+            world,
+            contacts.text_id(_find(tx, world, contact, code)),
+            change(home_of(tx, world)),
+            now_ms=now_ms,
+        ),
+    )
 
 
-@command.command("opt-out", epilog=examples("contact opt-out 233201234567 --account 'Amina Foods'",
-                                            "contact opt-out 0201234567 --country GH --account 'Amina Foods'"))
+@command.command(
+    "opt-out",
+    epilog=examples(
+        "contact opt-out 233201234567 --account 'Amina Foods'",
+        "contact opt-out 0201234567 --country GH --account 'Amina Foods'",
+    ),
+)
 @_named
-def opt_out(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
-    """Let no campaign reach this contact any more. A phone that is not a contact yet becomes one."""
+def opt_out(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
+    """Let no campaign reach this contact any more. A phone that is not a contact yet
+    becomes one.
+    """
     from heliograph import contacts
     from heliograph.base import clock
     from heliograph.text import parse_phone
@@ -126,29 +225,55 @@ def opt_out(session: Session, contact: str, account: str, sandbox: bool, country
         phone = parse_phone(contact, code, home_of(tx, world))
         change = contacts.Change(phone, {"opted_out": True})
         if phone is None:
-            stored, is_new = contacts.update(tx, world, contacts.text_id(_find(tx, world, contact, code)), change, now_ms=now_ms), False
+            stored, is_new = (
+                contacts.update(
+                    tx,
+                    world,
+                    contacts.text_id(_find(tx, world, contact, code)),
+                    change,
+                    now_ms=now_ms,
+                ),
+                False,
+            )
         else:
             ((outcome, made, *_),) = contacts.upsert(tx, world, [change], now_ms=now_ms)
             assert made is not None
             stored, is_new = made, outcome == "created"
-    show(session, {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},
-         "This phone was no contact yet; it is one now, opted out." if is_new else None)
+    show(
+        session,
+        {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},
+        "This phone was no contact yet; it is one now, opted out." if is_new else None,
+    )
 
 
 @command.command("opt-in", epilog=examples("contact opt-in 233201234567 --account 'Amina Foods'"))
 @_named
-def opt_in(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
+def opt_in(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
     """Let campaigns reach this contact again."""
     from heliograph import contacts
 
     code = country_code(country)
-    _store(session, account, sandbox, lambda tx, world, now_ms: contacts.update(
-        tx, world, contacts.text_id(_find(tx, world, contact, code)), contacts.Change(None, {"opted_out": False}), now_ms=now_ms))
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: contacts.update(
+            tx,
+            world,
+            contacts.text_id(_find(tx, world, contact, code)),
+            contacts.Change(None, {"opted_out": False}),
+            now_ms=now_ms,
+        ),
+    )
 
 
 @command.command("remove", epilog=examples("contact remove 233201234567 --account 'Amina Foods'"))
 @_named
-def remove(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
+def remove(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
     """Delete a contact for good, with whether it had opted out."""
     from heliograph import contacts
 
@@ -162,7 +287,11 @@ def remove(session: Session, contact: str, account: str, sandbox: bool, country:
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     """A body of what was given of _fields."""
-    given: dict[str, Any] = {name: None if fields[name] == _CLEAR else fields[name] for name in ("name", "email") if fields[name] is not None}
+    given: dict[str, Any] = {
+        name: None if fields[name] == _CLEAR else fields[name]
+        for name in ("name", "email")
+        if fields[name] is not None
+    }
     if fields["tags"]:
         given["tags"] = None if fields["tags"] == (_CLEAR,) else list(fields["tags"])
     if fields["custom"]:
@@ -172,7 +301,12 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _store(session: Session, account: str, sandbox: bool, effect: "Callable[[Connection, World, int], Contact | None]") -> None:
+def _store(
+    session: Session,
+    account: str,
+    sandbox: bool,
+    effect: "Callable[[Connection, World, int], Contact | None]",
+) -> None:
     from heliograph import contacts
     from heliograph.base import clock
 
@@ -193,8 +327,11 @@ def _find(tx: "Connection", world: "World", contact: str, country: str | None) -
         return contacts.by_id(tx, world, contact)
     phone = parse_phone(contact, country, home_of(tx, world))
     if phone is None:
-        raise NotFound(f"There is no contact {shown(contact)}, which is neither an id nor a phone in international digits such as 233201234567; "
-                       "with --country GH, say, it may be written as it is dialled there.")
+        raise NotFound(
+            f"There is no contact {shown(contact)}, which is neither an id nor a phone in"
+            " international digits such as 233201234567; with --country GH, say, it may be written"
+            " as it is dialled there."
+        )
     found = contacts.by_phone(tx, world, phone.digits)
     if found is None:
         raise NotFound(f"There is no contact with the phone {phone.digits}.")

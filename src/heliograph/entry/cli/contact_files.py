@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT: Final = 0  # its descriptor
 
-country_option = click.option("--country", metavar="GH", help="Read phones as they are dialled in this country. "
-                                                                  "Default: a number with a leading 0 is of the account's country.")
+country_option = click.option(
+    "--country",
+    metavar="GH",
+    help=(
+        "Read phones as they are dialled in this country. "
+        "Default: a number with a leading 0 is of the account's country."
+    ),
+)
 
 
 def whose(callback: Callable[..., None]) -> Callable[..., None]:
@@ -49,18 +55,41 @@ def home_of(tx: "Connection", world: "World") -> str:
     return accounts.by_id(tx, world.account_id).country_code
 
 
-@click.command("import", cls=Command, epilog=examples("contact import contacts.csv --account 'Amina Foods' --country GH",
-                                                      "contact import contacts.csv --account 'Amina Foods' --bad-rows bad.csv"))
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
+@click.command(
+    "import",
+    cls=Command,
+    epilog=examples(
+        "contact import contacts.csv --account 'Amina Foods' --country GH",
+        "contact import contacts.csv --account 'Amina Foods' --bad-rows bad.csv",
+    ),
+)
+@click.argument(
+    "file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
+)
 @whose
 @country_option
-@click.option("--bad-rows", type=click.Path(dir_okay=False, writable=True), metavar="FILE", help="Write the rows that were left out to this file.")
+@click.option(
+    "--bad-rows",
+    type=click.Path(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the rows that were left out to this file.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file of --bad-rows if it exists.")
-def import_(session: Session, file: str, account: str, sandbox: bool, country: str | None, bad_rows: str | None, force: bool) -> None:
+def import_(
+    session: Session,
+    file: str,
+    account: str,
+    sandbox: bool,
+    country: str | None,
+    bad_rows: str | None,
+    force: bool,
+) -> None:
     """Add the contacts of a CSV file, or change those there are. FILE is - for standard input.
 
-    Its first line names the columns: phone, and any of name, email, tags (separated by |), opted_out (yes or no), country_code; other columns
-    become custom fields. Only columns that the file has are changed. Importing a file again does no harm."""
+    Its first line names the columns: phone, and any of name, email, tags (separated by |),
+    opted_out (yes or no), country_code; other columns become custom fields. Only columns that the
+    file has are changed. Importing a file again does no harm.
+    """
     from heliograph.contacts.importing import Import
     from heliograph.contacts.sheet import Sheet, open_sheet
 
@@ -74,14 +103,24 @@ def import_(session: Session, file: str, account: str, sandbox: bool, country: s
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
         sheet = Sheet(text, code, home)
-        rest = opened.enter_context(open_to_write(bad_rows, force=force)) if bad_rows is not None else None
-        tell = opened.enter_context(progress("Importing", lambda: os.path.getsize(file))) if text.seekable() else None
+        rest = (
+            opened.enter_context(open_to_write(bad_rows, force=force))
+            if bad_rows is not None
+            else None
+        )
+        tell = (
+            opened.enter_context(progress("Importing", lambda: os.path.getsize(file)))
+            if text.seekable()
+            else None
+        )
         with _told_how_far(done):
             _run(done, sheet, text, rest, tell)
     _report(session, done, sheet.layout, bad_rows)
 
 
-def _run(done: "Import", sheet: "Sheet", text: TextIO, rest: IO[str] | None, tell: Tell | None) -> None:
+def _run(
+    done: "Import", sheet: "Sheet", text: TextIO, rest: IO[str] | None, tell: Tell | None
+) -> None:
     """`tell`: of how many octets were read, where that is known."""
     from heliograph.contacts.cells import line_of, neutral, plain
 
@@ -110,10 +149,20 @@ def _told_how_far(done: "Import") -> "Iterator[None]":
     try:
         yield
     except (ServiceError, DBAPIError, OSError, KeyboardInterrupt) as error:
-        why = "It was interrupted" if isinstance(error, KeyboardInterrupt) else str(error).splitlines()[0].rstrip(".")
-        again = "Mend that line, and import the file again" if isinstance(error, InvalidRequest) else "Import the same file again to go on"
-        raise Failure(f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing of what follows. "
-                      f"{again}: rows that are in already do no harm.") from error
+        why = (
+            "It was interrupted"
+            if isinstance(error, KeyboardInterrupt)
+            else str(error).splitlines()[0].rstrip(".")
+        )
+        again = (
+            "Mend that line, and import the file again"
+            if isinstance(error, InvalidRequest)
+            else "Import the same file again to go on"
+        )
+        raise Failure(
+            f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing of"
+            f" what follows. {again}: rows that are in already do no harm."
+        ) from error
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -123,17 +172,41 @@ def _rows(count: int) -> str:
 
 
 def _columns(layout: "Layout") -> dict[str, list[str]]:
-    """How the file's were understood: `fields` with what the file calls them, custom fields, and those that were not read."""
+    """How the file's were understood: `fields` with what the file calls them, custom
+    fields, and those that were not read.
+    """
     named = {field: layout.names[place] for field, place in layout.fields.items()}
-    return {"fields": [field if name.lower() == field else f"{field} ({name})" for field, name in named.items()], "custom": list(layout.custom),
-            "not_read": layout.unread}
+    return {
+        "fields": [
+            field if name.lower() == field else f"{field} ({name})" for field, name in named.items()
+        ],
+        "custom": list(layout.custom),
+        "not_read": layout.unread,
+    }
 
 
 def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
-    """The figures on standard output; what is wrong, and what stood twice, on standard error. Exit status 1 when rows were left out."""
-    show(session, {"columns": _columns(layout), "created": done.created, "updated": done.updated, "repeated": done.repeated, "bad": done.bad,
-                   **({"bad_rows": [{"line": row.line, "why": row.why} for row in done.bad_rows], "repeated_lines": done.repeated_lines}
-                      if session.as_json else {})})
+    """The figures on standard output; what is wrong, and what stood twice, on standard error. Exit
+    status 1 when rows were left out.
+    """
+    show(
+        session,
+        {
+            "columns": _columns(layout),
+            "created": done.created,
+            "updated": done.updated,
+            "repeated": done.repeated,
+            "bad": done.bad,
+            **(
+                {
+                    "bad_rows": [{"line": row.line, "why": row.why} for row in done.bad_rows],
+                    "repeated_lines": done.repeated_lines,
+                }
+                if session.as_json
+                else {}
+            ),
+        },
+    )
     for row in done.bad_rows:
         click.echo(f"Line {row.line} was left out: {row.why}.", err=True)
     if done.bad > len(done.bad_rows):
@@ -148,14 +221,20 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
         raise Failure(f"{_rows(done.bad)} left out; {where}. {_rows(done.stored)} stored.")
 
 
-@click.command("export", cls=Command, epilog=examples("contact export contacts.csv --account 'Amina Foods'"))
-@click.argument("file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-")
+@click.command(
+    "export", cls=Command, epilog=examples("contact export contacts.csv --account 'Amina Foods'")
+)
+@click.argument(
+    "file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-"
+)
 @whose
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def export(session: Session, file: str, account: str, sandbox: bool, force: bool) -> None:
     """Write all contacts as CSV, to FILE or to standard output. What it writes, import reads back.
 
-    A cell that a spreadsheet would run as a formula gets an apostrophe before it, which import takes away again."""
+    A cell that a spreadsheet would run as a formula gets an apostrophe before it, which import
+    takes away again.
+    """
     from heliograph.contacts.export import count, write
 
     with session.read() as tx:
@@ -163,6 +242,9 @@ def export(session: Session, file: str, account: str, sandbox: bool, force: bool
     if file == "-" or is_standard_output(file):
         write(session.database, world, sys.stdout)
         return
-    with whole_file(file, force=force) as opened, progress("Exporting", lambda: 2 * count(session.database, world)) as tell:
+    with (
+        whole_file(file, force=force) as opened,
+        progress("Exporting", lambda: 2 * count(session.database, world)) as tell,
+    ):
         written = write(session.database, world, opened, tell)
     show(session, {"file": file, "contacts": written})

@@ -24,9 +24,19 @@ def _demo(session: Session, host: str, port: int, once: bool) -> None:
 
 
 command = Command(
-    "demo", callback=_demo, own_data_dir=DATA_DIR, prints_record=False, making="always",
-    params=[*listen_options(), click.Option(["--once"], is_flag=True, help="End after the first delivery.")],
+    "demo",
+    callback=_demo,
+    own_data_dir=DATA_DIR,
+    prints_record=False,
+    making="always",
+    params=[
+        *listen_options(),
+        click.Option(["--once"], is_flag=True, help="End after the first delivery."),
+    ],
     epilog=examples("demo", "demo --once --port 0"),
-    help="Run a server with a ready account, and watch a first text on its way. It has a data directory and new keys of its own, and its texts go to "
-         "the built-in simulator: nothing leaves this machine.",
-)  # fmt: skip
+    help=(
+        "Run a server with a ready account, and watch a first text on its way. It has a data"
+        " directory and new keys of its own, and its texts go to the built-in simulator: nothing"
+        " leaves this machine."
+    ),
+)

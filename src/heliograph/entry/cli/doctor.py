@@ -17,13 +17,22 @@ def _doctor(session: Session) -> None:
     else:
         width = max(len(finding.check) for finding in findings)
         for finding in findings:
-            click.echo(f"{coloured(finding.verdict)}{'':{8 - len(finding.verdict)}} {finding.check:{width}}  {finding.found}")
+            click.echo(
+                f"{coloured(finding.verdict)}{'':{8 - len(finding.verdict)}}"
+                f" {finding.check:{width}}  {finding.found}"
+            )
             if finding.remedy is not None:
                 click.echo(f"{'':8} {'':{width}}  → {finding.remedy}")
     if any(finding.verdict == "failure" for finding in findings):
         click.get_current_context().exit(1)
 
 
-command = Command("doctor", callback=_doctor, epilog=examples("doctor"),
-                  help="Check settings, who may read the files, disk, Redis, database, clock, carriers, routes and webhooks; say what to do. "
-                       "Exit status 1 if something has failed.")
+command = Command(
+    "doctor",
+    callback=_doctor,
+    epilog=examples("doctor"),
+    help=(
+        "Check settings, who may read the files, disk, Redis, database, clock, carriers, routes and"
+        " webhooks; say what to do. Exit status 1 if something has failed."
+    ),
+)

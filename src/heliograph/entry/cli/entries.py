@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     from heliograph.wallet import Posted
 
 
-def post_entry(session: Session, make: "Callable[..., Posted]", account: str, *change: object) -> None:
-    """Makes an entry by one of the wallet's functions, `make(tx, account_id, *change, now_ms=…)`: new, or as the same reference made it before."""
+def post_entry(
+    session: Session, make: "Callable[..., Posted]", account: str, *change: object
+) -> None:
+    """Makes an entry by one of the wallet's functions, `make(tx, account_id, *change,
+    now_ms=…)`: new, or as the same reference made it before.
+    """
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.wallet import as_record
@@ -20,5 +24,18 @@ def post_entry(session: Session, make: "Callable[..., Posted]", account: str, *c
         found = accounts.find(tx, account)
         posted = make(tx, found.id, *change, now_ms=clock.now_ms())
     record = as_record(posted.entry)
-    note = None if posted.applied else "Nothing was changed: this reference was already applied, as shown."
-    show(session, {"id": record.pop("id"), "account_id": accounts.text_id(found), **record, "applied": posted.applied}, note=note)
+    note = (
+        None
+        if posted.applied
+        else "Nothing was changed: this reference was already applied, as shown."
+    )
+    show(
+        session,
+        {
+            "id": record.pop("id"),
+            "account_id": accounts.text_id(found),
+            **record,
+            "applied": posted.applied,
+        },
+        note=note,
+    )

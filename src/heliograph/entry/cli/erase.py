@@ -15,21 +15,46 @@ if TYPE_CHECKING:
     from heliograph.text.quoted import Quoted
 
 
-@click.command("erase", cls=Command, epilog=examples("erase 0201234567 --account 'Amina Foods'", "erase +233201234567 --account 'Amina Foods' --yes"))
+@click.command(
+    "erase",
+    cls=Command,
+    epilog=examples(
+        "erase 0201234567 --account 'Amina Foods'",
+        "erase +233201234567 --account 'Amina Foods' --yes",
+    ),
+)
 @click.argument("phone")
-@click.option("--account", "acc", required=True, metavar="ACC", help="Whose rows: its id or unique name. Other accounts keep theirs.")
-@click.option("--country", metavar="GH",
-              help="Read PHONE as it is dialled in this country. Default: a number with a leading 0 is of the account's country.")
+@click.option(
+    "--account",
+    "acc",
+    required=True,
+    metavar="ACC",
+    help="Whose rows: its id or unique name. Other accounts keep theirs.",
+)
+@click.option(
+    "--country",
+    metavar="GH",
+    help=(
+        "Read PHONE as it is dialled in this country. Default: a number with a leading 0 is of the"
+        " account's country."
+    ),
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
-def command(session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:
-    """Erase a phone number from all that an account has, live and sandbox: because whoever it belongs to has asked for it.
+def command(
+    session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str
+) -> None:
+    """Erase a phone number from all that an account has, live and sandbox: because whoever it
+    belongs to has asked for it.
 
-    Messages and what they cost stay, without number, and without text if they went to it alone or name it. Its contact, one-time passwords, and what
-    shops told of it go; from other texts it is cut out. The ledger is as it was. Works beside a running server, and can be run again.
+    Messages and what they cost stay, without number, and without text if they went to it alone or
+    name it. Its contact, one-time passwords, and what shops told of it go; from other texts it is
+    cut out. The ledger is as it was. Works beside a running server, and can be run again.
 
-    Refused while something to it is still to be sent, or a campaign that has not ended names it in a text, or is just being launched. Exit status 1
-    then, and until when that may take. It looks again at the end: what came meanwhile is told."""
+    Refused while something to it is still to be sent, or a campaign that has not ended names it in
+    a text, or is just being launched. Exit status 1 then, and until when that may take. It looks
+    again at the end: what came meanwhile is told.
+    """
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.campaigns.hold import take_from_the_dead
@@ -51,10 +76,18 @@ def command(session: Session, phone: str, acc: str, country: str | None, yes: bo
     if found:
         with session.write() as tx:
             note(tx, account.id, by, counts, clock.now_ms())
-        # whoever launched a campaign after the first look has read the contact, or not: now either can be seen
+        # whoever launched a campaign after the first look has read the contact, or not: now either
+        # can be seen
         if more := _found(session, account.id, number, erased=len(found)):
-            raise Failure(f"{len(found)} rows were erased, but meanwhile {len(more)} more came that name the number; run this again.")
-    show(session, {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)}, None if found else "There is nothing of it.")
+            raise Failure(
+                f"{len(found)} rows were erased, but meanwhile {len(more)} more came that name the"
+                " number; run this again."
+            )
+    show(
+        session,
+        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
+        None if found else "There is nothing of it.",
+    )
 
 
 def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
@@ -64,12 +97,18 @@ def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
     code = country_code(country)
     read = parse_phone(phone, code, home)
     if read is None:
-        raise click.BadParameter("this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a leading 0, or with "
-                                 f"--country in any way, as it is dialled in {code or home or 'its country'}).", param_hint="PHONE")
+        raise click.BadParameter(
+            "this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a"
+            " leading 0, or with --country in any way, as it is dialled in"
+            f" {code or home or 'its country'}).",
+            param_hint="PHONE",
+        )
     return Quoted(read)
 
 
-def _found(session: Session, account_id: str, quoted: "Quoted", *, erased: int = 0) -> "list[Change]":
+def _found(
+    session: Session, account_id: str, quoted: "Quoted", *, erased: int = 0
+) -> "list[Change]":
     from heliograph.entry.erasing import changes
     from heliograph.entry.erasing_later import refuse_while_under_way
     from heliograph.wallet import hold_still
@@ -85,5 +124,7 @@ def _confirm(counts: dict[str, int]) -> None:
         raise click.UsageError("Say --yes: nobody can be asked here.")
     width = max(map(len, counts))
     click.echo("\n".join(f"{table:{width}}  {rows}" for table, rows in counts.items()), err=True)
-    if not click.confirm(f"Erase the number from these {sum(counts.values())} rows? There is no way back.", err=True):
+    if not click.confirm(
+        f"Erase the number from these {sum(counts.values())} rows? There is no way back.", err=True
+    ):
         raise Failure("Nothing was erased.")

@@ -77,10 +77,14 @@ def _countries(text: str) -> None:
 
 
 def home_of_phone(phone: str) -> str | None:
-    """Returns a country by which a phone with a leading 0 is one: for what is judged before the account's is known. None when it is one by none."""
+    """Returns a country by which a phone with a leading 0 is one: for what is judged before the
+    account's is known. None when it is one by none.
+    """
     from heliograph.text import country_codes, parse_phone
 
-    return next((code for code in country_codes() if parse_phone(phone, None, code) is not None), None)
+    return next(
+        (code for code in country_codes() if parse_phone(phone, None, code) is not None), None
+    )
 
 
 BY: Final = _line("by", "heliograph.messages.decide", "BY_MAX")

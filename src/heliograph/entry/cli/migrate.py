@@ -23,16 +23,23 @@ def _migrate(session: Session) -> None:
     database = Database(settings.database_url)
     try:
         _look(database, settings)
-        migrate.upgrade(settings.database_url, lambda line: click.echo(f"heliograph: {line}", err=True))
+        migrate.upgrade(
+            settings.database_url, lambda line: click.echo(f"heliograph: {line}", err=True)
+        )
         require_secret_key(database, settings)
     finally:
         database.close()
-    show(session, {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()})
+    show(
+        session,
+        {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()},
+    )
 
 
 def _look(database: "Database", settings: "Settings") -> None:
-    """Makes sure that the database can be reached, goes by this machine's time and, if it has a secret key, that it is this one: before anything
-    is changed. Raises OperationalError, which says why, ClockApart, SettingError."""
+    """Makes sure that the database can be reached, goes by this machine's time and, if it has a
+    secret key, that it is this one: before anything is changed. Raises OperationalError, which says
+    why, ClockApart, SettingError.
+    """
     from heliograph.base import canary, timekeeping
 
     with database.engine.connect():
@@ -45,8 +52,14 @@ def _look(database: "Database", settings: "Settings") -> None:
 
 
 command = Command(
-    "migrate", callback=_migrate, making="always", epilog=examples("migrate"),
-    help="Bring the database to the current schema. Safe to repeat, beside others who do the same, and beside processes "
-         "of the version before: they are named, and go on. It waits for no lock for longer than 100 ms, and tries again "
-         "for two minutes. On SQLite every command does it by itself.",
-)  # fmt: skip
+    "migrate",
+    callback=_migrate,
+    making="always",
+    epilog=examples("migrate"),
+    help=(
+        "Bring the database to the current schema. Safe to repeat, beside others who do the same,"
+        " and beside processes of the version before: they are named, and go on. It waits for no"
+        " lock for longer than 100 ms, and tries again for two minutes. On SQLite every command"
+        " does it by itself."
+    ),
+)

@@ -4,11 +4,17 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
-_AS_NEAR: Final = 0.1  # of a likeness from 0 to 1: what is this much less like it than the nearest is not meant
+# of a likeness from 0 to 1: what is this much less like it than the nearest is not meant
+_AS_NEAR: Final = 0.1
 
 
 def near(typed: str, known: Iterable[str]) -> list[str]:
-    """Returns the nearest of the known names, and those that are about as near; none when all are far away."""
+    """Returns the nearest of the known names, and those that are about as near; none when
+    all are far away.
+    """
     found = get_close_matches(typed, known)
-    likeness = [SequenceMatcher(None, name, typed).ratio() for name in found]  # in this order, as difflib compares them
-    return [name for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR]
+    # in this order, as difflib compares them
+    likeness = [SequenceMatcher(None, name, typed).ratio() for name in found]
+    return [
+        name for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR
+    ]

@@ -11,8 +11,11 @@ import click
 from heliograph.entry import colours
 from heliograph.entry.cli.command import Session
 
-# Control characters, also those above ASCII; signs that turn the direction of writing, or stand for nothing; line separators.
-_UNSEEN: Final = re.compile("[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]+")
+# Control characters, also those above ASCII; signs that turn the direction of writing, or stand for
+# nothing; line separators.
+_UNSEEN: Final = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]+"
+)
 
 
 def show(session: Session, record: Mapping[str, Any], note: str | None = None) -> None:
@@ -28,8 +31,16 @@ def show(session: Session, record: Mapping[str, Any], note: str | None = None) -
     return None
 
 
-def show_list(session: Session, records: Sequence[Mapping[str, Any]], columns: Sequence[str], *, limit: int | None = None) -> None:
-    """A list. For people a table of the named columns, and where to go on when there may be more than the `limit` that was asked for."""
+def show_list(
+    session: Session,
+    records: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    limit: int | None = None,
+) -> None:
+    """A list. For people a table of the named columns, and where to go on when there may
+    be more than the `limit` that was asked for.
+    """
     if session.as_json:
         return _print_json(records)
     print_table(records, columns)
@@ -40,18 +51,27 @@ def show_list(session: Session, records: Sequence[Mapping[str, Any]], columns: S
 
 def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """The named columns of records, aligned."""
-    rows = [[_flattened(record)[column.replace("_", " ")] for column in columns] for record in records]
+    rows = [
+        [_flattened(record)[column.replace("_", " ")] for column in columns] for record in records
+    ]
     table = [[column.upper().replace("_", " ") for column in columns], *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for number, row in enumerate(table):
-        cells = [coloured(cell, bold=number == 0) + " " * (width - len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [
+            coloured(cell, bold=number == 0) + " " * (width - len(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ]
         click.echo("  ".join(cells).rstrip())
 
 
 def coloured(text: str, *, bold: bool = False) -> str:
     """A state in its colour, where colours are wanted."""
     colour = colours.colour_of(text)
-    return click.style(text, fg=colour, bold=bold or None) if (colour or bold) and colours.wanted(sys.stdout) else text
+    return (
+        click.style(text, fg=colour, bold=bold or None)
+        if (colour or bold) and colours.wanted(sys.stdout)
+        else text
+    )
 
 
 def _print_json(document: Any) -> None:
@@ -59,12 +79,18 @@ def _print_json(document: Any) -> None:
 
 
 def json_text(document: Any) -> str:
-    """Returns the document as JSON that a terminal can show: what cannot be seen of its texts is escaped, which says the same."""
-    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(document, ensure_ascii=False, indent=2))
+    """Returns the document as JSON that a terminal can show: what cannot be seen of its texts is
+    escaped, which says the same.
+    """
+    return _UNSEEN.sub(
+        lambda found: json.dumps(found[0])[1:-1], json.dumps(document, ensure_ascii=False, indent=2)
+    )
 
 
 def _flattened(record: Mapping[str, Any]) -> dict[str, str]:
-    """`{"wallet": {"balance": 1}}` → `{"wallet balance": "1"}`; names with spaces for underscores."""
+    """`{"wallet": {"balance": 1}}` → `{"wallet balance": "1"}`; names with spaces for
+    underscores.
+    """
     flat: dict[str, str] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):

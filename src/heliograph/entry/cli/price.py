@@ -13,20 +13,40 @@ from heliograph.entry.cli.values import Money, Whole
 if TYPE_CHECKING:
     from heliograph.wallet import Price
 
-command = Noun("price", help="Prices: what SMS credits are sold for, one in each currency. `credits buy` buys with the money of an account's wallet.")
+command = Noun(
+    "price",
+    help=(
+        "Prices: what SMS credits are sold for, one in each currency. `credits buy` buys with the"
+        " money of an account's wallet."
+    ),
+)
 
 
 def _record(price: "Price") -> dict[str, Any]:
     from heliograph.wallet import to_number
 
-    return {"currency": price.currency, "amount": to_number(price.amount_minor, price.currency), "per": price.credits}
+    return {
+        "currency": price.currency,
+        "amount": to_number(price.amount_minor, price.currency),
+        "per": price.credits,
+    }
 
 
-@command.command("set", epilog=examples("price set GHS 35 --per 1000", "price set KWD 1.250 --per 100", "price set JPY 3 --per 1"))
+@command.command(
+    "set",
+    epilog=examples(
+        "price set GHS 35 --per 1000", "price set KWD 1.250 --per 100", "price set JPY 3 --per 1"
+    ),
+)
 @click.argument("currency", type=judged.CURRENCY)
 @click.argument("amount", type=Money())
-@click.option("--per", required=True, type=Whole(1), metavar="CREDITS",
-              help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.")
+@click.option(
+    "--per",
+    required=True,
+    type=Whole(1),
+    metavar="CREDITS",
+    help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
+)
 def set_(session: Session, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on."""
     from heliograph.wallet import set_price

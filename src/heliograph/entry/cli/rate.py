@@ -13,15 +13,22 @@ if TYPE_CHECKING:
 
     from heliograph.carriers import Rate
 
-command = Noun("rate", help="Rates: the SMS credits that a segment costs. An account's own before the general ones, "
-                            "then the longest prefix, the country, default (1 until it is set).")
+command = Noun(
+    "rate",
+    help="Rates: the SMS credits that a segment costs. An account's own before the general ones, "
+    "then the longest prefix, the country, default (1 until it is set).",
+)
 
 
 def _record(tx: "Connection", rate: "Rate") -> dict[str, Any]:
     from heliograph import accounts
     from heliograph.carriers import GENERAL
 
-    account_id = None if rate.account_id == GENERAL else accounts.text_id(accounts.by_id(tx, rate.account_id))
+    account_id = (
+        None
+        if rate.account_id == GENERAL
+        else accounts.text_id(accounts.by_id(tx, rate.account_id))
+    )
     return {"destination": rate.destination, "credits": rate.credits, "account_id": account_id}
 
 
@@ -32,7 +39,15 @@ def _account_id(tx: "Connection", account: str | None) -> str:
     return GENERAL if account is None else accounts.find(tx, account).id
 
 
-@command.command("set", epilog=examples("rate set default 2", "rate set GH 1", "rate set 23324 3 --account 'Amina Foods'", "rate set CU none"))
+@command.command(
+    "set",
+    epilog=examples(
+        "rate set default 2",
+        "rate set GH 1",
+        "rate set 23324 3 --account 'Amina Foods'",
+        "rate set CU none",
+    ),
+)
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
 @click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
@@ -41,7 +56,12 @@ def set_(session: Session, destination: str, per_segment: object, account: str |
     from heliograph.carriers import set_rate
 
     with session.write() as tx:
-        rate = set_rate(tx, destination, given(credits=per_segment)["credits"], account_id=_account_id(tx, account))
+        rate = set_rate(
+            tx,
+            destination,
+            given(credits=per_segment)["credits"],
+            account_id=_account_id(tx, account),
+        )
         record = _record(tx, rate)
     show(session, record)
 

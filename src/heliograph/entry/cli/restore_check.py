@@ -23,17 +23,23 @@ def _restore_check(
 ) -> None:
     if decision is not None and (since is not None or leave_later):
         raise click.UsageError(
-            f"--since and --leave-later say what is to be kept; {decision} says what becomes of what is."
+            f"--since and --leave-later say what is to be kept; {decision} says what becomes of"
+            " what is."
         )
     if leave_later and since is None:
-        raise click.UsageError("--leave-later is about what was accepted after a time: give --since.")
+        raise click.UsageError(
+            "--leave-later is about what was accepted after a time: give --since."
+        )
     if decision is not None:
         return _decide(session, decision, account, carrier)
     if account is not None or carrier is not None:
         raise click.UsageError(
-            "--account and --carrier say what is to be decided about: give send or cancel. All of a copy is kept."
+            "--account and --carrier say what is to be decided about: give send or cancel. All of a"
+            " copy is kept."
         )
-    return _keep(session, since, leave_later) if since is not None else _show(session, _kept(session))
+    return (
+        _keep(session, since, leave_later) if since is not None else _show(session, _kept(session))
+    )
 
 
 def _keep(session: Session, since: int, leave_later: bool) -> None:
@@ -44,7 +50,9 @@ def _keep(session: Session, since: int, leave_later: bool) -> None:
     if since > clock.now_ms():
         raise refused("since", "must not be in the future")
     processes.be_known_as("restore-check")
-    done = session.awaited(lambda db: restoring.keep(db, session.settings, since, leave_later=leave_later))
+    done = session.awaited(
+        lambda db: restoring.keep(db, session.settings, since, leave_later=leave_later)
+    )
     _show(session, done.kept, [campaign._asdict() for campaign in done.campaigns])
 
 
@@ -55,7 +63,9 @@ def _kept(session: Session) -> "list[Kept]":
         return restored.kept(tx)
 
 
-def _show(session: Session, found: "list[Kept]", campaigns: list[dict[str, str]] | None = None) -> None:
+def _show(
+    session: Session, found: "list[Kept]", campaigns: list[dict[str, str]] | None = None
+) -> None:
     from heliograph import accounts
     from heliograph.base.clock import rfc3339
     from heliograph.carriers import all_carriers
@@ -76,15 +86,17 @@ def _show(session: Session, found: "list[Kept]", campaigns: list[dict[str, str]]
             for kept in found
         ]
     if session.as_json:
-        return show(session, {"kept": rows, **({"campaigns": campaigns} if campaigns is not None else {})})
+        return show(
+            session, {"kept": rows, **({"campaigns": campaigns} if campaigns is not None else {})}
+        )
     if campaigns:
         print_table(campaigns, ("id", "status"))
         click.echo()
     if rows:
         print_table(rows, _COLUMNS)
         click.echo(
-            "Nothing of this goes out before you say so: heliograph restore-check send, or cancel; --account and"
-            " --carrier for a part of it.",
+            "Nothing of this goes out before you say so: heliograph restore-check send, or cancel;"
+            " --account and --carrier for a part of it.",
             err=True,
         )
     else:
@@ -107,26 +119,48 @@ def _decide(session: Session, decision: str, account: str | None, carrier: str |
     decided = session.awaited(lambda db: restoring.decide(db, which, send=decision == "send"))
     show(
         session,
-        {"sent" if decision == "send" else "canceled": decided, "kept": sum(kept.messages for kept in _kept(session))},
+        {
+            "sent" if decision == "send" else "canceled": decided,
+            "kept": sum(kept.messages for kept in _kept(session)),
+        },
     )
 
 
 command = Command(
-    "restore-check", callback=_restore_check,
+    "restore-check",
+    callback=_restore_check,
     params=[
         click.Argument(["decision"], type=click.Choice(["send", "cancel"]), required=False),
-        click.Option(["--since"], type=Past(), metavar="T",
-                     help="When the copy was taken: keep what was accepted until then and had not left. A time, a date, or "
-                          "7d, 2h, 30m ago. Refused while processes run."),
-        click.Option(["--leave-later"], is_flag=True,
-                     help="With --since: processes have run since the restore, and what they accepted after T is not of the "
-                          "copy."),
+        click.Option(
+            ["--since"],
+            type=Past(),
+            metavar="T",
+            help=(
+                "When the copy was taken: keep what was accepted until then and had not left. A"
+                " time, a date, or 7d, 2h, 30m ago. Refused while processes run."
+            ),
+        ),
+        click.Option(
+            ["--leave-later"],
+            is_flag=True,
+            help=(
+                "With --since: processes have run since the restore, and what they accepted after T"
+                " is not of the copy."
+            ),
+        ),
         click.Option(["--account"], metavar="ACC", help="Decide about this account's only."),
         click.Option(["--carrier"], metavar="NAME", help="Decide about this carrier's only."),
     ],
-    epilog=examples("restore-check --since 2027-01-31T09:30:00Z", "restore-check", "restore-check send --carrier gh-main",
-                    "restore-check cancel --account 'Amina Foods'"),
-    help="After a restore from a backup, before processes are started: keep what was queued in the copy, for it may have "
-         "been sent since, and pause its campaigns. Then start them, and decide: send lets it go, cancel fails it and pays "
-         "it back. Without a decision and without --since: show what is kept.",
-)  # fmt: skip
+    epilog=examples(
+        "restore-check --since 2027-01-31T09:30:00Z",
+        "restore-check",
+        "restore-check send --carrier gh-main",
+        "restore-check cancel --account 'Amina Foods'",
+    ),
+    help=(
+        "After a restore from a backup, before processes are started: keep what was queued in the"
+        " copy, for it may have been sent since, and pause its campaigns. Then start them, and"
+        " decide: send lets it go, cancel fails it and pays it back. Without a decision and without"
+        " --since: show what is kept."
+    ),
+)

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
     from heliograph.carriers import Carrier, Route
 
-command = Noun("route", help='Routes: which carriers take which numbers. The longest prefix of digits wins; "" takes what no other does.')
+command = Noun(
+    "route",
+    help=(
+        'Routes: which carriers take which numbers. The longest prefix of digits wins; "" takes'
+        " what no other does."
+    ),
+)
 
 
 def _names(carriers: "Iterable[Carrier]") -> dict[int, str]:
@@ -21,14 +27,19 @@ def _names(carriers: "Iterable[Carrier]") -> dict[int, str]:
 
 
 def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
-    return {"prefix": route.prefix, "carriers": [names[carrier_id] for carrier_id in route.carrier_ids]}
+    return {
+        "prefix": route.prefix,
+        "carriers": [names[carrier_id] for carrier_id in route.carrier_ids],
+    }
 
 
 @command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[,CARRIER…]")
 def set_(session: Session, prefix: str, carriers: str) -> None:
-    """Set the carriers of a prefix. Each next one is taken while those before it have been down for a minute."""
+    """Set the carriers of a prefix. Each next one is taken while those before it have been
+    down for a minute.
+    """
     from heliograph.carriers import all_carriers, set_route
 
     with session.write() as tx:

@@ -1,4 +1,6 @@
-"""Before a command touches the database: is it one, with a schema that this version works with, and are clock and secret key right?"""
+"""Before a command touches the database: is it one, with a schema that this version works with, and
+are clock and secret key right?
+"""
 
 import sqlalchemy as sa
 
@@ -13,19 +15,25 @@ from heliograph.entry.cli.command import Failure
 
 
 def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
-    """Makes sure of all that. `makes`: a database of SQLite in which nothing is gets the schema. `any_key`: whatever the secret key is.
+    """Makes sure of all that. `makes`: a database of SQLite in which nothing is gets the schema.
+    `any_key`: whatever the secret key is.
 
-    Raises Failure, ClockApart, SettingError, Unavailable."""
+    Raises Failure, ClockApart, SettingError, Unavailable.
+    """
     try:
         require_schema(database, makes=makes)
     except Unavailable as error:
         if type(error) is not Unavailable:
             raise
-        raise Failure(f"{why(error)} It was looked for at {without_password(database.url)}.") from error
+        raise Failure(
+            f"{why(error)} It was looked for at {without_password(database.url)}."
+        ) from error
     except sa.exc.DatabaseError as error:
         if isinstance(error, sa.exc.OperationalError) or database.postgresql:
             raise
-        raise Failure(f"{without_password(database.url)} is no database of SQLite: {error.orig}.") from error
+        raise Failure(
+            f"{without_password(database.url)} is no database of SQLite: {error.orig}."
+        ) from error
     timekeeping.begin(database)
     if not any_key:
         from heliograph.entry.secret_key import require_secret_key
@@ -34,7 +42,9 @@ def require_usable(database: Database, settings: Settings, *, makes: bool, any_k
 
 
 def require_schema(database: Database, *, makes: bool) -> None:
-    """Migrates a database of SQLite, as `serve` does; on PostgreSQL that is the operator's decision. Raises Failure."""
+    """Migrates a database of SQLite, as `serve` does; on PostgreSQL that is the operator's
+    decision. Raises Failure.
+    """
     place = without_password(database.url)
     with database.read() as tx:
         found = found_version(tx)
@@ -42,11 +52,20 @@ def require_schema(database: Database, *, makes: bool) -> None:
             return
         is_empty = found is None and not sa.inspect(tx).get_table_names()
     if found is not None and found > newest_version():
-        raise Failure(f"The database has schema {found}; this version of Heliograph knows it up to {newest_version()}. Use the newer version.")
+        raise Failure(
+            f"The database has schema {found}; this version of Heliograph knows it up to"
+            f" {newest_version()}. Use the newer version."
+        )
     if database.postgresql:
-        raise Failure(f"The database {place} does not have the schema that this version needs; run `heliograph migrate`.")
+        raise Failure(
+            f"The database {place} does not have the schema that this version needs; run"
+            " `heliograph migrate`."
+        )
     if found is None and not (makes and is_empty):
-        raise Failure(f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of a file in which nothing is.")
+        raise Failure(
+            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of a"
+            " file in which nothing is."
+        )
     from heliograph.base import migrate  # only now: Alembic takes a third of a second to load
 
     migrate.upgrade(database.url)

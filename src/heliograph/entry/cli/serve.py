@@ -16,9 +16,15 @@ def _serve(session: Session, host: str, port: int) -> None:
 
 
 command = Command(
-    "serve", callback=_serve, prints_record=False, making="always",
+    "serve",
+    callback=_serve,
+    prints_record=False,
+    making="always",
     params=listen_options(),
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),
-    help="Run everything in one process: API, carriers, simulator. On SQLite in the data directory unless DATABASE_URL is set. "
-         "SIGTERM or Ctrl-C stops it: requests under way are answered, what is on the wire is waited for.",
-)  # fmt: skip
+    help=(
+        "Run everything in one process: API, carriers, simulator. On SQLite in the data directory"
+        " unless DATABASE_URL is set. SIGTERM or Ctrl-C stops it: requests under way are answered,"
+        " what is on the wire is waited for."
+    ),
+)

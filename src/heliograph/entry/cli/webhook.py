@@ -7,14 +7,27 @@ import click
 from heliograph.entry.cli import judged
 from heliograph.entry.cli.command import Noun, Session, examples
 from heliograph.entry.cli.output import show, show_list
-from heliograph.entry.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
+from heliograph.entry.cli.values import (
+    LISTED_MAX,
+    Past,
+    Whole,
+    account_option,
+    mode_option,
+    page_options,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from heliograph.webhooks.endpoints import Endpoint
 
-command = Noun("webhook", help="Webhook endpoints: where an account's events are sent, signed. A secret is shown once, when it is made.")
+command = Noun(
+    "webhook",
+    help=(
+        "Webhook endpoints: where an account's events are sent, signed. A secret is shown once,"
+        " when it is made."
+    ),
+)
 
 
 def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
@@ -24,17 +37,35 @@ def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
     return endpoints.as_record(endpoint, accounts.text_id(accounts.by_id(tx, endpoint.account_id)))
 
 
-@command.command("add", epilog=examples("webhook add https://shop.example/heliograph --account 'Amina Foods' --events all",
-                                        "webhook add https://shop.example/sms --account acc_01k5… --events message.delivered,message.failed"))
+@command.command(
+    "add",
+    epilog=examples(
+        "webhook add https://shop.example/heliograph --account 'Amina Foods' --events all",
+        "webhook add https://shop.example/sms --account acc_01k5… --events"
+        " message.delivered,message.failed",
+    ),
+)
 @click.argument("url", metavar="URL")
 @account_option
-@click.option("--events", required=True, type=judged.EVENTS, metavar="all|a,b", help="Such as message.delivered,message.failed.")
+@click.option(
+    "--events",
+    required=True,
+    type=judged.EVENTS,
+    metavar="all|a,b",
+    help="Such as message.delivered,message.failed.",
+)
 @mode_option("Events of which mode.")
-@click.option("--include-customers", is_flag=True, help="Also those of the account's Connect customers.")
-def add(session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool) -> None:
+@click.option(
+    "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
+)
+def add(
+    session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool
+) -> None:
     """Send an account's events to a URL, and show the secret that they are signed with, this once.
 
-    https:// only, and only to the public internet; HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS and …_ALLOW_LOOPBACK open more."""
+    https:// only, and only to the public internet; HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS and
+    …_ALLOW_LOOPBACK open more.
+    """
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
@@ -43,15 +74,35 @@ def add(session: Session, url: str, account: str, events: str, sandbox: bool, in
     check_url(url, allow := openings(session.settings))
     with session.write() as tx:
         endpoint, secret = endpoints.add(
-            tx, accounts.find(tx, account).id, url, judged.kinds_of(events), sandbox=sandbox,
-            include_customers=include_customers, secret_key=session.secret_keys(tx), allow=allow, now_ms=clock.now_ms())
+            tx,
+            accounts.find(tx, account).id,
+            url,
+            judged.kinds_of(events),
+            sandbox=sandbox,
+            include_customers=include_customers,
+            secret_key=session.secret_keys(tx),
+            allow=allow,
+            now_ms=clock.now_ms(),
+        )
         record = _record(tx, endpoint)
-    show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")
+    show(
+        session,
+        {"id": record.pop("id"), "secret": secret, **record},
+        note="Keep the secret now: it cannot be shown again.",
+    )
 
 
-@command.command("list", epilog=examples("webhook list", "webhook list --account 'Amina Foods' --json"))
+@command.command(
+    "list", epilog=examples("webhook list", "webhook list --account 'Amina Foods' --json")
+)
 @click.option("--account", metavar="ACC", help="Only this account's.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, oldest first.")
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, oldest first.",
+)
 def list_(session: Session, account: str | None, limit: int) -> None:
     """List endpoints: where they lead, what they hear, whether and why they are disabled."""
     from heliograph import accounts
@@ -59,26 +110,46 @@ def list_(session: Session, account: str | None, limit: int) -> None:
 
     with session.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
-        records = [_record(tx, endpoint) for endpoint in endpoints.all_endpoints(tx, account_id, limit=limit)]
-    show_list(session, records, ("id", "account_id", "mode", "events", "status", "disabled_reason", "failing_since", "url"))
+        records = [
+            _record(tx, endpoint)
+            for endpoint in endpoints.all_endpoints(tx, account_id, limit=limit)
+        ]
+    show_list(
+        session,
+        records,
+        ("id", "account_id", "mode", "events", "status", "disabled_reason", "failing_since", "url"),
+    )
 
 
-@command.command("rotate", epilog=examples("webhook rotate whe_01k5…", "webhook rotate whe_01k5… --finish"))
+@command.command(
+    "rotate", epilog=examples("webhook rotate whe_01k5…", "webhook rotate whe_01k5… --finish")
+)
 @click.argument("endpoint", metavar="ID")
-@click.option("--finish", is_flag=True, help="The receiver has the new secret: the former one signs no more.")
+@click.option(
+    "--finish", is_flag=True, help="The receiver has the new secret: the former one signs no more."
+)
 def rotate(session: Session, endpoint: str, finish: bool) -> None:
-    """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs as well.
+    """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs
+    as well.
 
-    X-Service-Signature has room for one signature: until then it is made with the former secret; webhook-signature holds both."""
+    X-Service-Signature has room for one signature: until then it is made with the former secret;
+    webhook-signature holds both.
+    """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
     with session.write() as tx:
         if finish:
             return show(session, _record(tx, endpoints.finish_rotation(tx, endpoint)))
-        rotated, secret = endpoints.rotate(tx, endpoint, session.secret_keys(tx), now_ms=clock.now_ms())
+        rotated, secret = endpoints.rotate(
+            tx, endpoint, session.secret_keys(tx), now_ms=clock.now_ms()
+        )
         record = _record(tx, rotated)
-    return show(session, {"id": record.pop("id"), "secret": secret, **record}, note="Keep the secret now: it cannot be shown again.")
+    return show(
+        session,
+        {"id": record.pop("id"), "secret": secret, **record},
+        note="Keep the secret now: it cannot be shown again.",
+    )
 
 
 @command.command("disable", epilog=examples("webhook disable whe_01k5…"))
@@ -107,7 +178,9 @@ def enable(session: Session, endpoint: str) -> None:
 @command.command("remove", epilog=examples("webhook remove whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def remove(session: Session, endpoint: str) -> None:
-    """Take an endpoint away for good, with what waits for it and what became of its events. `disable` keeps them."""
+    """Take an endpoint away for good, with what waits for it and what became of its
+    events. `disable` keeps them.
+    """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
@@ -128,7 +201,11 @@ def test(session: Session, endpoint: str) -> None:
         found = endpoints.endpoint_of(tx, endpoint)
         record = _record(tx, found)
         signing = endpoints.secrets_of(tx, found.id, session.settings.secret_keys, _now_ms())
-    outcome = session.awaited(lambda _: send_sample(found, record["account_id"], signing, openings(session.settings), _now_ms()))
+    outcome = session.awaited(
+        lambda _: send_sample(
+            found, record["account_id"], signing, openings(session.settings), _now_ms()
+        )
+    )
     show(session, {"id": endpoint, "url": found.url, **outcome})
     if outcome["reason"] is not None:
         raise SystemExit(1)
@@ -140,38 +217,79 @@ def _now_ms() -> int:
     return clock.now_ms()
 
 
-@command.command("events", epilog=examples("webhook events whe_01k5…", "webhook events whe_01k5… --failed"))
+@command.command(
+    "events", epilog=examples("webhook events whe_01k5…", "webhook events whe_01k5… --failed")
+)
 @click.argument("endpoint", metavar="ID")
-@click.option("--failed", is_flag=True, help="Only those that are not delivered: waiting for another try, exhausted, or missed while disabled.")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help=(
+        "Only those that are not delivered: waiting for another try, exhausted, or missed while"
+        " disabled."
+    ),
+)
 @page_options
 def events(session: Session, endpoint: str, failed: bool, limit: int, before: str | None) -> None:
     """List an endpoint's events, newest first, and what became of each."""
     from heliograph.webhooks import endpoints, history
 
     with session.read() as tx:
-        records = history.events(tx, endpoints.endpoint_of(tx, endpoint), limit=limit, before=before, failed=failed)
-    show_list(session, records, ("id", "event", "created_at", "outcome", "tries", "status", "took_ms", "next_try_at"), limit=limit)
+        records = history.events(
+            tx, endpoints.endpoint_of(tx, endpoint), limit=limit, before=before, failed=failed
+        )
+    show_list(
+        session,
+        records,
+        ("id", "event", "created_at", "outcome", "tries", "status", "took_ms", "next_try_at"),
+        limit=limit,
+    )
 
 
-@command.command("attempts", epilog=examples("webhook attempts whe_01k5…", "webhook attempts whe_01k5… --event evt_01k5…"))
+@command.command(
+    "attempts",
+    epilog=examples("webhook attempts whe_01k5…", "webhook attempts whe_01k5… --event evt_01k5…"),
+)
 @click.argument("endpoint", metavar="ID")
 @click.option("--event", metavar="ID", help="Only those to deliver this event.")
-@click.option("--limit", type=Whole(1, LISTED_MAX), default=100, show_default=True, help="The most to show, newest first.")
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, newest first.",
+)
 def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> None:
-    """List attempts to deliver the newest events: what was answered, how long it took, the answer's first KiB. Kept for 30 days."""
+    """List attempts to deliver the newest events: what was answered, how long it took, the answer's
+    first KiB. Kept for 30 days.
+    """
     from heliograph.webhooks import endpoints, history
 
     with session.read() as tx:
-        records = history.attempts(tx, endpoints.endpoint_of(tx, endpoint), limit=limit, event_id=event)
+        records = history.attempts(
+            tx, endpoints.endpoint_of(tx, endpoint), limit=limit, event_id=event
+        )
     show_list(session, records, ("event_id", "try", "at", "status", "reason", "took_ms", "answer"))
 
 
-@command.command("replay", epilog=examples("webhook replay whe_01k5… --event evt_01k5…", "webhook replay whe_01k5… --since 2h"))
+@command.command(
+    "replay",
+    epilog=examples(
+        "webhook replay whe_01k5… --event evt_01k5…", "webhook replay whe_01k5… --since 2h"
+    ),
+)
 @click.argument("endpoint", metavar="ID")
 @click.option("--event", metavar="ID", help="This one, whatever became of it.")
-@click.option("--since", type=Past(), metavar="T", help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.")
+@click.option(
+    "--since",
+    type=Past(),
+    metavar="T",
+    help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
+)
 def replay(session: Session, endpoint: str, event: str | None, since: int | None) -> None:
-    """Send events again, with the ids that they had: one, or all that were not delivered since a time."""
+    """Send events again, with the ids that they had: one, or all that were not delivered
+    since a time.
+    """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
     from heliograph.webhooks.replay import REPLAYED_AT_ONCE, replay_one, replay_since

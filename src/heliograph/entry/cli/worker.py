@@ -6,7 +6,9 @@ from heliograph.entry.cli.command import Command, Failure, Session, examples
 from heliograph.entry.cli.values import Whole
 
 
-def work(session: Session, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None) -> None:
+def work(
+    session: Session, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+) -> None:
     """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
     from heliograph.entry import logs, worker
 
@@ -21,10 +23,17 @@ def work(session: Session, kind: str, carrier: str | None, metrics_host: str, me
 def metrics_options() -> list[click.Parameter]:
     """--metrics-host and --metrics-port."""
     return [
-        click.Option(["--metrics-host"], default="127.0.0.1", show_default=True, metavar="ADDRESS",
-                     help="Where, with HELIOGRAPH_METRICS_TOKEN set, other machines may read /metrics too."),
-        click.Option(["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there."),
-    ]  # fmt: skip
+        click.Option(
+            ["--metrics-host"],
+            default="127.0.0.1",
+            show_default=True,
+            metavar="ADDRESS",
+            help="Where, with HELIOGRAPH_METRICS_TOKEN set, other machines may read /metrics too.",
+        ),
+        click.Option(
+            ["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there."
+        ),
+    ]
 
 
 def _worker(session: Session, metrics_host: str, metrics_port: int | None) -> None:
@@ -32,9 +41,16 @@ def _worker(session: Session, metrics_host: str, metrics_port: int | None) -> No
 
 
 command = Command(
-    "worker", callback=_worker, prints_record=False, params=metrics_options(),
+    "worker",
+    callback=_worker,
+    prints_record=False,
+    params=metrics_options(),
     epilog=examples("worker", "worker --metrics-port 9100"),
-    help="Run everything but the API, on PostgreSQL, beside heliograph api: the simulator, every carrier that has no process of its own "
-         "(heliograph carrier run), and the work of every second while no heliograph scheduler does it. Several may run: they share "
-         "carriers' rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it: what is on the wire is waited for.",
-)  # fmt: skip
+    help=(
+        "Run everything but the API, on PostgreSQL, beside heliograph api: the simulator, every"
+        " carrier that has no process of its own (heliograph carrier run), and the work of every"
+        " second while no heliograph scheduler does it. Several may run: they share carriers'"
+        " rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it: what is on"
+        " the wire is waited for."
+    ),
+)

@@ -1,4 +1,6 @@
-"""From the description's texts to HTML: the little of CommonMark that they use, and JSON in colours. Everything is escaped first."""
+"""From the description's texts to HTML: the little of CommonMark that they use, and JSON
+in colours. Everything is escaped first.
+"""
 
 import json
 import re
@@ -7,12 +9,16 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 _CODE: Final = re.compile(r"`([^`]+)`")
-_TOKEN: Final = re.compile(r'(?P<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<string>"(?:[^"\\]|\\.)*")'
-                           r"|(?P<number>-?\b\d+(?:\.\d+)?\b)|(?P<word>\b(?:true|false|null)\b)")
+_TOKEN: Final = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<string>"(?:[^"\\]|\\.)*")'
+    r"|(?P<number>-?\b\d+(?:\.\d+)?\b)|(?P<word>\b(?:true|false|null)\b)"
+)
 
 
 def markup(text: str) -> Markup:
-    """Paragraphs, `##` and `###` headings, lists, tables, fenced code without empty lines, and code spans."""
+    """Paragraphs, `##` and `###` headings, lists, tables, fenced code without empty lines, and code
+    spans.
+    """
     return Markup("\n").join(_block(block.strip()) for block in text.split("\n\n") if block.strip())
 
 
@@ -43,19 +49,29 @@ def _block(block: str) -> Markup:
         return Markup("<h3>{}</h3>").format(code(block[4:]))
     if block.startswith("- "):
         items = [code(item.removeprefix("- ")) for item in block.split("\n")]
-        return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(item) for item in items))
+        return Markup("<ul>{}</ul>").format(
+            Markup("").join(Markup("<li>{}</li>").format(item) for item in items)
+        )
     if block.startswith("```"):
-        return Markup('<figure class="code"><pre tabindex="0"><code>{}</code></pre></figure>').format("\n".join(block.split("\n")[1:-1]))
+        return Markup(
+            '<figure class="code"><pre tabindex="0"><code>{}</code></pre></figure>'
+        ).format("\n".join(block.split("\n")[1:-1]))
     if block.startswith("| "):
-        return _table([[cell.strip() for cell in line.strip("|").split("|")] for line in block.split("\n")])
+        return _table(
+            [[cell.strip() for cell in line.strip("|").split("|")] for line in block.split("\n")]
+        )
     return Markup("<p>{}</p>").format(code(block))
 
 
 def _table(rows: list[list[str]]) -> Markup:
     head, _, *body = rows
 
-    return Markup('<div class="scroll"><table><thead>{}</thead><tbody>{}</tbody></table></div>').format(
-        _row(head, Markup("<th>{}</th>")), Markup("").join(_row(cells, Markup("<td>{}</td>")) for cells in body))
+    return Markup(
+        '<div class="scroll"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
+    ).format(
+        _row(head, Markup("<th>{}</th>")),
+        Markup("").join(_row(cells, Markup("<td>{}</td>")) for cells in body),
+    )
 
 
 def _row(cells: list[str], cell: Markup) -> Markup:

@@ -1,4 +1,6 @@
-"""What the page shows, taken from the OpenAPI document: its references resolved, its schemas as rows of fields."""
+"""What the page shows, taken from the OpenAPI document: its references resolved, its
+schemas as rows of fields.
+"""
 
 import json
 import re
@@ -12,12 +14,26 @@ from heliograph.entry.docs.signatures import SIGNATURE_CHECKS
 Json = dict[str, Any]
 
 # Every sandbox key may send from SANDBOX.
-FIRST_SEND: Final = {"sender": "SANDBOX", "message": "Hello from Heliograph", "recipients": ["233201234567"]}
+FIRST_SEND: Final = {
+    "sender": "SANDBOX",
+    "message": "Hello from Heliograph",
+    "recipients": ["233201234567"],
+}
 
 STATUS_NAMES: Final = {
-    "400": "Bad Request", "401": "Unauthorized", "402": "Payment Required", "403": "Forbidden", "404": "Not Found", "409": "Conflict",
-    "413": "Content Too Large", "414": "URI Too Long", "429": "Too Many Requests", "431": "Request Header Fields Too Large",
-    "500": "Internal Server Error", "503": "Service Unavailable"}  # fmt: skip
+    "400": "Bad Request",
+    "401": "Unauthorized",
+    "402": "Payment Required",
+    "403": "Forbidden",
+    "404": "Not Found",
+    "409": "Conflict",
+    "413": "Content Too Large",
+    "414": "URI Too Long",
+    "429": "Too Many Requests",
+    "431": "Request Header Fields Too Large",
+    "500": "Internal Server Error",
+    "503": "Service Unavailable",
+}
 
 
 class Field(NamedTuple):
@@ -49,7 +65,9 @@ class Webhook(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the samples' path, which readers replace with ids of theirs."""
+    """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the
+    samples' path, which readers replace with ids of theirs.
+    """
 
     id: str
     method: str
@@ -69,20 +87,42 @@ class Operation(NamedTuple):
 def page_view(document: Json, base_url: str) -> Json:
     """The template's variables."""
     reader = _Reader(document)
-    groups = [{"name": tag["name"], "id": anchor(tag["name"]), "description": tag["description"],
-               "operations": [reader.operation(method, path, operation, base_url) for path, methods in document["paths"].items()
-                              for method, operation in methods.items() if operation["tags"] == [tag["name"]]],
-               "webhooks": [reader.webhook(kind, sent["post"]) for kind, sent in document["webhooks"].items()
-                            if sent["post"]["tags"] == [tag["name"]]]}
-              for tag in document["tags"]]
+    groups = [
+        {
+            "name": tag["name"],
+            "id": anchor(tag["name"]),
+            "description": tag["description"],
+            "operations": [
+                reader.operation(method, path, operation, base_url)
+                for path, methods in document["paths"].items()
+                for method, operation in methods.items()
+                if operation["tags"] == [tag["name"]]
+            ],
+            "webhooks": [
+                reader.webhook(kind, sent["post"])
+                for kind, sent in document["webhooks"].items()
+                if sent["post"]["tags"] == [tag["name"]]
+            ],
+        }
+        for tag in document["tags"]
+    ]
     received = next(iter(document["webhooks"].values()))["post"]
     return {
-        "info": document["info"], "groups": [group for group in groups if group["operations"] or group["webhooks"]],
-        "first": samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND), "signature_checks": SIGNATURE_CHECKS,
-        "webhook_headers": [reader.parameter(parameter)._replace(kind="") for parameter in received["parameters"]],
-        "webhook_answers": [(status, answer["description"]) for status, answer in received["responses"].items()],
-        "sections": [(anchor(title), title) for title in re.findall(r"^## (.+)$", document["info"]["description"], re.MULTILINE)],
-    }  # fmt: skip
+        "info": document["info"],
+        "groups": [group for group in groups if group["operations"] or group["webhooks"]],
+        "first": samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND),
+        "signature_checks": SIGNATURE_CHECKS,
+        "webhook_headers": [
+            reader.parameter(parameter)._replace(kind="") for parameter in received["parameters"]
+        ],
+        "webhook_answers": [
+            (status, answer["description"]) for status, answer in received["responses"].items()
+        ],
+        "sections": [
+            (anchor(title), title)
+            for title in re.findall(r"^## (.+)$", document["info"]["description"], re.MULTILINE)
+        ],
+    }
 
 
 class _Reader:
@@ -92,19 +132,47 @@ class _Reader:
     def operation(self, method: str, path: str, operation: Json, base_url: str) -> Operation:
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         success = operation["responses"]["200"]["content"]["application/json"]
-        failures = [self._failure(status, answer) for status, answer in operation["responses"].items() if status != "200"]
+        failures = [
+            self._failure(status, answer)
+            for status, answer in operation["responses"].items()
+            if status != "200"
+        ]
         return Operation(
-            operation["operationId"], method.upper(), path, summary=operation["summary"],
-            description=operation["description"].split("\n\nRequires the permission")[0], permission=operation["x-permission"],
+            operation["operationId"],
+            method.upper(),
+            path,
+            summary=operation["summary"],
+            description=operation["description"].split("\n\nRequires the permission")[0],
+            permission=operation["x-permission"],
             parameters=[self.parameter(parameter) for parameter in operation["parameters"]],
-            body=list(self._fields(body.get("schema", {}))), answer=list(self._fields(success["schema"])),
-            samples=samples(method.upper(), self.base(base_url), path, operation["parameters"], body.get("example")),
-            stand_ins=[parameter["example"].partition("_")[0] + "_…" for parameter in operation["parameters"] if parameter["in"] == "path"],
-            example=success["example"], failures=failures)
+            body=list(self._fields(body.get("schema", {}))),
+            answer=list(self._fields(success["schema"])),
+            samples=samples(
+                method.upper(),
+                self.base(base_url),
+                path,
+                operation["parameters"],
+                body.get("example"),
+            ),
+            stand_ins=[
+                parameter["example"].partition("_")[0] + "_…"
+                for parameter in operation["parameters"]
+                if parameter["in"] == "path"
+            ],
+            example=success["example"],
+            failures=failures,
+        )
 
     def webhook(self, kind: str, sent: Json) -> Webhook:
         body = sent["requestBody"]["content"]["application/json"]
-        return Webhook(sent["operationId"], kind, sent["summary"], sent["description"], list(self._fields(body["schema"])), body["example"])
+        return Webhook(
+            sent["operationId"],
+            kind,
+            sent["summary"],
+            sent["description"],
+            list(self._fields(body["schema"])),
+            body["example"],
+        )
 
     def base(self, base_url: str) -> str:
         """The address that all paths are below."""
@@ -113,21 +181,35 @@ class _Reader:
     def parameter(self, parameter: Json) -> Field:
         schema = parameter["schema"]
         where = "" if parameter["in"] == "query" else f"{parameter['in']} "
-        return Field(parameter["name"], f"{where}{_kind(schema)}", parameter.get("required", False), parameter["description"], _limits(schema))
+        return Field(
+            parameter["name"],
+            f"{where}{_kind(schema)}",
+            parameter.get("required", False),
+            parameter["description"],
+            _limits(schema),
+        )
 
     def _fields(self, schema: Json, prefix: str = "", depth: int = 0) -> Iterator[Field]:
         schema = self._resolved(schema)
         for name, rules in schema.get("properties", {}).items():
             rules = self._resolved(rules)
             within = self._resolved(rules.get("items", {}))
-            yield Field(f"{prefix}{name}", _kind({**rules, "items": within} if within else rules), name in schema.get("required", ()),
-                        rules.get("description", ""), _limits(rules), depth)
+            yield Field(
+                f"{prefix}{name}",
+                _kind({**rules, "items": within} if within else rules),
+                name in schema.get("required", ()),
+                rules.get("description", ""),
+                _limits(rules),
+                depth,
+            )
             yield from self._fields(rules, f"{prefix}{name}.", depth + 1)
             yield from self._fields(within, f"{prefix}{name}[].", depth + 1)
 
     def _failure(self, status: str, answer: Json) -> Failure:
         described = self._resolved(answer)["description"]
-        return Failure(status, STATUS_NAMES[status], re.findall(r"^- `(\w+)`: (.+)$", described, re.MULTILINE))
+        return Failure(
+            status, STATUS_NAMES[status], re.findall(r"^- `(\w+)`: (.+)$", described, re.MULTILINE)
+        )
 
     def _resolved(self, part: Json) -> Json:
         while "$ref" in part:
@@ -154,9 +236,16 @@ def _limits(schema: Json) -> str:
     if "anyOf" in schema:
         return "; ".join(filter(None, map(_limits, schema["anyOf"])))
     if "enum" in schema:
-        return "One of " + ", ".join(f"`{value}`" for value in schema["enum"] if value is not None) + "."
-    said = [_between(schema.get("minimum"), schema.get("maximum"), ""), _between(schema.get("minLength"), schema.get("maxLength"), " characters"),
-            _between(schema.get("minItems"), schema.get("maxItems"), " elements")]
+        return (
+            "One of "
+            + ", ".join(f"`{value}`" for value in schema["enum"] if value is not None)
+            + "."
+        )
+    said = [
+        _between(schema.get("minimum"), schema.get("maximum"), ""),
+        _between(schema.get("minLength"), schema.get("maxLength"), " characters"),
+        _between(schema.get("minItems"), schema.get("maxItems"), " elements"),
+    ]
     if "default" in schema:
         said.append(f"default {schema['default']}")
     return ", ".join(filter(None, said))

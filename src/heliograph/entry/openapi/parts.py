@@ -1,4 +1,6 @@
-"""What descriptions are put together from: schemas, headers, parameters, and examples that are all true to one another."""
+"""What descriptions are put together from: schemas, headers, parameters, and examples that are all
+true to one another.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +30,9 @@ EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 @dataclass(frozen=True)
 class Link:
-    """What an answer leads to: a parameter of another operation, by its place in this one's body (OpenAPI 3.1, section 4.8.20)."""
+    """What an answer leads to: a parameter of another operation, by its place in this one's body
+    (OpenAPI 3.1, section 4.8.20).
+    """
 
     name: str
     to: tuple[str, str]  # method and path
@@ -38,7 +42,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Operation:
-    """One endpoint's description. What all endpoints share (key, rate, their errors and headers) is added by document.py."""
+    """One endpoint's description. What all endpoints share (key, rate, their errors and headers) is
+    added by document.py.
+    """
 
     tag: str
     summary: str
@@ -56,15 +62,26 @@ class Operation:
 
 
 def text(description: str, *, nullable: bool = False, **more: Any) -> Json:
-    return {"type": ["string", "null"] if nullable else "string", "description": description, **more}
+    return {
+        "type": ["string", "null"] if nullable else "string",
+        "description": description,
+        **more,
+    }
 
 
 def integer(description: str, *, nullable: bool = False, **more: Any) -> Json:
-    return {"type": ["integer", "null"] if nullable else "integer", "description": description, **more}
+    return {
+        "type": ["integer", "null"] if nullable else "integer",
+        "description": description,
+        **more,
+    }
 
 
 def money(description: str) -> Json:
-    return {"type": "number", "description": f"{description} It has at most as many decimals as the currency."}
+    return {
+        "type": "number",
+        "description": f"{description} It has at most as many decimals as the currency.",
+    }
 
 
 def flag(description: str, *, nullable: bool = False) -> Json:
@@ -72,27 +89,45 @@ def flag(description: str, *, nullable: bool = False) -> Json:
 
 
 def always(value: bool | str, description: str) -> Json:
-    """A value that is never another one, with its type, which generators of clients ask for. Of true and false it is said by what it is not: PHP
-    clients compare a boolean constant with its spelling, and would refuse every answer."""
+    """A value that is never another one, with its type, which generators of clients ask for. Of
+    true and false it is said by what it is not: PHP clients compare a boolean constant with its
+    spelling, and would refuse every answer.
+    """
     if isinstance(value, bool):
-        return {"type": "boolean", "not": {"type": "boolean", "const": not value}, "description": description}
+        return {
+            "type": "boolean",
+            "not": {"type": "boolean", "const": not value},
+            "description": description,
+        }
     return {"type": "string", "const": value, "description": description}
 
 
 def also(schema: Json, *names: str) -> Json:
-    """A field or parameter that has other names. They are told in its description and in `x-aliases`, and are no fields of their own: a client has
-    one way to say each thing, and `countryCode` and `country_code` would be one name in many languages."""
+    """A field or parameter that has other names. They are told in its description and in
+    `x-aliases`, and are no fields of their own: a client has one way to say each thing, and
+    `countryCode` and `country_code` would be one name in many languages.
+    """
     said = " and ".join(f"`{name}`" for name in names)
-    return {**schema, "description": f"{schema['description']} Also accepted as {said}.", "x-aliases": list(names)}
+    return {
+        **schema,
+        "description": f"{schema['description']} Also accepted as {said}.",
+        "x-aliases": list(names),
+    }
 
 
 def one_of(values: Iterable[str], description: str, *, nullable: bool = False) -> Json:
     choices: list[str | None] = [*values, None] if nullable else [*values]
-    return {"type": ["string", "null"] if nullable else "string", "enum": choices, "description": description}
+    return {
+        "type": ["string", "null"] if nullable else "string",
+        "enum": choices,
+        "description": description,
+    }
 
 
 def moment(description: str, *, nullable: bool = False) -> Json:
-    return text(f"{description} RFC 3339, UTC, with milliseconds.", nullable=nullable, format="date-time")
+    return text(
+        f"{description} RFC 3339, UTC, with milliseconds.", nullable=nullable, format="date-time"
+    )
 
 
 def identity(prefix: str, description: str, *, nullable: bool = False) -> Json:
@@ -105,12 +140,24 @@ def array(items: Json, description: str, **more: Any) -> Json:
 
 def record(description: str, /, **fields: Json) -> Json:
     """An answer's object: every field is always there."""
-    return {"type": "object", "description": description, "required": list(fields), "properties": fields}
+    return {
+        "type": "object",
+        "description": description,
+        "required": list(fields),
+        "properties": fields,
+    }
 
 
 def form(description: str, /, required: Iterable[str] = (), **fields: Json) -> Json:
-    """A body's object: unknown fields are ignored and named in `warnings`; `null` counts as absent."""
-    return {"type": "object", "description": description, "required": list(required), "properties": fields}
+    """A body's object: unknown fields are ignored and named in `warnings`; `null` counts
+    as absent.
+    """
+    return {
+        "type": "object",
+        "description": description,
+        "required": list(required),
+        "properties": fields,
+    }
 
 
 def ref(name: str) -> Json:
@@ -127,13 +174,24 @@ def with_warnings(answer: Json) -> Json:
 
 
 def a_list(schema: Json) -> Json:
-    next_cursor = text("Give it as `cursor` to get the next page. Null on the last page.", nullable=True)
-    return {"type": "object", "required": ["data", "next_cursor"], "properties": {"data": array(schema, "The records, newest first."),
-        "next_cursor": next_cursor}}
+    next_cursor = text(
+        "Give it as `cursor` to get the next page. Null on the last page.", nullable=True
+    )
+    return {
+        "type": "object",
+        "required": ["data", "next_cursor"],
+        "properties": {
+            "data": array(schema, "The records, newest first."),
+            "next_cursor": next_cursor,
+        },
+    }
 
 
-WARNINGS: Final = array({"type": "string"}, "Names the unknown fields of the body, which were ignored. If there are very many, the last "
-                                            "element says how many more there are. Absent if there were none.")
+WARNINGS: Final = array(
+    {"type": "string"},
+    "Names the unknown fields of the body, which were ignored. If there are very many, the last "
+    "element says how many more there are. Absent if there were none.",
+)
 
 
 # parameters
@@ -145,49 +203,133 @@ def query(name: str, description: str, schema: Json, example: Any = None) -> Jso
 
 
 def query_text(name: str, description: str, most: int, example: Any = None) -> Json:
-    """A parameter of any text but U+0000, which no database keeps. The pattern is one that PHP reads too."""
-    return query(name, description, {"type": "string", "maxLength": most, "pattern": r"^[^\x00]*$"}, example)
+    """A parameter of any text but U+0000, which no database keeps. The pattern is one that
+    PHP reads too.
+    """
+    return query(
+        name, description, {"type": "string", "maxLength": most, "pattern": r"^[^\x00]*$"}, example
+    )
 
 
 def limit(most: int = LIMIT_MAX) -> Json:
-    return query("limit", "How many records a page holds at most.", {"type": "integer", "minimum": 1, "maximum": most, "default": LIMIT_DEFAULT})
+    return query(
+        "limit",
+        "How many records a page holds at most.",
+        {"type": "integer", "minimum": 1, "maximum": most, "default": LIMIT_DEFAULT},
+    )
 
 
 def path_id(description: str, example: str) -> Json:
-    return {"name": "id", "in": "path", "required": True, "description": description, "schema": {"type": "string"}, "example": example}
+    return {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": {"type": "string"},
+        "example": example,
+    }
 
 
-CURSOR: Final = query("cursor", "The `next_cursor` of the page before.", {"type": "string", "pattern": "^([A-Za-z0-9_-]{21}[AQgw])?$"},
-                       EXAMPLE_CURSOR)
-SINCE: Final = query("since", "Only records that were made at this time or later. RFC 3339.", {"type": "string", "format": "date-time"}, EXAMPLE_AT)
-UNTIL: Final = query("until", "Only records that were made before this time. RFC 3339.", {"type": "string", "format": "date-time"})
+CURSOR: Final = query(
+    "cursor",
+    "The `next_cursor` of the page before.",
+    {"type": "string", "pattern": "^([A-Za-z0-9_-]{21}[AQgw])?$"},
+    EXAMPLE_CURSOR,
+)
+SINCE: Final = query(
+    "since",
+    "Only records that were made at this time or later. RFC 3339.",
+    {"type": "string", "format": "date-time"},
+    EXAMPLE_AT,
+)
+UNTIL: Final = query(
+    "until",
+    "Only records that were made before this time. RFC 3339.",
+    {"type": "string", "format": "date-time"},
+)
 CUSTOMER_ID: Final = query_text(
-    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`. It also requires the permission "
-    "`connect.customers`.", CUSTOMER_ID_MAX)
+    "customer_id",
+    "Acts for this Connect customer of yours, named by its id or its `external_ref`. It also"
+    " requires the permission `connect.customers`.",
+    CUSTOMER_ID_MAX,
+)
 CUSTOMER_ID_ALONE: Final = query_text(
-    "customer_id", "Acts for this Connect customer of yours, named by its id or its `external_ref`.", CUSTOMER_ID_MAX)
+    "customer_id",
+    "Acts for this Connect customer of yours, named by its id or its `external_ref`.",
+    CUSTOMER_ID_MAX,
+)
 IDEMPOTENCY_KEY: Final[Json] = {
-    "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-    "description": "Makes the request safe to repeat. For 72 hours the same key with the same body acts only once and has the same answer.",
-    "example": "order-1042"}  # fmt: skip
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": "^[!-~]([ -~]*[!-~])?$",
+    },
+    "description": (
+        "Makes the request safe to repeat. For 72 hours the same key with the same body acts only"
+        " once and has the same answer."
+    ),
+    "example": "order-1042",
+}
 
-CUSTOMER_ID_FIELD: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`. It also requires the permission "
-                                "`connect.customers`.", nullable=True, minLength=1, maxLength=CUSTOMER_ID_MAX)
-CUSTOMER_ID_FIELD_ALONE: Final = text("Acts for this Connect customer of yours, named by its id or its `external_ref`.", nullable=True, minLength=1,
-                                      maxLength=CUSTOMER_ID_MAX)
+CUSTOMER_ID_FIELD: Final = text(
+    "Acts for this Connect customer of yours, named by its id or its `external_ref`. It also"
+    " requires the permission `connect.customers`.",
+    nullable=True,
+    minLength=1,
+    maxLength=CUSTOMER_ID_MAX,
+)
+CUSTOMER_ID_FIELD_ALONE: Final = text(
+    "Acts for this Connect customer of yours, named by its id or its `external_ref`.",
+    nullable=True,
+    minLength=1,
+    maxLength=CUSTOMER_ID_MAX,
+)
 
 # headers
 
 HEADERS: Final[dict[str, Json]] = {
-    "X-Request-Id": {"required": True, "description": "The request's id. The operator can find it in the log.", "schema": {"type": "string"}},
-    "X-RateLimit-Limit": {"required": True, "description": "How many requests the key may make in a minute.", "schema": {"type": "integer"}},
-    "X-RateLimit-Remaining": {"required": True, "description": "Requests left in this minute.", "schema": {"type": "integer", "minimum": 0}},
-    "X-RateLimit-Reset": {"required": True, "description": "Seconds until the minute ends.", "schema": {"type": "integer", "minimum": 0}},
-    "Retry-After": {"required": True, "description": "Seconds to wait before another try.", "schema": {"type": "integer", "minimum": 0}},
-    "Idempotent-Replayed": {"description": "`true` if this is the stored answer of an earlier, equal request.",
-                            "schema": {"type": "string", "const": "true"}},
-    "WWW-Authenticate": {"required": True, "description": "How to authenticate.", "schema": {"type": "string", "const": "Bearer"}},
-    "Allow": {"required": True, "description": "The methods that the path answers.", "schema": {"type": "string"}},
+    "X-Request-Id": {
+        "required": True,
+        "description": "The request's id. The operator can find it in the log.",
+        "schema": {"type": "string"},
+    },
+    "X-RateLimit-Limit": {
+        "required": True,
+        "description": "How many requests the key may make in a minute.",
+        "schema": {"type": "integer"},
+    },
+    "X-RateLimit-Remaining": {
+        "required": True,
+        "description": "Requests left in this minute.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "X-RateLimit-Reset": {
+        "required": True,
+        "description": "Seconds until the minute ends.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "Retry-After": {
+        "required": True,
+        "description": "Seconds to wait before another try.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "Idempotent-Replayed": {
+        "description": "`true` if this is the stored answer of an earlier, equal request.",
+        "schema": {"type": "string", "const": "true"},
+    },
+    "WWW-Authenticate": {
+        "required": True,
+        "description": "How to authenticate.",
+        "schema": {"type": "string", "const": "Bearer"},
+    },
+    "Allow": {
+        "required": True,
+        "description": "The methods that the path answers.",
+        "schema": {"type": "string"},
+    },
 }
 RATE_HEADERS: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 

@@ -53,12 +53,23 @@ def _count_customers_with_their_partners() -> None:
     """Begins each partner's tallies with what its customers sent and verified: a partner of many is not held for one without a past."""
     bind = op.get_bind()
     columns = "t.account_id, t.country_code, t.hour, t.sent, t.verified, t.best, t.changed_at_ms"
-    customers = bind.execute(sa.text(
-        f"SELECT a.parent_id, {columns} FROM otp_tallies t JOIN accounts a ON a.id = t.account_id WHERE a.parent_id IS NOT NULL")).all()  # noqa: S608
+    customers = bind.execute(
+        sa.text(
+            f"SELECT a.parent_id, {columns} FROM otp_tallies t JOIN accounts a ON a.id ="
+            " t.account_id WHERE a.parent_id IS NOT NULL"
+        )
+    ).all()
     if not customers:
         return
-    own = {(row[0], row[1]): row for row in bind.execute(sa.text(
-        f"SELECT {columns} FROM otp_tallies t JOIN accounts a ON a.id = t.account_id WHERE a.parent_id IS NULL"))}  # noqa: S608
+    own = {
+        (row[0], row[1]): row
+        for row in bind.execute(
+            sa.text(
+                f"SELECT {columns} FROM otp_tallies t JOIN accounts a ON a.id = t.account_id WHERE"
+                " a.parent_id IS NULL"
+            )
+        )
+    }
     tallies: dict[tuple[Any, str], tuple[Counts, int]] = {}
     for parent_id, _, country_code, *counted, changed_at_ms in customers:
         place = (parent_id, country_code)
@@ -66,16 +77,40 @@ def _count_customers_with_their_partners() -> None:
             tallies[place] = _read(own[place][2:6]), own[place][6]
         before, at_ms = tallies.get(place, (Counts(0, [0] * HOURS, [0] * HOURS, [0] * DAYS), 0))
         tallies[place] = _sum(before, _read(counted)), max(at_ms, changed_at_ms)
-    table = sa.table("otp_tallies", *(sa.column(name, ID) if name == "account_id" else sa.column(name) for name in (
-        "account_id", "country_code", "hour", "sent", "verified", "best", "changed_at_ms")))
+    table = sa.table(
+        "otp_tallies",
+        *(
+            sa.column(name, ID) if name == "account_id" else sa.column(name)
+            for name in (
+                "account_id",
+                "country_code",
+                "hour",
+                "sent",
+                "verified",
+                "best",
+                "changed_at_ms",
+            )
+        ),
+    )
     for (account_id, country_code), (counts, changed_at_ms) in tallies.items():
-        values = {"hour": counts.hour, "sent": _written(counts.sent), "verified": _written(counts.verified), "best": _written(counts.best),
-                  "changed_at_ms": changed_at_ms}
+        values = {
+            "hour": counts.hour,
+            "sent": _written(counts.sent),
+            "verified": _written(counts.verified),
+            "best": _written(counts.best),
+            "changed_at_ms": changed_at_ms,
+        }
         raw = str(account_id).replace("-", "")
         if (account_id, country_code) in own:
-            bind.execute(sa.update(table).where(table.c.account_id == raw, table.c.country_code == country_code).values(values))
+            bind.execute(
+                sa.update(table)
+                .where(table.c.account_id == raw, table.c.country_code == country_code)
+                .values(values)
+            )
         else:
-            bind.execute(sa.insert(table).values(account_id=raw, country_code=country_code, **values))
+            bind.execute(
+                sa.insert(table).values(account_id=raw, country_code=country_code, **values)
+            )
 
 
 def _read(row: Sequence[Any]) -> Counts:
@@ -86,12 +121,23 @@ def _sum(one: Counts, other: Counts) -> Counts:
     """Of both, up to the later one's hour. The best hours are added up, though they need not have been the same ones: rather too many."""
     hour = max(one.hour, other.hour)
     first, second = (_moved(counts, hour) for counts in (one, other))
-    return Counts(hour, *([a + b for a, b in zip(*pair, strict=True)] for pair in zip(first[1:], second[1:], strict=True)))
+    return Counts(
+        hour,
+        *(
+            [a + b for a, b in zip(*pair, strict=True)]
+            for pair in zip(first[1:], second[1:], strict=True)
+        ),
+    )
 
 
 def _moved(counts: Counts, hour: int) -> Counts:
     hours, days = min(hour - counts.hour, HOURS), min(hour // HOURS - counts.hour // HOURS, DAYS)
-    return Counts(hour, [*counts.sent[hours:], *[0] * hours], [*counts.verified[hours:], *[0] * hours], [*counts.best[days:], *[0] * days])
+    return Counts(
+        hour,
+        [*counts.sent[hours:], *[0] * hours],
+        [*counts.verified[hours:], *[0] * hours],
+        [*counts.best[days:], *[0] * days],
+    )
 
 
 def _written(counts: Iterable[int]) -> str:

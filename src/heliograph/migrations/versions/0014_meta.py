@@ -11,5 +11,12 @@ down_revision = "0013"
 
 
 def upgrade() -> None:
-    op.add_column("site_logs", sa.Column("meta", sa.Text(), nullable=True, comment="a JSON object; never of a one-time password"))
-    op.add_column("site_events", sa.Column("meta", sa.Text(), nullable=True, comment="a JSON object"))
+    op.add_column(
+        "site_logs",
+        sa.Column(
+            "meta", sa.Text(), nullable=True, comment="a JSON object; never of a one-time password"
+        ),
+    )
+    op.add_column(
+        "site_events", sa.Column("meta", sa.Text(), nullable=True, comment="a JSON object")
+    )

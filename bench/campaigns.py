@@ -18,11 +18,11 @@ from bench.processes import NotMeasured, helper, resident_mib
 from bench.reading import Conditions, Reading, together
 from bench.server import HELIOGRAPH, SECRET_KEY, environment, one_row, serving, set_up
 from bench.traffic import SENDER
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
 from heliograph.campaigns.jobs import Jobs
-from heliograph.entry.only_server import tune_collector
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
 from heliograph.messages import Chunker, FairQueue
+from heliograph.processes.exclusive import tune_collector
 
 ACCOUNT = "bench 0"
 PEOPLE_PER_SECOND = 200_000  # of conditions.seconds: a million, or 400,000 in a quick run

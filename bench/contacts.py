@@ -14,10 +14,10 @@ from bench.reading import Conditions, Reading
 from bench.server import set_up
 from heliograph import contacts
 from heliograph.accounts.tables import accounts
-from heliograph.base.db import Database
 from heliograph.contacts import World
-from heliograph.contacts.importing import Import
-from heliograph.contacts.sheet import Sheet, open_sheet
+from heliograph.contacts.csv_file import Sheet, open_sheet
+from heliograph.contacts.import_file import Import
+from heliograph.database.database import Database
 
 CONTACTS = 100_000
 NEEDLES = (

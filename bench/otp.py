@@ -13,7 +13,7 @@ from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, one_row, outcome, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.otp.code import Codes
 from heliograph.otp.tables import otps
 

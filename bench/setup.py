@@ -7,9 +7,10 @@ from pathlib import Path
 from bench.databases import Place
 from bench.traffic import SENDER
 from heliograph import accounts, keys, senders, wallet
-from heliograph.base import clock, migrate
-from heliograph.base.db import Database
+from heliograph.base import clock
 from heliograph.carriers import add_carrier, set_carrier, set_route
+from heliograph.database import migrate
+from heliograph.database.database import Database
 
 CARRIER = "bench"
 TIER = "bench"

@@ -24,9 +24,9 @@ from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, one_row, sending, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.webhooks import Event, emit, endpoints, listeners
-from heliograph.webhooks.guard import Openings
+from heliograph.webhooks.address_guard import Openings
 
 EVENTS = 20_000
 EVENTS_A_COMMIT = 1_000

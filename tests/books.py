@@ -4,7 +4,7 @@ without any of its code.
 
 import sqlalchemy as sa
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 
 # An entry as each account sees it that it is of: a transfer between two customers is one entry, and
 # both of theirs.

@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-from heliograph.base import cache, clock, commits, migrate
+from heliograph.base import clock
+from heliograph.database import cache, commits, migrate
 from tests.crash import processes
 from tests.services import redis
 from tests.services.databases import PostgresDatabases, SqliteDatabases

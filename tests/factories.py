@@ -15,11 +15,11 @@ import uvloop
 
 from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock, ids
-from heliograph.base.commits import Session
-from heliograph.base.db import Database
 from heliograph.base.json import encode
+from heliograph.database.commits import Session
+from heliograph.database.database import Database
 from heliograph.messages import text_sealer
-from heliograph.messages.request import SendRequest, read_send
+from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.tables import sends
 
 SENDER = "AMINA"

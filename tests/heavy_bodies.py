@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from heliograph.api.bodies import OCTETS_MAX
 from heliograph.base.json import PARTS_MAX
-from heliograph.entry.bodies import OCTETS_MAX
 
 PARTS: Final = PARTS_MAX - 100  # just under the limit: it is built, and looked at
 NUMBERS: Final = 10_000

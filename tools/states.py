@@ -23,8 +23,8 @@ from heliograph.carriers.smpp.outcomes import (
     SESSION_FAULTS,
     outcome_of,
 )
-from heliograph.messages.inflight_sql import InFlight
-from heliograph.messages.settle import (
+from heliograph.messages.carrier.inflight_sql import InFlight
+from heliograph.messages.carrier.settle import (
     Changes,
     MessageRow,
     refund_due,
@@ -40,7 +40,7 @@ from heliograph.messages.states import (
     QUEUED,
     SENT,
 )
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
 from heliograph.senders import STATUSES as SENDER_STATUSES
 from heliograph.senders.states import REACHED_FROM
@@ -293,7 +293,10 @@ def _messages() -> Iterator[str]:
         "A status never goes back. `delivered` and `failed` are final: late, repeated or"
         " contradicting receipts change nothing."
     )
-    yield "The code is `messages/settle.py: move`, with the table `NEXT` of `messages/states.py`.\n"
+    yield (
+        "The code is `messages/carrier/settle.py: move`, with the table `NEXT` of"
+        " `messages/states.py`.\n"
+    )
 
 
 def _segments() -> Iterator[str]:
@@ -331,8 +334,8 @@ def _answers() -> Iterator[str]:
         ((f"`{outcome.value}`", *_after_answer(outcome)) for outcome in Outcome),
     )
     yield (
-        "The code is `messages/settle.py: settle_answer`. `throttled` also slows the carrier's pace"
-        " (`carriers/smpp/pace.py`).\n"
+        "The code is `messages/carrier/settle.py: settle_answer`. `throttled` also slows the"
+        " carrier's pace (`carriers/smpp/send_rate.py`).\n"
     )
 
 
@@ -423,7 +426,7 @@ def _receipts() -> Iterator[str]:
         " carrier accepted."
     )
     yield "A segment with a receipt was accepted."
-    yield "The code is `messages/settle.py: settle_receipt`.\n"
+    yield "The code is `messages/carrier/settle.py: settle_receipt`.\n"
 
 
 def _after_receipt(state: ReceiptState) -> tuple[str, str]:

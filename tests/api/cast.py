@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, carriers, connect, keys, senders, wallet
 from heliograph.base import clock
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 
 TIER = ("tests", 10_000_000)  # a minute: no test meets its limit by accident
 PHONE = "233201234567"

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import httpx
 import jsonschema_rs
 
-from heliograph.entry.openapi import BASE_PATH, openapi_document
-from heliograph.entry.openapi.reasons import REASONS
-from heliograph.keys import Endpoint
+from heliograph.api.openapi import BASE_PATH, openapi_document
+from heliograph.api.openapi.reasons import REASONS
+from heliograph.requests import Endpoint
 
 
 class Undocumented(AssertionError):

@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from heliograph.entry.app import App
-from heliograph.entry.openapi import BASE_PATH
+from heliograph.api.app import App
+from heliograph.api.openapi import BASE_PATH
 
 LOOK_S = 0.001
 TURNS = 40_000
@@ -113,7 +113,7 @@ async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]
 @contextmanager
 def little_garbage() -> Iterator[None]:
     """As in a server, which takes what was made at its start out of the collector's sight
-    (entry/only_server.py: tune_collector).
+    (processes/exclusive.py: tune_collector).
     """
     threshold = gc.get_threshold()
     gc.collect()

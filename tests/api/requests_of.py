@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from heliograph import campaigns, keys, senders
-from heliograph.keys import Endpoint
 from heliograph.keys.tables import api_keys
+from heliograph.requests import Endpoint
 from tests.api.cast import PHONE, approve_sender
 from tests.api.service import Service, contract
 from tests.capability.campaigns import write_down

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import httpx
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.api.cast import Cast, make_cast
 from tests.services import free_port
 

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import httpx
 
+from heliograph.api.app import App, endpoints
+from heliograph.api.openapi import BASE_PATH
 from heliograph.base import clock
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
 from heliograph.base.settings import Settings
-from heliograph.entry.app import App, endpoints
-from heliograph.entry.openapi import BASE_PATH
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
 from heliograph.messages import FairQueue
 from tests.api.cast import Actor, Cast, make_cast
 from tests.api.contract import Contract

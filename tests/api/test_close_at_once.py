@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts, wallet
-from heliograph.base.db import Database
+from heliograph.audit.charges import verify_charges
+from heliograph.database.database import Database
 from heliograph.messages.tables import inflight, messages
-from heliograph.messages.verify import verify_charges
 from tests.api.server import Server, serving
 from tests.books import assert_books_agree
 from tests.capability.commands import Run, runner

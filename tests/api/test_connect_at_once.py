@@ -11,8 +11,8 @@ import pytest
 
 from heliograph import connect, wallet
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
 from tests.api.last_bytes import Answered, posted_at_once
 from tests.books import assert_books_agree
 from tests.crash.processes import ServerProcess

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from heliograph import campaigns
-from heliograph.entry.docs.samples import Sample
-from heliograph.entry.docs.signatures import SIGNATURE_CHECKS
+from heliograph.api.docs.samples import Sample
+from heliograph.api.docs.signatures import SIGNATURE_CHECKS
 from heliograph.webhooks.sign import headers, new_secret
 from tests.api.server import Server, serving
 from tests.capability.campaigns import write_down

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from heliograph.entry.heads import FIELDS_MAX, HEADERS_OCTETS_MAX, URL_OCTETS_MAX
-from heliograph.entry.protocol import PIPELINED_MAX
+from heliograph.api.connection.heads import FIELDS_MAX, HEADERS_OCTETS_MAX, URL_OCTETS_MAX
+from heliograph.api.connection.protocol import PIPELINED_MAX
 from tests.api.server import Server, serving
 from tests.api.service import contract
 from tests.api.strangers import CHUNKED, FLOODS, GET, POST, asked, connected, flood, peak_mb, told

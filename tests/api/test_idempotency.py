@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from heliograph.base import ids
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.requests import idempotency
 from heliograph.requests.tables import idempotency_keys
 from tests.api.cast import PHONE, Actor

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from heliograph.entry.malformed import LINES_A_SECOND_MAX
+from heliograph.api.connection.malformed import LINES_A_SECOND_MAX
 from tests.api.server import serving
 from tests.api.service import contract
 

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from heliograph import wallet
+from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.messages.verify import verify_charges
+from heliograph.database.database import Database
 from tests.api.last_bytes import Answered, posted_at_once
 from tests.api.server import Server, serving
 from tests.books import assert_books_agree

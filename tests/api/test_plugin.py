@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from heliograph import wallet
 from heliograph.base import clock
-from heliograph.base.pruning import prune
+from heliograph.database.pruning import prune
 from heliograph.plugin.site import SITES_PER_ACCOUNT_MAX
 from heliograph.plugin.tables import KEPT, site_events, site_logs, sites
 from tests.api.cast import Actor

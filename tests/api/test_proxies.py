@@ -8,7 +8,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from heliograph.entry.client import Proxies
+from heliograph.api.client_address import Proxies
 from tests.api.service import Service
 
 PROXIES = ("127.0.0.1", "::1", "10.0.0.0/8")

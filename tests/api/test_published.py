@@ -6,7 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-from heliograph.entry.docs import docs_page
+from heliograph.api.docs import docs_page
 from tests.api.service import Service
 
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import migrate
-from heliograph.entry import ready
+from heliograph.api import ready
+from heliograph.database import migrate
 from tests.api.cast import Actor
 from tests.api.service import Reply, Service
 

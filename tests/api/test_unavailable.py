@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.api.requests_of import examples, is_answered
 from tests.api.service import Reply, service_on
 from tests.services.postgres import PrivatePostgres

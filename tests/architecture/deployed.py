@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from heliograph.entry.cli import main
+from heliograph.cli import main
 from tests.architecture.sources import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -15,60 +15,73 @@ MAY_OPEN_A_TRANSACTION = {
     "*/api.py": "a request is a transaction",
     "*/jobs.py": "a background job is a transaction",
     "portal/*": "a page is a transaction",
-    "entry/cli/*": "a command is a transaction",
-    "base/db.py": "this is where transactions are made",
-    "base/hot_postgres.py": "and this is where those of the hot paths are",
-    "base/hot_sqlite.py": "and these, of the other database",
-    "base/postgres_engine.py": (
+    "cli/*": "a command is a transaction",
+    "database/database.py": "this is where transactions are made",
+    "database/postgresql/hot.py": "and this is where those of the hot paths are",
+    "database/hot_sqlite.py": "and these, of the other database",
+    "database/postgresql/engine.py": (
         "how long a connection may take to commit is the connection's own matter"
     ),
-    "base/writable.py": "whether a transaction can be committed is found out by one",
-    "base/migrate.py": "a migration is a transaction, and runs before anything else does",
-    "base/partitions.py": (
+    "database/write_probe.py": "whether a transaction can be committed is found out by one",
+    "database/migrate.py": "a migration is a transaction, and runs before anything else does",
+    "database/postgresql/partitions.py": (
         "each month's partition is a transaction, and nobody waits for the next one's lock"
     ),
-    "base/home.py": (
+    "database/restored_copy.py": (
         "where a database is at home is said in its database and in a file, one after the other"
     ),
-    "messages/restored.py": (
+    "messages/sweeps/restored.py": (
         "each batch of what is kept of a restored copy, let go or canceled is a transaction"
     ),
-    "entry/restoring.py": "it is a command's work",
-    "entry/sealed.py": "each batch of secrets that are sealed anew is a transaction",
-    "entry/secret_key.py": (
+    "processes/checks/restore_check.py": "it is a command's work",
+    "processes/checks/sealed_secrets.py": (
+        "each batch of secrets that are sealed anew is a transaction"
+    ),
+    "processes/checks/secret_key.py": (
         "the first process makes its key the database's before it does anything else"
     ),
-    "contacts/importing.py": "each batch of a file's contacts is a transaction",
-    "messages/accept.py": "a batch of sends is a transaction",
-    "messages/turn.py": "a carrier's turn is a transaction",
-    "messages/sweep.py": "each step of a sweep is a batch, and so a transaction",
-    "messages/doubts.py": "each look at receipts for doubts is a batch, and so a transaction",
-    "messages/hold.py": "each batch of runs that are held, let go or failed is a transaction",
-    "messages/decide.py": "each batch of an operator's decisions is a transaction",
-    "messages/unmatched.py": "an operator's match of a receipt is a transaction",
-    "messages/measure.py": "each measurement is one, as short as its statement",
-    "messages/crowded.py": "each batch of receipts that are dropped is a transaction",
-    "messages/parked.py": "each look at parked receipts is a batch, and so a transaction",
-    "base/advisory.py": "a lock that is held for a moment only is a transaction's",
-    "campaigns/hold.py": "each step of freezing an audience is a batch, and so a transaction",
-    "campaigns/listed.py": (
+    "contacts/import_file.py": "each batch of a file's contacts is a transaction",
+    "messages/accept/acceptor.py": "a batch of sends is a transaction",
+    "messages/carrier/turn.py": "a carrier's turn is a transaction",
+    "messages/sweeps/sweep.py": "each step of a sweep is a batch, and so a transaction",
+    "messages/doubt/receipts.py": (
+        "each look at receipts for doubts is a batch, and so a transaction"
+    ),
+    "messages/sweeps/pause.py": (
+        "each batch of runs that are held, let go or failed is a transaction"
+    ),
+    "messages/doubt/decide.py": "each batch of an operator's decisions is a transaction",
+    "messages/doubt/unmatched.py": "an operator's match of a receipt is a transaction",
+    "messages/queue/metrics.py": "each measurement is one, as short as its statement",
+    "messages/retention/unmatched_limit.py": (
+        "each batch of receipts that are dropped is a transaction"
+    ),
+    "messages/carrier/match.py": "each look at parked receipts is a batch, and so a transaction",
+    "database/postgresql/advisory_lock.py": (
+        "a lock that is held for a moment only is a transaction's"
+    ),
+    "campaigns/audience_lock.py": (
+        "each step of freezing an audience is a batch, and so a transaction"
+    ),
+    "campaigns/from_file.py": (
         "a campaign to a file of numbers begins with a transaction, and each batch of them is one"
     ),
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",
     "webhooks/deliver.py": "taking endpoints over, and letting them go, are transactions",
-    "webhooks/read.py": (
+    "webhooks/read_due.py": (
         "what is due is read in a transaction, and what is pruned goes out of its queue"
     ),
-    "webhooks/record.py": "a batch of webhook outcomes is a transaction",
-    "entry/listen.py": "its endpoint comes and goes with it",
-    "base/leases.py": "a process shows that it lives",
-    "entry/pruning.py": "each batch of what is deleted is a transaction",
-    "entry/retention.py": "each batch of what is erased or deleted is a transaction",
-    "entry/demo.py": "the demo sets its account up as the commands would",
-    "entry/app.py": "it notes when keys were last used, every ten seconds for all of them",
-    "entry/dispatch.py": "it notes what its carriers report: their state",
-    "entry/sweeps.py": "each check of a sweep is a batch, and so a transaction",
+    "webhooks/record_attempts.py": "a batch of webhook outcomes is a transaction",
+    "processes/listen.py": "its endpoint comes and goes with it",
+    "database/leases.py": "a process shows that it lives",
+    "jobs/pruning.py": "each batch of what is deleted is a transaction",
+    "jobs/retention.py": "each batch of what is erased or deleted is a transaction",
+    "processes/api_processes.py": "before it answers, it compares clocks and keys",
+    "processes/demo.py": "the demo sets its account up as the commands would",
+    "api/app.py": "it notes when keys were last used, every ten seconds for all of them",
+    "processes/carriers.py": "it notes what its carriers report: their state",
+    "processes/sweeps.py": "each check of a sweep is a batch, and so a transaction",
 }
 OPENERS_OF_OURS = ("write", "transact", "hot")  # methods of base.db.Database
 OPENERS_OF_DRIVERS = ("commit", "begin", "transaction")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.base import settings
-from heliograph.entry.cli import COMMANDS
+from heliograph.cli import COMMANDS
 from tests.architecture.deployed import DEPLOY, parses
 from tests.architecture.sources import ROOT
 from tests.services import ServiceMissing, systemd

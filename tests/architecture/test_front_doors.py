@@ -13,13 +13,18 @@ from tests.architecture.sources import PACKAGE, Source, sources
 
 ALL_DOORS_OPEN = {
     "base": "every file of it is there for everybody",
+    "database": "likewise: it is what all others store with",
     "text": "pure functions, which own nothing that could be touched past a front door",
 }
 OPEN_FILES = {
     "tables": "statements join, and keys refer to, the tables of capabilities below",
 }
 GUESTS_WITH_KEYS = {
-    "entry": "puts the house together: its job is to know every room's routes and jobs",
+    "api": "puts the house together: its job is to know every room's routes",
+    "audit": "proves what the other rooms have stored, so it looks into them",
+    "cli": "loads of each room what one command needs, and no more",
+    "jobs": "likewise every room's jobs",
+    "processes": "starts what the others are",
 }
 
 

@@ -131,7 +131,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(built: Built) ->
     with zipfile.ZipFile(built.wheel) as wheel:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == there
-    assert {"heliograph/entry/docs/page.html", "heliograph/migrations/env.py"} < packed
+    assert {"heliograph/api/docs/page.html", "heliograph/migrations/env.py"} < packed
 
 
 def test_the_sdist_holds_what_an_installation_needs(built: Built) -> None:

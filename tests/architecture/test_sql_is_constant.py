@@ -15,8 +15,8 @@ STATEMENT: Final = re.compile(
     r"^\s*(SELECT\b.*\bFROM|INSERT\s+INTO|UPDATE\s+\S+(\s+\w+)?\s+SET|DELETE\s+FROM)\b", re.DOTALL
 )
 MADE_IN_A_FUNCTION: Final = {
-    "base/partitions.py": "the names of partitions are made of months",
-    "base/statements.py": "makes the statements that are declared, when they are declared",
+    "database/postgresql/partitions.py": "the names of partitions are made of months",
+    "database/statements.py": "makes the statements that are declared, when they are declared",
 }
 
 

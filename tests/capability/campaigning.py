@@ -3,9 +3,10 @@
 from typing import Any
 
 from heliograph import accounts, campaigns, wallet
-from heliograph.base import clock, config
+from heliograph.base import clock
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.jobs import Jobs
+from heliograph.database import config
 from heliograph.messages import HELD_FROM_US, Chunker, Tally, tally_of
 from heliograph.messages.tables import queue
 from tests.capability.campaigns import add_contacts, now, write_down

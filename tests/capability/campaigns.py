@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
 from heliograph.text import parse_phone
 from tests.factories import SENDER
 

@@ -6,8 +6,8 @@ from threading import Barrier
 from typing import TypeVar
 
 from heliograph import accounts, wallet
-from heliograph.base import config
-from heliograph.base.db import Database
+from heliograph.database import config
+from heliograph.database.database import Database
 
 NOW_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 

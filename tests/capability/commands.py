@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from click.testing import CliRunner
 
-from heliograph.entry.cli import main
+from heliograph.cli import main
 
 SECRET_KEY = "s" * 32
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.capability.commands import Run, runner
 from tests.capability.decided import Decided, decide
 from tests.capability.lived import Lived, live

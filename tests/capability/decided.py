@@ -12,7 +12,7 @@ import httpx
 import sqlalchemy as sa
 
 from heliograph.base import ids
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.messages.tables import carrier_refs, inflight, messages
 from tests.capability.commands import Run, runner
 from tests.capability.lived import TEXTS, Event, Lived

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import click
 
 from heliograph.base import ids
-from heliograph.entry.cli import main
-from heliograph.messages.unmatched import RECEIPT_PREFIX
+from heliograph.cli import main
+from heliograph.messages.doubt.unmatched import RECEIPT_PREFIX
 
 # Arguments and required options whose value is neither a number nor one of a choice, by their name.
 _VALUES: Final = {

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
+from heliograph.audit.audit import Audit, audit
+from heliograph.audit.smsc_log import read_logs
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
-from heliograph.messages.audit import Audit, audit
-from heliograph.messages.smsc_log import read_logs
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.database.database import Database
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, messages, queue
 from heliograph.wallet import hold_still
 from tests.crash.processes import ServerProcess

@@ -11,12 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import carriers, wallet
-from heliograph.base import clock, config
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
+from heliograph.audit.charges import verify_charges
+from heliograph.audit.tallies import verify_tallies
+from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.base.hot import HotTx
-from heliograph.base.leases import Lease, workers
 from heliograph.carriers import (
     Answer,
     LinkState,
@@ -26,12 +24,15 @@ from heliograph.carriers import (
     ReceiptState,
     Submission,
 )
+from heliograph.database import config
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.database.leases import Lease, workers
 from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over, text_sealer
-from heliograph.messages.batch import Outcome as Accepted
-from heliograph.messages.fair import FairQueue
+from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.queue.rank import FairQueue
 from heliograph.messages.tables import messages, sends
-from heliograph.messages.verify import verify_charges
-from heliograph.messages.verify_tallies import verify_tallies
 from heliograph.wallet.tables import ledger_entries
 from tests.factories import SECRET_KEY, SENDER, open_account, open_carrier, send_request
 

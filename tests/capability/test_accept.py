@@ -11,10 +11,10 @@ import pytest
 from heliograph import accounts, carriers
 from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited, ServiceError
-from heliograph.messages.accept import LARGE_SEND
-from heliograph.messages.answer import send_answer
-from heliograph.messages.batch import Outcome as Accepted
-from heliograph.messages.request import SendRequest
+from heliograph.messages.accept.acceptor import LARGE_SEND
+from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys

@@ -12,7 +12,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Routes, load_routes
 from heliograph.messages import Acceptor, FairQueue, account_ends, fail_over
-from heliograph.messages.fair import HEADS_KEPT_S
+from heliograph.messages.queue.rank import HEADS_KEPT_S
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import awaited, open_account, open_carrier, open_route, phones, send_request
 

@@ -8,11 +8,12 @@ import psycopg
 import pytest
 
 from heliograph import carriers, keys, senders
-from heliograph.base import batching, clock
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
+from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.messages.batch import Outcome as Accepted
+from heliograph.database import batching
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.messages.accept.batch import Outcome as Accepted
 from heliograph.messages.tables import messages, queue
 from tests.capability.sending import House
 from tests.capability.test_accept import answer, at_once, reasons

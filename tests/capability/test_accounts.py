@@ -7,8 +7,8 @@ import pytest
 
 from heliograph import accounts
 from heliograph.base import ids
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
 from tests.capability.cast import NOW_MS, account, epoch
 
 

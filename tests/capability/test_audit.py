@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from heliograph.audit.audit import audit
+from heliograph.audit.smsc_log import AHEAD_MAX_MS, NotALog, read_logs
 from heliograph.base import clock
-from heliograph.messages.audit import audit
-from heliograph.messages.smsc_log import AHEAD_MAX_MS, NotALog, read_logs
 from heliograph.messages.tables import carrier_refs, messages, sends, unmatched_receipts
 from tests.capability.lived import (
     LATE,

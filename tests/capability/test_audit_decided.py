@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from heliograph.entry.cli import main
+from heliograph.cli import main
 from heliograph.messages.tables import carrier_refs
 from tests.capability.decided import NAMES, SCRIPT, Decided, again, changed, without
 from tests.capability.lived import Event, audited, written

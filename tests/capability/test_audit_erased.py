@@ -5,7 +5,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from heliograph.base import ids
-from heliograph.messages.retention import MESSAGES, TEXTS
+from heliograph.messages.retention.retention import MESSAGES, TEXTS
 from heliograph.messages.tables import kept_from, messages, sends
 from tests.capability.lived import RECIPIENTS, Lived, audited, rows, submits_of, text_id
 

@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
+from heliograph.audit.audit import FINDINGS_SHOWN_MAX
 from heliograph.base import ids
-from heliograph.entry.cli import main
-from heliograph.messages.audit import FINDINGS_SHOWN_MAX
-from heliograph.messages.fair import BULK_FROM_US
+from heliograph.cli import main
+from heliograph.messages.queue.rank import BULK_FROM_US
 from heliograph.messages.tables import (
     carrier_refs,
     inflight,

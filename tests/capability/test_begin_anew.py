@@ -11,18 +11,18 @@ import pytest
 
 from heliograph import messages
 from heliograph.base import clock
-from heliograph.base.advisory import AdvisoryLock
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
 from heliograph.base.errors import NotFound, Unavailable
-from heliograph.base.leases import Lease, workers
-from heliograph.base.postgres_engine import postgres_hosts
 from heliograph.base.settings import Settings
 from heliograph.carriers import remove_carrier
-from heliograph.entry import sending as sends
-from heliograph.entry.only_server import DATABASE_LOCK, AlreadyServed, DatabaseHeld
-from heliograph.entry.sending import Sending
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.leases import Lease, workers
+from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.database.postgresql.engine import postgres_hosts
 from heliograph.messages import FairQueue
+from heliograph.processes import sending as sends
+from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, DatabaseHeld
+from heliograph.processes.sending import Sending
 from heliograph.webhooks.events import Event, emit, listeners
 from tests.capability.webhooks import endpoint
 from tests.factories import SECRET_KEY, awaited, open_account, open_carrier

@@ -8,13 +8,13 @@ import psycopg
 import pytest
 
 from heliograph import campaigns, contacts, wallet
+from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.jobs import Jobs
 from heliograph.carriers import Outcome
 from heliograph.contacts import Change, World
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Chunker, Tally, settle_doubts
-from heliograph.messages.audit import audit
 from heliograph.messages.tables import queue
 from heliograph.text import Phone
 from tests.capability.campaigning import Running

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph import accounts, campaigns
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest
 from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes, set_rate, set_route
+from heliograph.database.database import Database
 from heliograph.messages import FACTS, Tariff
-from heliograph.messages.judge import Accepted, WalletState, judge
+from heliograph.messages.accept.judge import Accepted, WalletState, judge
 from tests.capability.campaigns import add_contacts, write_down
 from tests.factories import open_account, send_request
 

@@ -10,15 +10,16 @@ import sqlalchemy as sa
 
 from heliograph import accounts, campaigns
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
-from heliograph.campaigns import Campaign, hold
-from heliograph.campaigns.hold import Hold, Taken
+from heliograph.campaigns import Campaign
+from heliograph.campaigns import audience_lock as hold
+from heliograph.campaigns.audience_lock import Hold, Taken
+from heliograph.campaigns.due_steps import Glance, glance
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, REACHED_FROM
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
-from heliograph.campaigns.work import Glance, glance
 from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
 from heliograph.messages.tables import groups
 from tests.capability.campaigns import add_contacts, now, write_down, written
 from tests.factories import SENDER, open_account, open_route, phones

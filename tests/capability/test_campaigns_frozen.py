@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
-from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.contacts import Change, World, upsert
 from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
 from heliograph.messages import Chunker
 from heliograph.text import Phone
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written

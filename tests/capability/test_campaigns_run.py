@@ -8,13 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts, campaigns, carriers, senders
-from heliograph.base import clock, config
+from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.paging import PageWanted
-from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.record import as_record
-from heliograph.campaigns.text import TEMPLATE_CHARACTERS_MAX
+from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
 from heliograph.contacts.tables import contacts
+from heliograph.database import config
 from heliograph.messages import Tally
 from heliograph.messages.read import Filters, report
 from heliograph.messages.read import as_record as message_record

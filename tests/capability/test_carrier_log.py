@@ -9,7 +9,7 @@ from typing import Any
 
 from heliograph import carriers
 from heliograph.base import clock
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.api.server import serving
 from tests.services import free_port
 

@@ -4,8 +4,6 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.base.leases import workers
 from heliograph.carriers import (
     LinkState,
     all_carriers,
@@ -15,6 +13,8 @@ from heliograph.carriers import (
     record_state,
 )
 from heliograph.carriers.manage import DOWN_MS
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
 from tests.factories import open_carrier
 
 BOUND, REFUSED, BACKING_OFF, CONNECTING, CLOSED = (

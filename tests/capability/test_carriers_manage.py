@@ -7,11 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import carriers
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, SmppSettings
 from heliograph.carriers.tables import carriers as table
+from heliograph.database.database import Database
 from tests.capability.cast import NOW_MS, at_once, epoch
 from tests.capability.sending import WORKER, only_worker
 

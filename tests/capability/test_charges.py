@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import wallet
+from heliograph.audit.charges import verify_charges
 from heliograph.base import ids
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.messages.tables import messages, sends
-from heliograph.messages.verify import verify_charges
 from heliograph.wallet import SALES_ID
 from heliograph.wallet.tables import ledger_entries
 from tests.capability.cast import NOW_MS, account

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
 from heliograph import keys
-from heliograph.base import migrate
 from heliograph.base.database_url import without_password
-from heliograph.base.db import Database
-from heliograph.base.schema import installation, newest_version
+from heliograph.database import migrate
+from heliograph.database.database import Database
+from heliograph.database.schema import installation, newest_version
 from heliograph.keys.tables import api_keys
 from heliograph.messages.tables import queue
 from heliograph.wallet.tables import wallets

@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.accounts.tables import account_history
-from heliograph.base.db import Database
-from heliograph.entry.cli import wallet as cli_wallet
+from heliograph.cli.accounts import wallet as cli_wallet
+from heliograph.database.database import Database
 from heliograph.wallet.tables import ENTRY_TYPES
 from tests.capability.commands import Run
 

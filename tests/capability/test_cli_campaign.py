@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.messages import VALIDITY_S
 from tests.capability.campaigns import add_contacts
 from tests.capability.commands import Run

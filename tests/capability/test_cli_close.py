@@ -13,11 +13,11 @@ import sqlalchemy as sa
 
 from heliograph import accounts, campaigns, connect, wallet
 from heliograph.accounts.tables import account_history
+from heliograph.audit.charges import verify_charges
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
 from heliograph.carriers import Outcome
+from heliograph.database.database import Database
 from heliograph.messages.tables import queue
-from heliograph.messages.verify import verify_charges
 from heliograph.webhooks import endpoints
 from tests.books import assert_books_agree
 from tests.capability.campaigns import add_contacts, write_down

@@ -8,9 +8,9 @@ from typing import Any
 import click
 import pytest
 
-from heliograph.base.db import Database
-from heliograph.entry.cli.judged import Judged, MaybeEmpty
-from heliograph.entry.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
+from heliograph.cli.checked_values import Judged, MaybeEmpty
+from heliograph.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
+from heliograph.database.database import Database
 from tests.capability.commands import Run, runner
 from tests.capability.every_command import Typed, every_command, write_files
 from tests.capability.test_cli_nowhere import Shell, everything, shell

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.carriers import Outcome
-from heliograph.messages import trace
+from heliograph.messages.doubt import trace
 from tests.capability.commands import Run
 from tests.capability.sending import House
 from tests.capability.test_cli_messages import TEXT, Beside

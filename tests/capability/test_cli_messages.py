@@ -13,7 +13,8 @@ import uvloop
 
 from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
-from heliograph.messages import read, trace
+from heliograph.messages import read
+from heliograph.messages.doubt import trace
 from heliograph.messages.tables import inflight
 from tests.capability.commands import Run
 from tests.capability.sending import House

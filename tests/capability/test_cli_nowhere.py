@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from heliograph.entry.cli import main
+from heliograph.cli import main
 from tests.capability.commands import SECRET_KEY, Said
 
 COMMANDS = (

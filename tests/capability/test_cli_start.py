@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from heliograph import wallet
-from heliograph.base import files
-from heliograph.base.db import Database
+from heliograph.base import open_files
+from heliograph.database.database import Database
 
 EXECUTABLE: Final = str(Path(sys.executable).parent / "heliograph")
 
@@ -168,6 +168,6 @@ def test_a_process_that_stays_may_open_as_many_files_as_the_system_allows_it(
         limits = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
         process.terminate()
     assert limits == (
-        min(hard, files.FILES_MAX) if hard != resource.RLIM_INFINITY else files.FILES_MAX,
+        min(hard, open_files.FILES_MAX) if hard != resource.RLIM_INFINITY else open_files.FILES_MAX,
         hard,
     )

@@ -19,13 +19,13 @@ from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
-from heliograph.base.leases import workers
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
 from heliograph.webhooks import endpoints
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.deliver_sql import Waiting
 from heliograph.webhooks.events import Event, emit, listeners
-from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.record import Recorder, Tried
+from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.capability.commands import Run, Said

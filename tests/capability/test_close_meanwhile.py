@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, campaigns, connect, keys, messages
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.campaigns.life import AccountSuspended
+from heliograph.campaigns.lifecycle import AccountSuspended
 from heliograph.carriers import rates
-from heliograph.entry import closing
+from heliograph.database.database import Database
+from heliograph.jobs import close_account
 from heliograph.messages.tables import queue
 from tests.capability.campaigns import add_contacts, write_down
 from tests.capability.commands import Run
@@ -28,7 +28,7 @@ from tests.factories import SENDER, awaited, phones
 
 def closed_now(db: Database, account_id: str) -> None:
     with db.write() as tx:
-        closing.close(tx, account_id, None, "kofi", now_ms=clock.now_ms())
+        close_account.close(tx, account_id, None, "kofi", now_ms=clock.now_ms())
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
@@ -63,14 +63,14 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
     """The statement that it waits in saw the configuration as it was before."""
     house = postgresql_house
     with house.db.write() as tx:
-        closing.pay_out(tx, accounts.by_id(tx, house.amina), "x")
+        close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     with house.db.write() as tx:
         rates.set_rate(tx, "default", 0)
     await house.cache.refresh()
 
     def close_while_it_waits(loop: asyncio.AbstractEventLoop) -> Any:
         with house.db.write() as tx:
-            closing.close(tx, house.amina, None, "kofi", now_ms=clock.now_ms())
+            close_account.close(tx, house.amina, None, "kofi", now_ms=clock.now_ms())
             sending = asyncio.run_coroutine_threadsafe(
                 house.tried(sandbox=sandbox, sender="SANDBOX" if sandbox else SENDER), loop
             )
@@ -90,7 +90,7 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     before it got the wallet.
     """
     with house.db.write() as tx:
-        closing.pay_out(tx, accounts.by_id(tx, house.amina), "x")
+        close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")
     add_contacts(house.db, house.amina, phones(3), sandbox=True)
     campaign = write_down(house.db, house.amina, sandbox=True, sender="SANDBOX")
     await asyncio.to_thread(closed_now, house.db, house.amina)
@@ -112,7 +112,7 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(
 ) -> None:
     db, amina = postgresql_house.db, postgresql_house.amina
     with db.write() as tx:
-        closing.pay_out(tx, accounts.by_id(tx, amina), "x")
+        close_account.pay_out(tx, accounts.by_id(tx, amina), "x")
     campaign = write_down(db, amina)
     add: dict[str, Callable[[Connection], object]] = {
         "customer": lambda tx: connect.provision(
@@ -136,7 +136,7 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:
-            closing.close(tx, amina, None, "kofi", now_ms=clock.now_ms())
+            close_account.close(tx, amina, None, "kofi", now_ms=clock.now_ms())
             adding = thread.submit(added)
             wait_for_a_waiter(db, adding)
         with pytest.raises(accounts.AccountClosed if addition != "campaign" else AccountSuspended):

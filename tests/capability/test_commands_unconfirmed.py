@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from heliograph.base import commits, migrate, schema
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
+from heliograph.database import commits, migrate, schema
+from heliograph.database.database import Database
 from tests.capability.commands import Run, runner
 from tests.capability.test_unconfirmed_commits import Unreplicated, until
 from tests.factories import open_account

@@ -8,10 +8,10 @@ import pytest
 
 from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.connect import Wish
 from heliograph.connect.request import Move
+from heliograph.database.database import Database
 from heliograph.wallet import Figures, Thresholds
 from heliograph.wallet.tables import wallets
 from tests.books import assert_books_agree

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from heliograph import contacts
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.contacts import World, export, importing
+from heliograph.contacts import World, export_file, import_file
+from heliograph.database.database import Database
 from tests.capability.commands import Run
 from tests.factories import open_account, phones
 
@@ -338,20 +338,20 @@ def test_what_is_no_such_file_is_told(
 def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
     run: Run, db: Database, amina: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "AT_ONCE_MAX", 10)
+    monkeypatch.setattr(import_file, "AT_ONCE_MAX", 10)
     path = write(tmp_path, "phone\n" + "\n".join(phones(25)))
-    store = importing.Import._store
+    store = import_file.Import._store
     for error, why in (
         (Unavailable("The database is not reachable."), "The database is not reachable"),
         (KeyboardInterrupt(), "It was interrupted"),
     ):
 
-        def fails(self: importing.Import, batch: Any, error: BaseException = error) -> Any:
+        def fails(self: import_file.Import, batch: Any, error: BaseException = error) -> Any:
             if self.stored == 20:
                 raise error
             return store(self, batch)
 
-        monkeypatch.setattr(importing.Import, "_store", fails)
+        monkeypatch.setattr(import_file.Import, "_store", fails)
         said = run("contact", "import", path, "--account", "amina")
         assert said.status == 1
         assert (
@@ -361,7 +361,7 @@ def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
             " harm.\n"
         )
         assert len(kept(db, amina)) == 20
-    monkeypatch.setattr(importing.Import, "_store", store)
+    monkeypatch.setattr(import_file.Import, "_store", store)
     assert (
         run("contact", "import", path, "--account", "amina", "--json").json.items()
         >= {
@@ -632,6 +632,6 @@ def test_a_file_that_cannot_be_written_is_told_in_one_line(
     def fails(*args: object) -> int:
         raise Unavailable("The database is not reachable.")
 
-    monkeypatch.setattr(export, "write", fails)
+    monkeypatch.setattr(export_file, "write", fails)
     assert run("contact", "export", tmp_path / "x.csv", "--account", "amina").status == 1
     assert not list(tmp_path.glob("x.csv*"))

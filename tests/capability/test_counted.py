@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry, Metric
 
 from heliograph.base import metrics
 from heliograph.base.settings import SettingError
-from heliograph.entry import counted
-from heliograph.entry.counted import CONNECTIONS_MAX, REQUEST_S, showing_metrics
+from heliograph.processes import metrics_server as counted
+from heliograph.processes.metrics_server import CONNECTIONS_MAX, REQUEST_S, showing_metrics
 from tests.services import free_port
 
 TOKEN = "t" * 32

@@ -12,8 +12,15 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.messages import CarrierFacts, fail_expired, settle_doubts
-from heliograph.messages.decide import SEGMENTS_MAX, Decided, Decision, batches, decide, signed
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.doubt.decide import (
+    SEGMENTS_MAX,
+    Decided,
+    Decision,
+    batches,
+    decide,
+    signed,
+)
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import PHONE, awaited, open_carrier, phones

@@ -8,10 +8,11 @@ from random import Random
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import clock, sessions
+from heliograph.base import clock
 from heliograph.carriers import Outcome
+from heliograph.database import sessions
 from heliograph.messages import CarrierFacts, match_doubts, settle_doubts
-from heliograph.messages.decide import Decision
+from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import House
 from tests.capability.test_decide import AFTER, TOLD, decided, in_doubt, recorded

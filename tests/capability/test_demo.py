@@ -19,7 +19,7 @@ def _demo(directory: Path, *options: str, **environment: str) -> "subprocess.Com
     command = [
         sys.executable,
         "-c",
-        "from heliograph.entry.cli import main; main()",
+        "from heliograph.cli import main; main()",
         "demo",
         "--once",
         "--port",
@@ -80,7 +80,7 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
     command = [
         sys.executable,
         "-c",
-        "from heliograph.entry.cli import main; main()",
+        "from heliograph.cli import main; main()",
         "demo",
         "--port",
         "0",

@@ -11,19 +11,20 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import carriers
-from heliograph.base import clock, config, migrate
+from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
-from heliograph.entry import dispatch as dispatching
-from heliograph.entry import sweeps as sweeping
-from heliograph.entry.dispatch import Dispatch
-from heliograph.entry.sweeps import Sweeps
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.database import config, migrate
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight
+from heliograph.processes import carriers as dispatching
+from heliograph.processes import sweeps as sweeping
+from heliograph.processes.carriers import Dispatch
+from heliograph.processes.sweeps import Sweeps
 from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import PHONE, SECRET_KEY, awaited, open_carrier, phones
 from tests.services.postgres import PrivatePostgres

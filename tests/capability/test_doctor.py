@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
-from heliograph.base.leases import workers
 from heliograph.base.settings import Settings
 from heliograph.carriers import LinkState, record_state
-from heliograph.entry.doctor import _behind_proxies, examine
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
-from heliograph.otp.guards import BLOCKED_MS
+from heliograph.otp.range_guard import BLOCKED_MS
 from heliograph.otp.tables import otp_ranges
+from heliograph.processes.checks.doctor import _behind_proxies, examine
 from tests.factories import SECRET_KEY, open_account, open_carrier
 
 

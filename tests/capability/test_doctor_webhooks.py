@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.base.leases import workers
 from heliograph.base.settings import Settings
-from heliograph.entry.doctor import DISABLED_MS, ENDPOINTS_SHOWN_MAX, FAILING_MS, Finding, examine
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
+from heliograph.processes.checks.doctor import (
+    DISABLED_MS,
+    ENDPOINTS_SHOWN_MAX,
+    FAILING_MS,
+    Finding,
+    examine,
+)
 from heliograph.webhooks.endpoints import Endpoint, text_id
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.capability.webhooks import NOWHERE, endpoint

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base import files
-from heliograph.base.db import Database
+from heliograph.api.app import App
+from heliograph.api.listening import answer, listening
+from heliograph.api.shutdown import Server, refuse_new
+from heliograph.base import open_files
 from heliograph.base.settings import load
-from heliograph.entry.app import App
-from heliograph.entry.draining import Server, refuse_new
-from heliograph.entry.listening import answer, listening
+from heliograph.database.database import Database
 from tests.factories import awaited
 
 LATE = 200
@@ -86,7 +86,7 @@ async def test_those_in_the_queue_are_answered_when_the_port_is_closed(
 async def test_the_queue_of_the_socket_is_a_part_of_the_files_also_while_requests_are_answered(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "limit", lambda: 800)
+    monkeypatch.setattr(open_files, "limit", lambda: 800)
     db = Database(sqlite_url)
     app = App(load(tmp_path, {"DATABASE_URL": sqlite_url}), db, lambda _: None)
     await app.start()

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import migrate
-from heliograph.base.advisory import AdvisoryLock
-from heliograph.base.db import Database
 from heliograph.base.settings import SettingError, Settings, load
-from heliograph.entry.doctor import Finding, examine
+from heliograph.database import migrate
+from heliograph.database.database import Database
+from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.processes.checks.doctor import Finding, examine
 from tests.factories import SECRET_KEY, awaited
 from tests.services.postgres import PrivatePostgres
 

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from heliograph import accounts, wallet
 from heliograph.accounts.tables import customers, notices
+from heliograph.audit.audit import audit
+from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids
-from heliograph.base.db import metadata
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.carriers import ReceiptState
 from heliograph.contacts.tables import contacts, opt_outs
-from heliograph.messages.audit import audit
+from heliograph.database.database import metadata
 from heliograph.messages.groups import open_group
 from heliograph.messages.tables import (
     carrier_refs,
@@ -28,12 +29,11 @@ from heliograph.messages.tables import (
     sends,
     unmatched_receipts,
 )
-from heliograph.messages.verify_events import verify_events
 from heliograph.otp.tables import otps
 from heliograph.plugin.tables import site_events, site_logs, sites
 from heliograph.requests.tables import idempotency_keys
 from heliograph.text import parse_phone
-from heliograph.text.quoted import ERASED, Quoted
+from heliograph.text.phones_in_text import ERASED, Quoted
 from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events
 from tests.capability.commands import Run
 from tests.capability.sending import House

@@ -11,17 +11,17 @@ from sqlalchemy.engine import Connection
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
-from heliograph.campaigns.hold import SILENT_MS, Hold, Taken
+from heliograph.campaigns.audience_lock import SILENT_MS, Hold, Taken
 from heliograph.campaigns.jobs import Jobs
-from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
-from heliograph.entry import erasing
-from heliograph.entry.retention import retain
+from heliograph.jobs import erase_number
+from heliograph.jobs.retention import retain
 from heliograph.messages import Chunker
-from heliograph.messages.retention import KeptFor
-from heliograph.text.quoted import ERASED
+from heliograph.messages.retention.retention import KeptFor
+from heliograph.text.phones_in_text import ERASED
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.commands import Run
 from tests.capability.sending import House
@@ -171,13 +171,13 @@ def test_a_launch_that_begins_while_the_number_is_erased_is_told(
     house: House, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_contacts(house.db, house.amina, [PHONE, OTHER])
-    campaign, batches = write_down(house.db, house.amina), erasing.batches
+    campaign, batches = write_down(house.db, house.amina), erase_number.batches
 
-    def late(found: Sequence[erasing.Change]) -> Iterator[Callable[[Connection], None]]:
+    def late(found: Sequence[erase_number.Change]) -> Iterator[Callable[[Connection], None]]:
         campaigns.launch(house.db, campaign.id)
         return batches(found)
 
-    monkeypatch.setattr(erasing, "batches", late)
+    monkeypatch.setattr(erase_number, "batches", late)
     exit_status, said = erase(run)
     assert (
         exit_status,

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from structlog.testing import capture_logs
 
-from heliograph.base import home, migrate
-from heliograph.base.db import Database
-from heliograph.base.hosts import NOT_TOLD_APART
 from heliograph.base.settings import Settings
-from heliograph.entry.doctor import examine
+from heliograph.database import migrate, restored_copy
+from heliograph.database.database import Database
+from heliograph.database.hosts import NOT_TOLD_APART
+from heliograph.processes.checks.doctor import examine
 from tests.factories import SECRET_KEY, awaited
 from tests.services.postgres import OWNER, PrivatePostgres
 
@@ -46,8 +46,8 @@ async def test_both_kinds_of_connections_are_made_without_it(
         with capture_logs() as logs:
             async with db.hot() as tx:
                 assert (await tx.fetch("SELECT 1"))[0][0] == 1
-            home.settle(db, tmp_path)
-        assert not home.is_elsewhere(db, tmp_path)
+            restored_copy.settle(db, tmp_path)
+        assert not restored_copy.is_elsewhere(db, tmp_path)
         assert [
             line["reason"] for line in logs if line["event"] == "database_clusters_not_told_apart"
         ] == [NOT_TOLD_APART] * ("," in url)

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base import clock, home, migrate
-from heliograph.base.db import Database
-from heliograph.base.sessions import sqlite_path
+from heliograph.base import clock
 from heliograph.base.settings import SettingError
-from heliograph.entry.only_server import settle_at_home
+from heliograph.database import migrate, restored_copy
+from heliograph.database.database import Database
+from heliograph.database.sessions import sqlite_path
+from heliograph.processes.exclusive import settle_at_home
 from tests.capability.commands import Run
 from tests.capability.sending import House
 from tests.crash.processes import HELIOGRAPH
@@ -39,14 +40,14 @@ def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
             source.backup(copied)
     settle_at_home(db, tmp_path)
     shutil.copy(
-        f"{sqlite_path(sqlite_url)}{home.SUFFIX}",
+        f"{sqlite_path(sqlite_url)}{restored_copy.SUFFIX}",
         tmp_path / "of before the last start" / "copy.db.home",
     )
     for name in ("elsewhere", "of before the last start"):
         copy = Database(f"sqlite:///{tmp_path / name}/copy.db")
         with pytest.raises(SettingError, match="restore-check"):
             settle_at_home(copy, tmp_path)
-        home.settle(copy, tmp_path)
+        restored_copy.settle(copy, tmp_path)
         settle_at_home(copy, tmp_path)
         copy.close()
     db.close()
@@ -72,7 +73,7 @@ def test_a_copy_of_the_whole_data_directory_is_told_on_sqlite(tmp_path: Path, ho
         subprocess.run(["cp", "-a", f"{tmp_path}/copy/data/.", directory], check=True)
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, directory)
-    home.settle(db, directory)
+    restored_copy.settle(db, directory)
     shutil.move(directory, tmp_path / "renamed")  # what is not a copy
     (tmp_path / "renamed" / "heliograph.db").chmod(0o600)
     moved = Database(f"sqlite:///{tmp_path}/renamed/heliograph.db")
@@ -91,7 +92,7 @@ def test_a_copy_of_a_minute_ago_is_told_where_it_is_written_over_a_running_datab
         sqlite3.connect(tmp_path / "copy.db") as copied,
     ):
         source.backup(copied)
-    home.settle(db, tmp_path)  # as every minute, and at a stop
+    restored_copy.settle(db, tmp_path)  # as every minute, and at a stop
     with (
         sqlite3.connect(tmp_path / "copy.db") as source,
         sqlite3.connect(sqlite_path(sqlite_url)) as copied,
@@ -128,7 +129,7 @@ def test_what_pg_restore_writes_into_the_same_database_is_told(
     subprocess.run(restore, check=False)  # it grumbles over constraints of partitions, and goes on
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, tmp_path)
-    home.settle(db, tmp_path, checked_s=1)
+    restored_copy.settle(db, tmp_path, checked_s=1)
     settle_at_home(db, tmp_path)
     db.close()
 
@@ -140,15 +141,15 @@ def test_a_copy_of_a_whole_server_is_told_by_what_the_data_directory_remembers(
     settle_at_home(db, tmp_path)
     other = tmp_path / "of another machine"
     other.mkdir()
-    remembered = tmp_path / home.FILE
+    remembered = tmp_path / restored_copy.FILE
     later = _later(remembered.read_text())  # as if the server were older than what was seen of it
     for directory in (tmp_path, other):
-        (directory / home.FILE).write_text(later)
+        (directory / restored_copy.FILE).write_text(later)
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, tmp_path)
     settle_at_home(db, other, anew=True)  # a process that runs, after a fail-over
-    (other / home.FILE).write_text(later)
-    home.settle(db, tmp_path, checked_s=clock.now_ms() // 1_000)
+    (other / restored_copy.FILE).write_text(later)
+    restored_copy.settle(db, tmp_path, checked_s=clock.now_ms() // 1_000)
     settle_at_home(db, tmp_path)
     settle_at_home(db, other)  # what was remembered before the restore is past
 

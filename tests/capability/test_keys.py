@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import keys
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
 from heliograph.keys.tables import api_keys
 from tests.capability.cast import NOW_MS, account, epoch
 

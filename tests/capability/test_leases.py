@@ -6,11 +6,11 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.leases import LOOK_S, Lease, Retired, workers
-from heliograph.entry import api
-from heliograph.entry.roles import senders
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOK_S, Lease, Retired, workers
+from heliograph.processes import api_processes
+from heliograph.processes.roles import senders
 from tests.capability.sending import LossyDatabase
 from tests.factories import awaited
 
@@ -174,7 +174,7 @@ async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url:
         other.execute("DELETE FROM workers")
         other.commit()
         other.execute("LOCK TABLE workers IN SHARE MODE")
-        keeping = asyncio.create_task(api._keep(lease))
+        keeping = asyncio.create_task(api_processes._keep(lease))
         await asyncio.sleep(3 * LOOK_S)
         other.rollback()
         async with asyncio.timeout(10):

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from heliograph import wallet
 from heliograph.base import ids
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
+from heliograph.database.database import Database
 from heliograph.wallet import BANK_ID, ISSUANCE_ID, Posted
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.capability.cast import NOW_MS, account, at_once

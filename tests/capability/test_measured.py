@@ -6,15 +6,16 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 
-from heliograph.base import clock, config
-from heliograph.base.leases import workers
+from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.carriers.tables import carriers
-from heliograph.entry.sweeps import SCAN_EVERY_SWEEPS, Sweeps
-from heliograph.messages import measure
-from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US
-from heliograph.messages.sweep import settle_doubts
+from heliograph.database import config
+from heliograph.database.leases import workers
+from heliograph.messages.queue import metrics
+from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US
+from heliograph.messages.sweeps.sweep import settle_doubts
 from heliograph.messages.tables import carrier_refs, queue, unmatched_receipts
+from heliograph.processes.sweeps import SCAN_EVERY_SWEEPS, Sweeps
 from tests.capability.sending import WORKER, House, lease_of
 from tests.factories import PHONE, awaited, phones
 
@@ -143,7 +144,7 @@ async def test_a_removed_carrier_and_a_process_that_no_longer_looks_show_nothing
 async def test_no_more_segments_in_doubt_are_counted_than_the_bound(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measure, "COUNTED_MAX", 4)
+    monkeypatch.setattr(metrics, "COUNTED_MAX", 4)
     await unanswered(house, phones(3))
     await until_measured(sweeps_of(house))
     assert shown(IN_DOUBT) == 2

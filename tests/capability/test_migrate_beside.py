@@ -14,12 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 import heliograph.migrations
-from heliograph.base import clock, migrate, schema
-from heliograph.base.db import Database
+from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.partitions import make_months, missing_months
 from heliograph.base.settings import Settings
-from heliograph.entry.doctor import examine
+from heliograph.database import migrate, schema
+from heliograph.database.database import Database
+from heliograph.database.postgresql.partitions import make_months, missing_months
+from heliograph.processes.checks.doctor import examine
 from tests.capability.test_unconfirmed_commits import until
 from tests.factories import SECRET_KEY
 

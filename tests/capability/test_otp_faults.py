@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 import sqlalchemy as sa
 
+from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
-from heliograph.messages.verify import verify_charges
 from heliograph.otp import Eraser
 from heliograph.otp.erase import ERASED_AFTER_MS
 from heliograph.otp.tables import otps

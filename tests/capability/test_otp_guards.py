@@ -7,8 +7,8 @@ import uvloop
 
 from heliograph import accounts
 from heliograph.base import clock, ids
-from heliograph.entry.pruning import prune_all
-from heliograph.otp.guards import BLOCKED_MS, SENDS_MAX, WINDOW_MS
+from heliograph.jobs.pruning import prune_all
+from heliograph.otp.range_guard import BLOCKED_MS, SENDS_MAX, WINDOW_MS
 from heliograph.otp.tables import otp_ranges, otps
 from tests.capability.commands import Run
 from tests.capability.passwords import OtpHouse, Refusal, Sent

@@ -12,9 +12,9 @@ import uvloop
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
-from heliograph.entry.pruning import prune_all
+from heliograph.jobs.pruning import prune_all
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, TALLIES_KEPT_MS, otp_tallies
-from heliograph.otp.unverified import ACCOUNT_FLOOR
+from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from heliograph.text import parse_phone
 from tests.capability.commands import Run
 from tests.capability.passwords import OtpHouse, Refusal, Sent

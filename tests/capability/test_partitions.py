@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from heliograph.base import ids
-from heliograph.base.db import Database
-from heliograph.base.partitions import make_partitions
+from heliograph.database.database import Database
+from heliograph.database.postgresql.partitions import make_partitions
 from heliograph.messages.tables import messages
 
 A_YEAR_AHEAD_MS = 366 * 86_400_000

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph import accounts, wallet
-from heliograph.base.db import Database
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
+from heliograph.database.database import Database
 from heliograph.wallet import CREDITS_MAX, MINOR_MAX, Price, Thresholds
 from tests.books import assert_books_agree
 from tests.capability.cast import NOW_MS, account, at_once

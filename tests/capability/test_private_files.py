@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from heliograph.base import migrate, private
-from heliograph.base.db import Database
+from heliograph.base import private_files
 from heliograph.base.settings import load
 from heliograph.carriers.smsc import Journal
+from heliograph.database import migrate
+from heliograph.database.database import Database
 from tests.capability.commands import Run
 from tests.factories import open_account
 
@@ -113,11 +114,11 @@ def test_doctor_names_some_of_many_files_and_counts_the_others(tmp_path: Path) -
 def test_a_directory_full_of_other_things_is_told_and_only_the_services_own_files_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private, "ENTRIES_MAX", 2)
+    monkeypatch.setattr(private_files, "ENTRIES_MAX", 2)
     for name in ("a.txt", "b.txt", "secret.key"):
         (tmp_path / name).touch(0o644)
-    assert private.open_to_others(tmp_path, None) == ([tmp_path / "secret.key"], False)
-    private.make_private(tmp_path, None)
+    assert private_files.open_to_others(tmp_path, None) == ([tmp_path / "secret.key"], False)
+    private_files.make_private(tmp_path, None)
     assert [mode(tmp_path / name) for name in ("a.txt", "secret.key")] == [0o644, 0o600]
 
 
@@ -126,7 +127,7 @@ def test_what_an_owner_may_do_with_a_file_he_still_may(tmp_path: Path) -> None:
     script.touch(0o755)
     shown.touch(0o444)
     link.symlink_to(tmp_path, target_is_directory=True)
-    private.make_private(link, None)
+    private_files.make_private(link, None)
     assert (mode(script), mode(shown)) == (0o700, 0o400)
 
 
@@ -140,7 +141,7 @@ def test_a_log_of_the_smsc_becomes_private(tmp_path: Path) -> None:
 
 def test_files_beside_a_database_take_its_mode(tmp_path: Path) -> None:
     database = tmp_path / "heliograph.db"
-    private.make_private(tmp_path, database)
+    private_files.make_private(tmp_path, database)
     db = Database(f"sqlite:///{database}")
     with db.write() as tx:
         tx.exec_driver_sql("CREATE TABLE t (x)")
@@ -159,7 +160,7 @@ def test_another_users_settings_that_our_group_may_read_are_not_told(
     monkeypatch.setattr(os, "geteuid", lambda: settings.stat().st_uid + 1)
     for open_to, told in ((0o640, []), (0o644, [settings])):
         settings.chmod(open_to)
-        assert private.open_to_others(tmp_path, None) == (told, True)
+        assert private_files.open_to_others(tmp_path, None) == (told, True)
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -10,9 +10,9 @@ import httpx
 import sqlalchemy as sa
 
 from heliograph.base import clock, ids
-from heliograph.base.pruning import ROWS_AT_ONCE, of_ids, of_times, prune
 from heliograph.carriers import ReceiptState
-from heliograph.entry import pruning
+from heliograph.database.pruning import ROWS_AT_ONCE, of_ids, of_times, prune
+from heliograph.jobs import pruning
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, unmatched_receipts
 from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys

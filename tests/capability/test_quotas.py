@@ -16,13 +16,13 @@ from heliograph.accounts import StorageQuotaReached, Stored
 from heliograph.accounts.tables import storage_used
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
-from heliograph.base.db import Database
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as campaigns_table
 from heliograph.contacts.tables import contacts
-from heliograph.entry.pruning import prune_all
+from heliograph.database.database import Database
+from heliograph.jobs.pruning import prune_all
 from heliograph.messages import drop_too_many
-from heliograph.messages.crowded import AT_ONCE
+from heliograph.messages.retention.unmatched_limit import AT_ONCE
 from heliograph.messages.tables import carrier_refs, sends, unmatched_receipts
 from heliograph.plugin.tables import site_logs
 from tests.capability.campaigns import add_contacts, now, write_down

@@ -4,9 +4,10 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
-from heliograph.messages import CarrierFacts, learn_id_format, parked
+from heliograph.messages import CarrierFacts, learn_id_format
 from heliograph.messages import rematch as rematch_parked
-from heliograph.messages.receipts import AS_IS
+from heliograph.messages.carrier import match
+from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import PHONE, awaited, phones
@@ -126,7 +127,7 @@ async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_ma
 async def test_all_parked_receipts_are_read_anew_however_many_there_are(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parked, "PARKED_MAX", 4)
+    monkeypatch.setattr(match, "PARKED_MAX", 4)
     link = await house.submitted(phones(10))
     for k, submission in enumerate(link.submitted):
         link.answer(submission, ref=f"{7_000_000 + k:x}")

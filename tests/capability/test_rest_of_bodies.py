@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.entry import times
-from heliograph.entry.bodies import OCTETS_MAX, PIECES_MAX
+from heliograph.api.bodies import OCTETS_MAX, PIECES_MAX
+from heliograph.api.connection import timeouts
 from tests.api.held import little_garbage, looked
 from tests.capability.test_slow_bodies import served
 from tests.factories import awaited
@@ -112,7 +112,7 @@ async def test_an_answer_that_comes_early_reaches_a_client_that_sends_on(
 async def test_who_sends_on_without_end_after_its_answer_is_left(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "LINGER_S", 0.2)
+    monkeypatch.setattr(timeouts, "LINGER_S", 0.2)
 
     def send_on(address: tuple[str, int]) -> tuple[bytes, int]:
         with socket.create_connection(address, timeout=WITHIN_S) as client:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from heliograph.base.db import Database
-from heliograph.messages import restored
+from heliograph.database.database import Database
+from heliograph.messages.sweeps import restored
 from tests.architecture.documents import blocks
 from tests.capability.sending import House
 from tests.factories import SECRET_KEY, awaited

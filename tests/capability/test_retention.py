@@ -10,20 +10,20 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import campaigns, plugin, wallet, webhooks
+from heliograph.audit.audit import audit
+from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids, metrics
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits
-from heliograph.base.pruning import ROWS_AT_ONCE
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
-from heliograph.entry import pruning, retention
+from heliograph.database.pruning import ROWS_AT_ONCE
+from heliograph.jobs import pruning, retention
 from heliograph.messages import Chunker
-from heliograph.messages.audit import audit
 from heliograph.messages.read import as_record, message_of
-from heliograph.messages.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
+from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
-from heliograph.messages.verify_events import verify_events
 from heliograph.wallet import hold_still
 from heliograph.webhooks.tables import webhook_events
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written

@@ -10,18 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph import wallet
+from heliograph.audit.audit import audit
+from heliograph.audit.charges import verify_charges
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
-from heliograph.base.db import Database
 from heliograph.base.paging import first_id_of
-from heliograph.base.partitions import make_partitions
-from heliograph.entry import retention
-from heliograph.messages import months
-from heliograph.messages.audit import audit
+from heliograph.database.database import Database
+from heliograph.database.postgresql.partitions import make_partitions
+from heliograph.jobs import retention
 from heliograph.messages.groups import open_group
-from heliograph.messages.retention import MESSAGES, first_kept, kept_for
+from heliograph.messages.retention import partitions as months
+from heliograph.messages.retention.retention import MESSAGES, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, queue, sends, tallies
-from heliograph.messages.verify import verify_charges
 from heliograph.wallet.tables import ledger_entries
 from tests.capability.cast import account
 from tests.capability.test_charges import send

@@ -3,9 +3,9 @@
 import pytest
 
 from heliograph import carriers
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
+from heliograph.database.database import Database
 from tests.capability.cast import NOW_MS, account, epoch
 
 

@@ -8,9 +8,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 import heliograph
-from heliograph.base.db import Database, metadata
+from heliograph.database.database import Database, metadata
 
-MONTHS_OF_MESSAGES = "messages_"  # PostgreSQL's partitions, which base/migrate.py makes
+MONTHS_OF_MESSAGES = "messages_"  # PostgreSQL's partitions, which database/migrate.py makes
 
 
 # which is not made there

@@ -15,20 +15,21 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import carriers
-from heliograph.base import canary, clock
-from heliograph.base.cache import ConfigCache
-from heliograph.base.canary import secret_canary
-from heliograph.base.db import Database
-from heliograph.base.leases import Lease, workers
-from heliograph.base.sealed import reseal_some
+from heliograph.base import clock
 from heliograph.base.secrets import SecretKeys, encrypt, key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.entry import sealed
-from heliograph.entry.only_server import DATABASE_LOCK, only_server_in
-from heliograph.entry.secret_key import require_secret_key
+from heliograph.database import secret_key_canary as canary
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.leases import Lease, workers
+from heliograph.database.sealed_columns import reseal_some
+from heliograph.database.secret_key_canary import secret_canary
 from heliograph.messages import text_sealer
 from heliograph.otp.api import CANARY
 from heliograph.otp.code import Codes
+from heliograph.processes.checks import sealed_secrets
+from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.exclusive import DATABASE_LOCK, only_server_in
 from heliograph.webhooks import endpoints
 from tests.capability.commands import SECRET_KEY as OLD
 from tests.capability.commands import Run, runner
@@ -46,7 +47,7 @@ WRONG = (
 
 @pytest.fixture(autouse=True)
 def _no_process_needs_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "SETTLED_MS", 0)
+    monkeypatch.setattr(sealed_secrets, "SETTLED_MS", 0)
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
     with house.db.write() as tx:
         # the house's own
         tx.execute(sa.update(workers).values(secret_keys=key_ids(SecretKeys(OLD, NEW))))
-    monkeypatch.setattr("heliograph.base.sealed.ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("heliograph.database.sealed_columns.ROWS_AT_ONCE", 1)
     whole, batches = reseal_some, iter(range(4))
 
     def breaks_off(*given: Any, **named: Any) -> object:
@@ -152,10 +153,10 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
             raise Killed
         return whole(*given, **named)
 
-    monkeypatch.setattr(sealed, "reseal_some", breaks_off)
+    monkeypatch.setattr(sealed_secrets, "reseal_some", breaks_off)
     with pytest.raises(Killed):
-        await asyncio.to_thread(sealed.rotate, house.db, settings(house.db, NEW, OLD))
-    monkeypatch.setattr(sealed, "reseal_some", whole)
+        await asyncio.to_thread(sealed_secrets.rotate, house.db, settings(house.db, NEW, OLD))
+    monkeypatch.setattr(sealed_secrets, "reseal_some", whole)
     assert password(house.db, NEW) == "secret"  # the first batches are done
 
     with pytest.raises(
@@ -253,7 +254,7 @@ async def test_a_process_seals_codes_with_the_key_in_use_as_soon_as_it_reads_the
     before = await cache.get(CANARY, 1)
     assert before is not None
     assert canary.in_use(before, SecretKeys(NEW, OLD)) == SecretKeys(OLD, NEW)
-    await asyncio.to_thread(sealed.rotate, db, settings(db, NEW, OLD))
+    await asyncio.to_thread(sealed_secrets.rotate, db, settings(db, NEW, OLD))
     await cache.refresh()
     after = await cache.get(CANARY, 1)
     assert after is not None
@@ -330,7 +331,7 @@ def _findings(db: Database, key: str, old: str | None = None) -> dict[str, tuple
     with db.read() as tx:
         return {
             finding.check: (finding.verdict, finding.found)
-            for finding in sealed.findings(tx, there)
+            for finding in sealed_secrets.findings(tx, there)
         }
 
 
@@ -353,5 +354,5 @@ def test_doctor_tells_of_the_key(db: Database, run: Run) -> None:
     assert _findings(db, NEW, OLD)["secret key"][1].startswith(
         "is the database's; the one before is needed until "
     )
-    clock.move(sealed.STILL_VALID_MS)
+    clock.move(sealed_secrets.STILL_VALID_MS)
     assert _findings(db, NEW, OLD)["secret key"][0] == "warning"

@@ -3,8 +3,8 @@
 import pytest
 
 from heliograph import accounts, senders
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
 from heliograph.senders import STATUSES, Sender
 from heliograph.senders.states import REACHED_FROM
 from tests.capability.cast import NOW_MS, account, at_once, epoch

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph import senders
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
 from heliograph.senders import skeleton
 from heliograph.senders.states import REACHED_FROM
 from tests.capability.cast import NOW_MS, account

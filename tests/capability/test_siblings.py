@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from heliograph.entry import siblings
-from heliograph.entry.siblings import Siblings
+from heliograph.processes import prefork as siblings
+from heliograph.processes.prefork import Siblings
 
 COUNT = 4
 STOPPED_WITHIN_S = 30.0

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID
-from heliograph.entry.dispatch import Dispatch
 from heliograph.messages import CarrierFacts, Turn
 from heliograph.messages.tables import inflight
+from heliograph.processes.carriers import Dispatch
 from tests.capability.sending import House, ScriptedLink, lease_of, only_worker
 from tests.factories import SECRET_KEY, awaited, open_route, phones
 

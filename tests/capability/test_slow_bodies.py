@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.api import shutdown
+from heliograph.api.app import App
+from heliograph.api.connection import connections, timeouts
+from heliograph.api.listening import answer, listening
 from heliograph.base.settings import load
-from heliograph.entry import connected, draining, times
-from heliograph.entry.app import App
-from heliograph.entry.listening import answer, listening
+from heliograph.database.database import Database
 from tests.factories import SECRET_KEY, awaited, issue_key, open_account
 
 WITHIN_S = 10.0
@@ -31,7 +32,7 @@ HEAD = (
 @asynccontextmanager
 async def served(
     database_url: str, directory: Path, proxies: str = ""
-) -> AsyncIterator[tuple[draining.Server, tuple[str, int], str]]:
+) -> AsyncIterator[tuple[shutdown.Server, tuple[str, int], str]]:
     """A server, its address, and a key. `proxies`: those that it trusts."""
     db = Database(database_url)
     key = issue_key(db, open_account(db))
@@ -48,7 +49,7 @@ async def served(
         lambda _: None,
     )
     await app.start()
-    server = draining.Server(app, 0.0)
+    server = shutdown.Server(app, 0.0)
     with listening("127.0.0.1", 0) as listener:
         serving = asyncio.create_task(answer(server, listener, []))
         try:
@@ -93,8 +94,8 @@ def trickled(
 async def test_a_body_has_so_long_to_come_whole(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "BODY_S", 0.3)
-    monkeypatch.setattr(connected, "LOOK_S", 0.1)
+    monkeypatch.setattr(timeouts, "BODY_S", 0.3)
+    monkeypatch.setattr(connections, "LOOK_S", 0.1)
     async with served(database_url, tmp_path) as (_, address, key):
         for _ in range(2):
             status, body, _, connection = await asyncio.to_thread(trickled, address, key)
@@ -112,8 +113,8 @@ async def test_a_body_has_so_long_to_come_whole(
 async def test_each_body_has_its_own_time(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "BODY_S", 0.8)
-    monkeypatch.setattr(connected, "LOOK_S", 0.05)
+    monkeypatch.setattr(timeouts, "BODY_S", 0.8)
+    monkeypatch.setattr(connections, "LOOK_S", 0.05)
     async with served(database_url, tmp_path) as (_, address, key):
 
         async def send(pieces: int, every_s: float) -> tuple[int, float]:
@@ -142,7 +143,7 @@ async def test_who_is_still_sending_a_body_at_the_end_is_told_to_go_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(draining, "SHUTDOWN_S", 1)
+    monkeypatch.setattr(shutdown, "SHUTDOWN_S", 1)
     async with served(database_url, tmp_path) as (server, address, key):
         asking = asyncio.create_task(asyncio.to_thread(trickled, address, key))
         await asyncio.sleep(0.3)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from heliograph.api.connection import connections as connected
+from heliograph.api.connection import protocol, timeouts
+from heliograph.api.shutdown import Server
 from heliograph.base import metrics
 from heliograph.base.addresses import network_of
-from heliograph.entry import connected, protocol, times
-from heliograph.entry.draining import Server
 from tests.capability.test_slow_bodies import served
 from tests.factories import awaited
 
@@ -34,7 +35,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
         ("UNREAD_S", 0.4),
         ("LINGER_S", 0.4),
     ):
-        monkeypatch.setattr(times, limit, seconds)
+        monkeypatch.setattr(timeouts, limit, seconds)
     monkeypatch.setattr(connected, "LOOK_S", 0.05)
 
 
@@ -146,7 +147,7 @@ async def test_whatever_its_framing_a_request_is_answered_and_its_connection_end
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for limit in ("FIRST_S", "HEAD_S", "BODY_S", "KEEP_ALIVE_S"):
-        monkeypatch.setattr(times, limit, 2.0)  # these are many clients at once
+        monkeypatch.setattr(timeouts, limit, 2.0)  # these are many clients at once
     async with served(sqlite_url, tmp_path) as (_, address, key):
         every = framings(key.encode())
         answers = await asyncio.gather(*(ended(address, parts[0], parts[1:]) for parts in every))
@@ -231,7 +232,7 @@ def unread(server: Server) -> list[protocol.Protocol]:
 async def test_who_does_not_take_his_answers_makes_room(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "UNREAD_S", 60.0)
+    monkeypatch.setattr(timeouts, "UNREAD_S", 60.0)
     monkeypatch.setattr(connected, "MOST", 8)
     async with served(sqlite_url, tmp_path) as (server, address, _), Clients(address) as clients:
         for number in range(8):
@@ -248,7 +249,7 @@ async def test_who_does_not_take_his_answers_makes_room(
 async def test_what_waits_to_be_read_has_a_limit_in_all(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "UNREAD_S", 60.0)
+    monkeypatch.setattr(timeouts, "UNREAD_S", 60.0)
     monkeypatch.setattr(connected, "HELD_OCTETS_MOST", 200_000)
     async with served(sqlite_url, tmp_path) as (server, address, key), Clients(address) as clients:
         before = closed("process_limit")
@@ -278,7 +279,7 @@ async def test_what_waits_to_be_read_has_a_limit_in_all(
 async def test_who_has_waited_longest_makes_room(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(times, "FIRST_S", 60.0)
+    monkeypatch.setattr(timeouts, "FIRST_S", 60.0)
     monkeypatch.setattr(connected, "MOST", 8)  # and 2 of one address
     monkeypatch.setattr(connected, "TELL_S", 0.5)
     async with served(sqlite_url, tmp_path) as (_, address, _key), Clients(address) as clients:
@@ -312,7 +313,7 @@ async def test_while_all_are_at_work_one_more_is_told_so_and_a_proxy_of_ours_has
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connected, "MOST", 8)
-    monkeypatch.setattr(times, "BODY_S", 60.0)
+    monkeypatch.setattr(timeouts, "BODY_S", 60.0)
     async with (
         served(sqlite_url, tmp_path, "127.0.0.3") as (_, address, key),
         Clients(address) as clients,

@@ -11,8 +11,8 @@ import asyncpg
 import pytest
 
 import heliograph
-from heliograph.base.sessions import sqlite_path
-from heliograph.base.statements import (
+from heliograph.database.sessions import sqlite_path
+from heliograph.database.statements import (
     BatchStatement,
     Id,
     Int,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.carriers import LinkState, Outcome, ReceiptState, Routes, load_routes
+from heliograph.database.database import Database
 from heliograph.messages import (
     CarrierFacts,
     fail_expired,
@@ -17,8 +17,8 @@ from heliograph.messages import (
     settle_doubts,
     take_over,
 )
-from heliograph.messages.receipts import AS_IS
-from heliograph.messages.sweep import BATCH_MAX, RESEND_AFTER_MS
+from heliograph.messages.carrier.refs import AS_IS
+from heliograph.messages.sweeps.sweep import BATCH_MAX, RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, queue
 from tests.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink
 from tests.factories import PHONE, awaited, open_carrier, open_route, phones

@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome
+from heliograph.database.database import Database
 from heliograph.messages import fail_expired, fail_over, settle_doubts
-from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from tests.capability.sending import House
 from tests.capability.test_sweep import in_doubt, routes, settle
 from tests.factories import awaited, open_carrier, open_route, phones, send_request

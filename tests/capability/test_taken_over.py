@@ -11,10 +11,12 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.hot import HotTx
-from heliograph.base.leases import Lease
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
-from heliograph.messages import claims, messages_sql, take_over
+from heliograph.database.hot import HotTx
+from heliograph.database.leases import Lease
+from heliograph.messages import take_over
+from heliograph.messages.carrier import claim as claims
+from heliograph.messages.carrier import messages_sql
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import SUCCESSOR, House, ScriptedLink
 from tests.factories import awaited, phones

@@ -8,10 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.base import canary, clock, timekeeping
-from heliograph.base.db import Database
-from heliograph.base.timekeeping import CLAIM_MS_MAX, START_MS_MAX, ClockApart
-from heliograph.entry.sweeps import Sweeps
+from heliograph.base import clock
+from heliograph.database import clock_check as timekeeping
+from heliograph.database import secret_key_canary
+from heliograph.database.clock_check import CLAIM_MS_MAX, START_MS_MAX, ClockApart
+from heliograph.database.database import Database
+from heliograph.processes.sweeps import Sweeps
 from tests.capability.commands import runner
 from tests.capability.every_command import Typed, every_command, write_files
 from tests.capability.sending import WORKER, House, lease_of
@@ -110,7 +112,7 @@ def test_commands_say_so_in_one_line(
     )
     db = Database(postgresql_url)
     with db.read() as tx:
-        assert canary.found(tx) is None  # nothing was written by that clock
+        assert secret_key_canary.found(tx) is None  # nothing was written by that clock
     db.close()
 
 

@@ -10,8 +10,8 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome
 from heliograph.messages import settle_doubts
-from heliograph.messages.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
 from tests.capability.sending import House, ScriptedLink
 from tests.factories import awaited, phones

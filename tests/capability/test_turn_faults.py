@@ -13,11 +13,12 @@ import structlog
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.sessions import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.carriers import Outcome, Outgoing, Receipt, SmppSettings, Submission
 from heliograph.carriers.smpp.encode import Encoder
-from heliograph.messages import settle_doubts, take_over, turn
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
+from heliograph.messages import settle_doubts, take_over
+from heliograph.messages.carrier import turn
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
 from tests.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker
 from tests.capability.test_turn import twice, until_nothing_waits

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.base.hot import HotTx
 from heliograph.carriers import Outcome, Routes, load_routes
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
 from heliograph.messages import (
     CarrierFacts,
     fail_expired,
@@ -25,9 +25,9 @@ from heliograph.messages import (
     rematch,
     settle_doubts,
 )
-from heliograph.messages.decide import Decided, Decision, decide, signed
-from heliograph.messages.sweep import RESEND_AFTER_MS
-from heliograph.messages.unmatched import match_to
+from heliograph.messages.doubt.decide import Decided, Decision, decide, signed
+from heliograph.messages.doubt.unmatched import match_to
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from tests.capability.sending import SUCCESSOR, House, LossyDatabase
 from tests.factories import awaited, open_carrier, open_route, phones
 

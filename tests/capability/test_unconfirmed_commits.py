@@ -13,11 +13,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import commits, config, migrate
-from heliograph.base.commits import Unconfirmed
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.writable import Writable
+from heliograph.database import commits, config, migrate
+from heliograph.database.commits import Unconfirmed
+from heliograph.database.database import Database
+from heliograph.database.write_probe import Writable
 from tests.factories import awaited
 from tests.faults.proxy import COMMITTED, Proxy
 from tests.services.postgres import PrivatePostgres
@@ -260,7 +260,7 @@ async def test_an_answer_that_was_lost_is_not_waited_for_for_ever(postgresql_url
 async def test_a_database_that_stores_nothing_is_not_writable(
     unreplicated: Unreplicated, database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heliograph.base.writable.EVERY_S", 0.0)
+    monkeypatch.setattr("heliograph.database.write_probe.EVERY_S", 0.0)
     db = database()
     async with closing(db):
         writable = Writable(db)

@@ -11,7 +11,8 @@ from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages import CarrierFacts
-from heliograph.messages.decide import Decision
+from heliograph.messages.doubt.decide import Decision
+from heliograph.messages.doubt.unmatched import candidates, match_to, text_id, unmatched, why
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,
@@ -19,7 +20,6 @@ from heliograph.messages.tables import (
     operator_decisions,
     unmatched_receipts,
 )
-from heliograph.messages.unmatched import candidates, match_to, text_id, unmatched, why
 from tests.capability.sending import House, ScriptedLink
 from tests.capability.test_decide import decided, in_doubt
 from tests.factories import PHONE, SENDER, awaited, open_carrier, phones

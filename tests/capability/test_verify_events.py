@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.audit.events import HEARS_AFTER_MS, verify_events
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import messages
-from heliograph.messages.verify_events import HEARS_AFTER_MS, verify_events
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import (
     KEPT_MS,

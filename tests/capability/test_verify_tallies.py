@@ -6,12 +6,12 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import campaigns
+from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
-from heliograph.messages.retention import MESSAGES, keep_from
+from heliograph.messages.retention.retention import MESSAGES, keep_from
 from heliograph.messages.tables import tallies
-from heliograph.messages.verify_tallies import verify_tallies
 from tests.capability.campaigning import sent
 from tests.capability.sending import House
 from tests.factories import awaited

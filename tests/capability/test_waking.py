@@ -6,7 +6,7 @@ import redis.asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.entry.waking import CHANNEL, Teller, listen
+from heliograph.processes.wake import CHANNEL, Teller, listen
 
 NOISE = st.binary(max_size=40) | st.sampled_from(
     [b"1 x 2", b"-1", b"9" * 5_000, "٣".encode(), b"\xff 7", b" "]

@@ -3,8 +3,8 @@
 import pytest
 
 from heliograph import wallet
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
 from heliograph.wallet import Armed, Thresholds
 from tests.capability.cast import NOW_MS, account
 

@@ -14,14 +14,14 @@ from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
-from heliograph.base.hot import HotTx
-from heliograph.base.leases import Lease, workers
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.database.leases import Lease, workers
 from heliograph.webhooks import endpoints, replay
 from heliograph.webhooks.deliver import LOOK_S, POLL_S, Deliveries
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.events import Event, emit, listeners
-from heliograph.webhooks.record import FAILING_MAX_MS, RETRY_DELAYS_MS
+from heliograph.webhooks.record_attempts import FAILING_MAX_MS, RETRY_DELAYS_MS
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.capability.sending import House
 from tests.capability.webhooks import DEVELOPMENT, NOWHERE, endpoint, failures, outcomes, waiting

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 from structlog.testing import capture_logs
 
-from heliograph.base import clock, files
+from heliograph.base import clock, open_files
 from heliograph.webhooks.events import Event, emit, listeners
-from heliograph.webhooks.places import OWN, Places
+from heliograph.webhooks.post_slots import OWN, Places
 from tests.capability.sending import House
 from tests.capability.test_webhooks_deliver import delivering, happened, until
 from tests.capability.webhooks import endpoint, failures, outcomes, waiting
@@ -40,7 +40,7 @@ def no_more_files() -> Iterator[None]:
 async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FILES_MAX", FILES)
+    monkeypatch.setattr(open_files, "FILES_MAX", FILES)
     open_now, most = 0, 0
 
     async def slow(writer: asyncio.StreamWriter) -> None:
@@ -133,7 +133,7 @@ def test_whoever_wants_many_places_comes_to_have_as_many_as_others_and_some_are_
 async def test_more_endpoints_than_there_are_places_all_have_their_turn(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FILES_MAX", FILES)
+    monkeypatch.setattr(open_files, "FILES_MAX", FILES)
     count = 2 * Places(FILES).receivers
     async with receiving(says(OK)) as good:
         for _ in range(count):

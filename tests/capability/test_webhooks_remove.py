@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
 from heliograph.base.errors import InvalidRequest
-from heliograph.base.pruning import ROWS_AT_ONCE
-from heliograph.entry import pruning
-from heliograph.messages.verify_events import verify_events
+from heliograph.database.database import Database
+from heliograph.database.pruning import ROWS_AT_ONCE
+from heliograph.jobs import pruning
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, REMOVED_MS
 from heliograph.webhooks.events import Event, emit, listeners

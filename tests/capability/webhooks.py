@@ -7,10 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.endpoints import Endpoint
-from heliograph.webhooks.guard import Openings
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from heliograph import wallet
+from heliograph.audit.audit import audit
+from heliograph.audit.charges import verify_charges
 from heliograph.base import ids
-from heliograph.base.db import Database
-from heliograph.messages.audit import audit
+from heliograph.database.database import Database
 from heliograph.messages.tables import inflight, messages, queue, sends
-from heliograph.messages.verify import verify_charges
 from tests.books import assert_books_agree
 from tests.crash.load import Order
 from tests.crash.remembering_smsc import Submit

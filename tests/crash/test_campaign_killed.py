@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.campaigns import Campaign, WrongState, hold
+from heliograph.campaigns import Campaign, WrongState, audience_lock
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
 from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
 from tests.capability.cast import at_once
 from tests.factories import open_account, open_route, phones
@@ -35,7 +35,7 @@ campaigns.create_listed(db, sys.argv[2], wish, numbers, sandbox=False, tell=stay
 PROGRAM = """
 import io, sys, time
 from heliograph import campaigns
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.campaigns import hold
 hold.PEOPLE_PER_TRANSACTION = hold.PEOPLE_PER_TRANSACTION_SQLITE = 10
 told = []
@@ -108,7 +108,7 @@ def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(
     killed_half_way(db, STARTS)
     assert campaigns.start_due(db) == []
     assert now(db, campaign).status == "scheduled"
-    clock.move(by_ms=hold.SILENT_MS + 1_000)
+    clock.move(by_ms=audience_lock.SILENT_MS + 1_000)
     assert campaigns.start_due(db) == [campaign.id]
     assert is_whole(db, campaign)
 
@@ -155,7 +155,7 @@ def test_of_several_at_once_one_launches_and_the_others_are_told(
     db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for size in ("PEOPLE_PER_TRANSACTION", "PEOPLE_PER_TRANSACTION_SQLITE"):
-        monkeypatch.setattr(hold, size, 10)
+        monkeypatch.setattr(audience_lock, size, 10)
     campaign = write_down(db, amina)
     done = at_once(4, lambda k: campaigns.launch(db, campaign.id))
     assert sorted(type(each).__name__ for each in done if not isinstance(each, WrongState)) == [

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.factories import SENDER, issue_key, open_account, open_carrier, phones

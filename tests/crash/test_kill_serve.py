@@ -14,8 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.database.database import Database
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
 from tests.crash.checker import Segment, check_after_kills, on_the_wire, unsettled
 from tests.crash.load import Load

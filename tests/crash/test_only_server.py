@@ -13,10 +13,10 @@ import httpx
 import psycopg
 import pytest
 
-from heliograph.base.db import Database
-from heliograph.entry.counting import API_LOCK
-from heliograph.entry.only_server import DATABASE_LOCK
-from heliograph.messages.turn import POLL_S
+from heliograph.database.database import Database
+from heliograph.messages.carrier.turn import POLL_S
+from heliograph.processes.exclusive import DATABASE_LOCK
+from heliograph.processes.shared_limits import API_LOCK
 from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.factories import SENDER, issue_key, open_account, open_carrier

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
 from heliograph.messages import Acceptor, FairQueue
 from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc

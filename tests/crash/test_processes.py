@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.crash.processes import ServerProcess
 from tests.crash.remembering_smsc import remembering_smsc
 from tests.factories import SENDER, issue_key, open_account, open_carrier

@@ -18,7 +18,7 @@ import psutil
 import psycopg
 import pytest
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.architecture.sources import ROOT
 from tests.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
 from tests.crash.processes import ServerProcess

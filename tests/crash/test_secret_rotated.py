@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import ids
-from heliograph.base.db import Database
 from heliograph.base.secrets import SecretKeys
+from heliograph.database.database import Database
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
 from tests.architecture.documents import blocks

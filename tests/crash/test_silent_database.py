@@ -17,13 +17,14 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base import commits, postgres_engine, sessions
-from heliograph.base.commits import Unconfirmed
-from heliograph.base.db import Database
 from heliograph.base.errors import Unavailable
-from heliograph.base.leases import LOOKED_WITHIN_S, Lease
-from heliograph.base.postgres_engine import wait_for_it
-from heliograph.entry.counting import API_LOCK
+from heliograph.database import commits, sessions
+from heliograph.database.commits import Unconfirmed
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOKED_WITHIN_S, Lease
+from heliograph.database.postgresql import engine as postgres_engine
+from heliograph.database.postgresql.engine import wait_for_it
+from heliograph.processes.shared_limits import API_LOCK
 from tests.crash.processes import ServerProcess
 from tests.factories import awaited, issue_key, open_account
 from tests.faults.proxy import Proxy

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from tests.crash.processes import ServerProcess
 from tests.factories import issue_key, open_account, open_carrier, phones
 

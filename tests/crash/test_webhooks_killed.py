@@ -15,7 +15,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.webhooks.tables import webhook_events, webhook_queue
 from tests.capability.webhooks import endpoint

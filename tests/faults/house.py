@@ -15,8 +15,8 @@ import httpx
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.database.database import Database
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, messages
 from tests.books import assert_books_agree
 from tests.crash.checker import unsettled

@@ -148,7 +148,7 @@ def _some_more(
 _LAUNCH = """
 import sys
 from heliograph import campaigns
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.campaigns import hold
 hold.PEOPLE_PER_TRANSACTION = hold.PEOPLE_PER_TRANSACTION_SQLITE = 30
 def tell(people):

@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.crash.processes import ServerProcess
 from tests.faults.house import House
 from tests.faults.proxy import Loss, Proxy

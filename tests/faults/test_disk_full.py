@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.faults.house import ALONE, House
 from tests.services import ServiceMissing
 from tests.services.disk import SmallDisk, small_disk

@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 from tests.services.postgres import PrivatePostgres

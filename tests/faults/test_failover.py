@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.architecture.documents import files
 from tests.architecture.sources import ROOT
 from tests.faults.house import ALONE, House

@@ -11,7 +11,7 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base.leases import RETIRE_S
+from heliograph.database.leases import RETIRE_S
 from heliograph.messages.tables import messages
 from tests.crash.checker import unsettled
 from tests.faults.house import House

@@ -8,7 +8,8 @@ from itertools import pairwise
 import psycopg
 import pytest
 
-from heliograph.base import migrate, postgres_engine
+from heliograph.database import migrate
+from heliograph.database.postgresql import engine
 from tests.faults.house import House
 from tests.faults.patroni import ADDRESSES, APP, Cluster, commands
 
@@ -110,7 +111,7 @@ def old_primary_says(cluster: Cluster, former: str, house: House) -> str:
     url = renamed(cluster.through_haproxy, "kill_patroni_alone").replace(
         "127.0.0.1:5000", f"{address}:5432"
     )
-    connection = postgres_engine.ImpatientConnection.connect(url, autocommit=True)
+    connection = engine.ImpatientConnection.connect(url, autocommit=True)
     row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
     assert row == (False,)
     with pytest.raises(psycopg.OperationalError):

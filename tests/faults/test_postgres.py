@@ -10,8 +10,9 @@ import httpx
 import psycopg
 import pytest
 
-from heliograph.base import ids, migrate
-from heliograph.base.outage import CONFLICT_TRIES
+from heliograph.base import ids
+from heliograph.database import migrate
+from heliograph.database.outage import CONFLICT_TRIES
 from tests.factories import SENDER
 from tests.faults.house import ALONE, PARTS, House
 from tests.faults.matrix import quick_or_long

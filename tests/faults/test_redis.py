@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from heliograph import keys
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
-from heliograph.base.leases import workers
-from heliograph.entry.roles import ANSWERING
+from heliograph.database.leases import workers
+from heliograph.processes.roles import ANSWERING
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 from tests.services.redis import PrivateRedis

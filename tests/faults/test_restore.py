@@ -19,8 +19,8 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
-from heliograph.base.db import Database
-from heliograph.base.sessions import sqlite_path
+from heliograph.database.database import Database
+from heliograph.database.sessions import sqlite_path
 from heliograph.messages.tables import messages
 from tests.crash.processes import HELIOGRAPH, ServerProcess
 from tests.factories import SECRET_KEY, SENDER

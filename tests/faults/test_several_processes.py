@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from heliograph.base.leases import LOOK_S, RETIRE_S, WRITE_S
+from heliograph.database.leases import LOOK_S, RETIRE_S, WRITE_S
 from tests.crash.processes import ServerProcess
 from tests.crash.test_rolling_restart import handbook_haproxy
 from tests.faults.carriers import CarrierUnderTest

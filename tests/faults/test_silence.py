@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from heliograph.base.leases import BEAT_S, LOOK_S, WRITE_S
+from heliograph.database.leases import BEAT_S, LOOK_S, WRITE_S
 from tests.crash.processes import ServerProcess
 from tests.faults.carriers import CarrierUnderTest
 from tests.faults.house import House

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 import sqlalchemy as sa
 
-from heliograph.base.leases import workers
+from heliograph.database.leases import workers
 from tests.faults.house import House
 from tests.faults.matrix import quick_or_long
 

@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 
-from heliograph.base import migrate
+from heliograph.database import migrate
 from tests.faults.house import ALONE, PARTS, House
 from tests.faults.matrix import LONG, quick_or_long
 from tests.faults.proxy import Proxy

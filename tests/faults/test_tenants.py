@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from heliograph import accounts
 from heliograph.base import clock
 from heliograph.messages.tables import carrier_refs
-from heliograph.otp.unverified import ACCOUNT_FLOOR
+from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from heliograph.plugin.tables import site_logs
 from tests.capability.test_otp_pumping import attack
 from tests.factories import code_sent, issue_key, open_account

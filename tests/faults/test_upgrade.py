@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from heliograph.base import clock
-from heliograph.base.migrate import LOCK_MS
-from heliograph.base.partitions import missing_months
+from heliograph.database.migrate import LOCK_MS
+from heliograph.database.postgresql.partitions import missing_months
 from tests.crash.processes import HELIOGRAPH
 from tests.crash.test_rolling_restart import handbook_haproxy
 from tests.factories import SECRET_KEY

@@ -7,8 +7,9 @@ from typing import Final
 import psycopg
 import pytest
 
-from heliograph.base import ids, migrate
-from heliograph.base.timekeeping import EVERY_S
+from heliograph.base import ids
+from heliograph.database import migrate
+from heliograph.database.clock_check import EVERY_S
 from tests.crash.processes import ServerProcess
 from tests.faults.house import House
 from tests.faults.matrix import LONG, quick_or_long

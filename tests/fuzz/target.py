@@ -11,7 +11,7 @@ from heliograph.carriers.smpp.receipt import (
     is_receipt,
     read_receipt,
 )
-from heliograph.carriers.smsc import heard
+from heliograph.carriers.smsc import journal_entry
 
 _STATUSES = {pdu.ESME_RINVCMDLEN, pdu.ESME_RINVMSGLEN, pdu.ESME_RINVTLVSTREAM}
 
@@ -54,7 +54,7 @@ def _body(octets: bytes) -> None:
         return
     assert pdu.decode_sm(pdu.encode_sm(message)) == message
     _receipt(message)
-    told = heard.told(message)
+    told = journal_entry.told(message)
     assert len(told["text_sha256"]) == 64
     assert 0 <= told["part"] <= 255 or told["long"] == "sar"
 

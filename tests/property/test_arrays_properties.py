@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 
 TEXTS = st.lists(
     st.none()

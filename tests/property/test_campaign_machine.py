@@ -24,11 +24,11 @@ from heliograph import campaigns, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
-from heliograph.campaigns.life import NoRecipients
+from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tally_of
-from heliograph.messages.fair import HELD_FROM_US
+from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
 from tests.books import assert_books_agree

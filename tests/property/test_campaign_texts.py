@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.campaigns.text import (
+from heliograph.campaigns.template import (
     EMPTY_TEXT,
     PLACEHOLDERS_MAX,
     TOO_MANY_SEGMENTS,

@@ -20,12 +20,12 @@ from hypothesis.stateful import (
 
 from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.errors import Forbidden, InsufficientCredits, NotFound
 from heliograph.base.paging import PageWanted
 from heliograph.connect import Customer, Moved, Provisioned, Wish
 from heliograph.connect.provision import CurrencyMismatch
 from heliograph.connect.request import Move
+from heliograph.database.database import Database
 from heliograph.keys.authenticate import PRINCIPALS
 from heliograph.wallet.tables import wallets
 from tests.books import assert_books_agree

@@ -18,12 +18,12 @@ from hypothesis.stateful import (
 
 from heliograph import contacts
 from heliograph.base import clock, ids
-from heliograph.base.db import Database
 from heliograph.base.errors import NotFound
-from heliograph.contacts import Change, Contact, World, shelves, store
-from heliograph.contacts.cells import cells_of, change_of, header_of, layout_of, neutral, plain
+from heliograph.contacts import Change, Contact, World, search_buckets, store
 from heliograph.contacts.change import TooManyFields, changed
-from heliograph.contacts.rules import CUSTOM_MAX
+from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of, neutral, plain
+from heliograph.contacts.fields import CUSTOM_MAX
+from heliograph.database.database import Database
 from heliograph.text import Phone
 from tests.factories import open_account
 
@@ -175,7 +175,7 @@ class Book(RuleBasedStateMachine):
 def test_contacts_are_those_of_a_model(
     emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "SHELF_SIZE", 3)
+    monkeypatch.setattr(search_buckets, "SHELF_SIZE", 3)
 
     class BookHere(Book):
         def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.messages.fair import BULK_FROM_US, FAIR_SPACING_US, FairQueue
+from heliograph.messages.queue.rank import BULK_FROM_US, FAIR_SPACING_US, FairQueue
 
 NOW_MS = 1_800_000_000_000
 CARRIER = 2

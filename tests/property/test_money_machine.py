@@ -26,8 +26,8 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
 from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts
-from heliograph.messages.batch import Outcome as Accepted
-from heliograph.messages.sweep import RESEND_AFTER_MS
+from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
 from tests.books import assert_books_agree
 from tests.capability.sending import WORKER, House

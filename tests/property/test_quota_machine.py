@@ -18,7 +18,7 @@ from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, key_octet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
-from heliograph.messages.batch import Outcome
+from heliograph.messages.accept.batch import Outcome
 from heliograph.plugin.logs import Said, store_event, store_logs
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys

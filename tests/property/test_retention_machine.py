@@ -8,9 +8,9 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
-from heliograph.entry.retention import retain
-from heliograph.messages.audit import audit
-from heliograph.messages.retention import UNDER_WAY_MS, KeptFor
+from heliograph.audit.audit import audit
+from heliograph.jobs.retention import retain
+from heliograph.messages.retention.retention import UNDER_WAY_MS, KeptFor
 from heliograph.messages.tables import messages
 from tests.property.test_money_machine import Money
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
-from heliograph.messages.inflight_sql import InFlight
-from heliograph.messages.settle import (
+from heliograph.messages.carrier.inflight_sql import InFlight
+from heliograph.messages.carrier.settle import (
     Changes,
     MessageRow,
     refund_due,

@@ -8,10 +8,10 @@ from math import ceil
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.base.leases import LOOK_S, Peer
-from heliograph.carriers.smpp.pace import Pace
-from heliograph.entry.roles import WORKER, senders
-from heliograph.entry.shares import BLIND_S, JOINED_S, LEFT_S, Share, part_of
+from heliograph.carriers.smpp.send_rate import Pace
+from heliograph.database.leases import LOOK_S, Peer
+from heliograph.processes.rate_share import BLIND_S, JOINED_S, LEFT_S, Share, part_of
+from heliograph.processes.roles import WORKER, senders
 
 TICK_S = 0.05
 CARRIER_ID = 7

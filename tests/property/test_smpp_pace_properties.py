@@ -7,7 +7,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.carriers.smpp.pace import BURST_S, Pace
+from heliograph.carriers.smpp.send_rate import BURST_S, Pace
 
 
 @given(

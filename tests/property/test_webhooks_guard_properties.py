@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judge, judged_socket
+from heliograph.webhooks.address_guard import (
+    AddressRefused,
+    Openings,
+    check_url,
+    judge,
+    judged_socket,
+)
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

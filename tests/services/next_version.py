@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import heliograph
-from heliograph.base.schema import newest_version
+from heliograph.database.schema import newest_version
 
 SCHEMA: Final = "9999"
 

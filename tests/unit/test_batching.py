@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import exc
 
-from heliograph.base import batching
-from heliograph.base.batching import Batcher
-from heliograph.base.commits import Backend, Commits, Unconfirmed
 from heliograph.base.errors import InsufficientCredits, ServiceError, Unavailable
+from heliograph.database import batching
+from heliograph.database.batching import Batcher
+from heliograph.database.commits import Backend, Commits, Unconfirmed
 from tests.factories import awaited, away, unconnected
 
 Run = Callable[[Sequence[int], bool], Awaitable[Sequence[str | ServiceError]]]

@@ -12,11 +12,12 @@ from sqlalchemy.engine import Connection
 from structlog.testing import capture_logs
 
 from heliograph import keys
-from heliograph.base import cache as cache_module
-from heliograph.base import clock, config
-from heliograph.base.cache import KEYS_PER_QUERY, POLL_S, STALE_S, ConfigCache, Kind
-from heliograph.base.db import Database
+from heliograph.base import clock
 from heliograph.base.errors import Unavailable
+from heliograph.database import cache as cache_module
+from heliograph.database import config
+from heliograph.database.cache import KEYS_PER_QUERY, POLL_S, STALE_S, ConfigCache, Kind
+from heliograph.database.database import Database
 from heliograph.keys.tables import tiers
 from tests.factories import awaited
 from tests.services.postgres import PrivatePostgres

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import cancelling
 from heliograph.base.errors import Unavailable
-from heliograph.base.outage import reachable
+from heliograph.database.outage import reachable
 from tests.factories import awaited
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from heliograph.entry.cli import COMMANDS, main
+from heliograph.cli import COMMANDS, main
 
 
 def test_every_command_takes_a_data_directory_and_shows_an_example() -> None:
@@ -32,11 +32,11 @@ def test_help_loads_nothing_that_works() -> None:
     code = f"""
 import sys
 from click.testing import CliRunner
-from heliograph.entry.cli import main
+from heliograph.cli import main
 def loaded(*names):
     return [name for name in sys.modules if name.split(".")[0] in names or name.startswith(names)]
 assert CliRunner().invoke(main, ["--help"]).exit_code == 0
-assert not loaded("heliograph.entry.cli."), loaded("heliograph.entry.cli.")
+assert not loaded("heliograph.cli."), loaded("heliograph.cli.")
 for noun in {nouns}:
     verb = "create" if noun != "carrier" else "add"
     assert CliRunner().invoke(main, [noun, verb, "--help"]).exit_code == 0

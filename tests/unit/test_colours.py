@@ -7,8 +7,8 @@ from typing import TextIO
 
 import pytest
 
-from heliograph.entry.cli.command import Failure
-from heliograph.entry.cli.output import print_table
+from heliograph.cli.command import Failure
+from heliograph.cli.output import print_table
 
 RECORDS = [{"name": "amina", "status": "active"}, {"name": "dede", "status": "suspended"}]
 PLAIN = "NAME   STATUS\namina  active\ndede   suspended\n"

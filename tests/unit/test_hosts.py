@@ -7,9 +7,9 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from heliograph.base import hosts as hosts_module
 from heliograph.base.database_url import Host, WrongUrl, parse
-from heliograph.base.hosts import Hosts, NoHost, Standing
+from heliograph.database import hosts as hosts_module
+from heliograph.database.hosts import Hosts, NoHost, Standing
 
 CLUSTER = 7_000
 PRIMARY = Standing(read_only=False, is_standby=False, system=CLUSTER, timeline=1)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from heliograph.base.settings import Settings
-from heliograph.entry import logs
+from heliograph.processes import logs
 
 SECRET = "4915112345678"
 

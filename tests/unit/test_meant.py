@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from heliograph.entry.meant import DESCRIBED, Meant
+from heliograph.api.nearest_path import DESCRIBED, Meant
 
 PAGES = ["/docs", "/healthz", "/api/v1/openapi.json"]
 TABLE = Meant(

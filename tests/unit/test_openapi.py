@@ -10,14 +10,15 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
+from heliograph.api.app import endpoints
+from heliograph.api.openapi import OPERATIONS, Undescribed, describe
+from heliograph.api.openapi.reasons import REASONS
 from heliograph.base.settings import Settings
-from heliograph.entry.app import endpoints
-from heliograph.entry.openapi import OPERATIONS, Undescribed, describe
-from heliograph.entry.openapi.reasons import REASONS
-from heliograph.keys import ALL_PERMISSIONS, Endpoint
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.keys import ALL_PERMISSIONS
 from heliograph.messages import FairQueue
+from heliograph.requests import Endpoint
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import KINDS
 from tests.architecture.sources import PACKAGE, sources

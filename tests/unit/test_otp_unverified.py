@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.base.clock import DAY_MS
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
-from heliograph.otp.unverified import (
+from heliograph.otp.unverified_allowance import (
     ACCOUNT_FLOOR,
     DAYS,
     FACTOR,

@@ -6,9 +6,8 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
-from heliograph.messages.fair import rank_ahead
-from heliograph.messages.inflight_sql import InFlight
-from heliograph.messages.settle import (
+from heliograph.messages.carrier.inflight_sql import InFlight
+from heliograph.messages.carrier.settle import (
     Changes,
     MessageRow,
     Requeued,
@@ -18,6 +17,7 @@ from heliograph.messages.settle import (
     settle_answer,
     settle_receipt,
 )
+from heliograph.messages.queue.rank import rank_ahead
 
 NOW_MS = 1_800_000_000_000
 MADE_MS = NOW_MS - 60_000

@@ -9,10 +9,10 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.base.lines import JOINERS
 from heliograph.base.settings import Settings
-from heliograph.entry import logs
-from heliograph.entry.cli.output import json_text, printable
+from heliograph.base.short_texts import JOINERS
+from heliograph.cli.output import json_text, printable
+from heliograph.processes import logs
 
 OBEYED = "\x1b[2J\x9b31m\u202e\u2066\u2028\x07\r\x7f"
 

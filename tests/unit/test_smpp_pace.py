@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from heliograph.carriers.smpp.pace import UNLIMITED, Pace
+from heliograph.carriers.smpp.send_rate import UNLIMITED, Pace
 
 
 def send_for(

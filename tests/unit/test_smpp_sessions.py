@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.carriers.link import Outcome, Submission
 from heliograph.carriers.smpp import SmppSettings
-from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
+from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.window import LATE_KEPT_MAX, Window
 
 

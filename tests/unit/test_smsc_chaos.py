@@ -7,7 +7,7 @@ import pytest
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smsc import Chaos, SmscSettings, read_chances, read_script
 from heliograph.carriers.smsc.chaos import Act, Chance, Place
-from heliograph.carriers.smsc.plan import plan_of
+from heliograph.carriers.smsc.chaos_plan import plan_of
 
 SCRIPT = """
 # a comment

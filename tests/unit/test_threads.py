@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from heliograph.base.commits import Backend, Commits, Unconfirmed
+from heliograph.api.threads import THREADS_OF_ACCOUNT, WAITING_OF_ACCOUNT_MAX, Threads
 from heliograph.base.errors import Unavailable
-from heliograph.entry.threads import THREADS_OF_ACCOUNT, WAITING_OF_ACCOUNT_MAX, Threads
+from heliograph.database.commits import Backend, Commits, Unconfirmed
 from tests.factories import awaited, away, unconnected
 
 SESSION = Backend(1, 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, InvalidRequest
 from heliograph.base.forms import Form
-from heliograph.base.unknown import refusals
+from heliograph.base.unknown_fields import refusals
 
 KNOWN = ("sender", "message", "recipients", "to", "validity_s")
 letters = st.characters(min_codepoint=97, max_codepoint=122)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 
-from heliograph.webhooks.allowance import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, Allowance
+from heliograph.webhooks.post_rate import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, Allowance
 from tests.factories import awaited
 
 

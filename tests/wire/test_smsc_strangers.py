@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base import files
+from heliograph.base import open_files
 from heliograph.base.addresses import network_of
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smsc import SmscSettings, guests
+from heliograph.carriers.smsc import SmscSettings, connections
 from tests.wire.raw_client import RawClient, Served, serving, submission
 
 HALF = pdu.encode_pdu(pdu.SUBMIT_SM, 0, 7, submission())[:40]
@@ -75,7 +75,7 @@ async def test_who_asks_and_reads_no_answer_is_dropped(tmp_path: Path) -> None:
 async def test_one_address_has_a_quarter_of_the_places_and_its_quietest_ends_for_its_next(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
+    monkeypatch.setattr(open_files, "limit", lambda: connections.FILES_KEPT + 8)
     async with serving(log=tmp_path / "log") as smsc:
         elsewhere = await connected(smsc, "127.0.0.2")
         assert await elsewhere.bind() == 0
@@ -100,7 +100,7 @@ async def test_one_address_has_a_quarter_of_the_places_and_its_quietest_ends_for
 async def test_who_says_much_and_does_not_bind_ends_before_who_is_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
+    monkeypatch.setattr(open_files, "limit", lambda: connections.FILES_KEPT + 8)
     async with serving() as smsc:
         unbound, bound = await smsc.client(), await smsc.bound()
         assert (await unbound.ask(pdu.ENQUIRE_LINK)).status == 0
@@ -112,7 +112,7 @@ async def test_who_says_much_and_does_not_bind_ends_before_who_is_bound(
 async def test_when_several_addresses_hold_every_place_who_comes_is_let_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "limit", lambda: guests.FILES_KEPT + 8)
+    monkeypatch.setattr(open_files, "limit", lambda: connections.FILES_KEPT + 8)
     async with serving() as smsc:
         idle = [await connected(smsc, f"127.0.0.{last}") for last in (2, 2, 3, 3, 4, 4, 5, 5)]
         operator = await smsc.bound()

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from heliograph import carriers
-from heliograph.base.db import Database
 from heliograph.carriers import Outcome
-from heliograph.entry.cli import main
+from heliograph.cli import main
+from heliograph.database.database import Database
 from tests.factories import SECRET_KEY, open_carrier
 from tests.wire.recorder import bound, prepared, submit_all
 from tests.wire.smsc_peer import Smsc

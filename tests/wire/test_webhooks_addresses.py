@@ -15,10 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.webhooks import resolve
+from heliograph.webhooks import dns as resolve
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.attempt import Answered, Failed
-from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.resolve import (
+from heliograph.webhooks.dns import (
     ACCOUNT_AT_ONCE,
     GOOD_AT_ONCE,
     NEW_AT_ONCE,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.webhooks.answer import READ_MAX, BadAnswer
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.attempt import Answered, Failed
-from heliograph.webhooks.guard import Openings
+from heliograph.webhooks.http_answer import READ_MAX, BadAnswer
 from heliograph.webhooks.tls import BESIDE_MAX, RECORD_MAX, TooMuch
 from tests.certificates import Authority
 from tests.loops import LoopThread

@@ -21,7 +21,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
+from heliograph.database.database import Database
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from heliograph.webhooks.guard import Openings
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.post import Poster
 from heliograph.webhooks.sign import headers, new_secret
 

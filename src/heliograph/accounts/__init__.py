@@ -16,7 +16,13 @@ from heliograph.accounts.account import (
     text_of_id,
 )
 from heliograph.accounts.history import StatusChange, last_status, record_status
-from heliograph.accounts.key_count import NO_BOUND, KeyCount, key_octets, keys_quotas, quota_told
+from heliograph.accounts.idempotency_key_count import (
+    NO_BOUND,
+    KeyCount,
+    key_octets,
+    keys_quotas,
+    quota_told,
+)
 from heliograph.accounts.lifecycle import (
     NAME_MAX,
     AccountSettings,

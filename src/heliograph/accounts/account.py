@@ -36,7 +36,8 @@ class Account(NamedTuple):
     time_zone: str
     created_at_ms: int
     sandbox: bool
-    # one-time passwords that may stay unverified in any hour; None: as otp/unverified.py has it
+    # one-time passwords that may stay unverified in any hour; None: as otp/unverified_allowance.py
+    # has it
     otp_unverified: int | None
     closed_at_ms: int | None  # then its status is suspended, for good; None: it is open
 

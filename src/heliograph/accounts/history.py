@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import account_history
 from heliograph.base import ids
-from heliograph.base.lines import one_line
+from heliograph.base.short_texts import one_line
 
 REASON_MAX: Final = 255
 BY_MAX: Final = 64

@@ -16,9 +16,10 @@ from heliograph.accounts.account import (
     require_open,
 )
 from heliograph.accounts.tables import accounts
-from heliograph.base import config, ids
+from heliograph.base import ids
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
+from heliograph.base.short_texts import one_line, refused
+from heliograph.database import config
 from heliograph.text.countries import country
 
 NAME_MAX: Final = 128
@@ -120,7 +121,7 @@ def resume(tx: Connection, account_id: str) -> Account:
 
 def close(tx: Connection, account_id: str, *, now_ms: int) -> Account:
     """It does nothing any more, for good. That nothing is owed the caller knows
-    (`entry/closing.py`). Raises NotFound, AccountClosed.
+    (`jobs/close_account.py`). Raises NotFound, AccountClosed.
     """
     require_open(locked(tx, account_id))
     # suspended, and not a status of its own: the CHECK of a table is not widened beside processes

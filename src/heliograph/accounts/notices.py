@@ -7,8 +7,17 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import notices
 from heliograph.base import ids
-from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Id, Nothing, Row, Text, columns_of, same, values_of
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
+    BigInt,
+    Id,
+    Nothing,
+    Row,
+    Text,
+    columns_of,
+    same,
+    values_of,
+)
 
 NOTICES_SHOWN_MAX: Final = 100
 

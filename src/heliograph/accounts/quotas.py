@@ -18,11 +18,11 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.account import by_id, text_of_id
 from heliograph.accounts.tables import accounts, storage_quotas, storage_used
-from heliograph.base import config
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited
-from heliograph.base.lines import refused
-from heliograph.base.pruning import Kept
+from heliograph.base.short_texts import refused
+from heliograph.database import config
+from heliograph.database.pruning import Kept
 
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6

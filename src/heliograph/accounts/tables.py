@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 EXTERNAL_REF_MAX = 128
 LABEL_MAX = 128

@@ -6,8 +6,8 @@ is never set. So whoever sets the machine's clock, by an hour or by a summer, en
 hurries nothing that waits (promises, fault 12).
 
 Where there is a database with a clock of its own, "now" is that one's: all processes of the
-database go by it, however their machines differ (`base/timekeeping.py` compares, and says what is
-too far apart to be believed).
+database go by it, however their machines differ (`database/clock_check.py` compares, and says what
+is too far apart to be believed).
 """
 
 import time

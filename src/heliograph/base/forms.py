@@ -9,9 +9,9 @@ from heapq import nsmallest
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
-from heliograph.base.lines import cut
 from heliograph.base.near_names import sent_instead
-from heliograph.base.unknown import Wish, refusals
+from heliograph.base.short_texts import cut
+from heliograph.base.unknown_fields import Wish, refusals
 
 T = TypeVar("T")
 

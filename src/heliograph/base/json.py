@@ -11,7 +11,7 @@ import msgspec
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import NAME_SHOWN_MAX, SHOWN_MAX, Rounded
-from heliograph.base.lines import cut
+from heliograph.base.short_texts import cut
 
 NESTING_MAX: Final = 64
 # elements, members, arrays and objects; twice the largest body that means something, a send to

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 from typing import Final
 
-from heliograph.base.unknown import nearest
+from heliograph.base.unknown_fields import nearest
 
 _PHONE: Final = (
     "phonenumber",

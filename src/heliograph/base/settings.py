@@ -43,7 +43,7 @@ class Settings:
     # what one-time passwords come from when their account has no default sender; senders/rules.py
     # judges it
     otp_sender: str = "Heliograph"
-    # what webhooks may reach beside the public internet; webhooks/guard.py judges them
+    # what webhooks may reach beside the public internet; webhooks/address_guard.py judges them
     webhooks_allow_networks: tuple[str, ...] = ()
     webhooks_allow_loopback: bool = False
     webhooks_ca_file: str | None = None  # PEM
@@ -54,13 +54,14 @@ class Settings:
     synchronous_commit: str = "on"
     metrics_address: ListenAddress | None = None  # None: /metrics is at the API's own
     cors_origins: tuple[str, ...] = ()  # of web pages whose scripts may call the API
-    # another one that is known while this one replaces it; base/canary.py says which is in use
+    # another one that is known while this one replaces it; database/secret_key_canary.py says which
+    # is in use
     secret_key_old: str | None = None
 
     @property
     def secret_keys(self) -> Keys:
         """What stored secrets may be under. Which key is in use says the database
-        (base/canary.py).
+        (database/secret_key_canary.py).
         """
         return (
             self.secret_key

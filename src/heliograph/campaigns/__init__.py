@@ -4,7 +4,8 @@ from heliograph.campaigns.api import endpoints
 from heliograph.campaigns.audience import look
 from heliograph.campaigns.campaign import Audience, Campaign, by_id, find, page, text_id
 from heliograph.campaigns.draft import Wish, create, read_wish
-from heliograph.campaigns.life import (
+from heliograph.campaigns.from_file import Listed, create_listed
+from heliograph.campaigns.lifecycle import (
     Launched,
     audience_size,
     cancel,
@@ -15,12 +16,11 @@ from heliograph.campaigns.life import (
     schedule,
     start_due,
 )
-from heliograph.campaigns.listed import Listed, create_listed
-from heliograph.campaigns.moment import When, read_time, read_when
-from heliograph.campaigns.numbers import BadRow, Numbers
+from heliograph.campaigns.numbers_file import BadRow, Numbers
+from heliograph.campaigns.preview import Unfilled, sample, unfilled
 from heliograph.campaigns.price import Pricing, Quote
 from heliograph.campaigns.record import as_record
-from heliograph.campaigns.sample import Unfilled, sample, unfilled
+from heliograph.campaigns.start_time import When, read_time, read_when
 from heliograph.campaigns.states import WrongState
 
 __all__ = [

@@ -1,12 +1,13 @@
 """GET /campaigns, GET /campaigns/{id}."""
 
-from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page
 from heliograph.campaigns.campaign import of_account, page
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import STATUSES
-from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for
+from heliograph.database.database import Database
+from heliograph.keys import acting_for, customer_asked_for
 from heliograph.messages import tally_of
+from heliograph.requests import Answer, Call, Endpoint
 
 
 def endpoints(db: Database) -> list[Endpoint]:

@@ -10,14 +10,14 @@ from typing import Final, TypeAlias
 
 from sqlalchemy.engine import Connection
 
-from heliograph.base.db import Database
+from heliograph.campaigns.audience_lock import Hold
 from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.filling import Filling
-from heliograph.campaigns.hold import Hold
-from heliograph.campaigns.people import OPTED_OUT, Chunk, Contacts, Person, Written, store
+from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.price import Pricing
-from heliograph.campaigns.text import Written as Text
-from heliograph.campaigns.text import counted
+from heliograph.campaigns.recipients import OPTED_OUT, Chunk, Contacts, Person, Written, store
+from heliograph.campaigns.template import Written as Text
+from heliograph.campaigns.template import counted
+from heliograph.database.database import Database
 
 # 0.1 s; nobody waits for it, and so many groups at most are in memory
 PEOPLE_PER_LOOK: Final = 20_000

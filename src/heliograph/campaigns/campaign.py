@@ -12,7 +12,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.campaigns import states
 from heliograph.campaigns.tables import campaigns
-from heliograph.campaigns.text import Template, parse
+from heliograph.campaigns.template import Template, parse
 
 ID_PREFIX: Final = "cmp"
 

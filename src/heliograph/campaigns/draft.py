@@ -10,11 +10,11 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import Form, keeping, shown
-from heliograph.base.lines import one_line
+from heliograph.base.short_texts import one_line
 from heliograph.campaigns import states
 from heliograph.campaigns.campaign import Audience, Campaign, by_id
 from heliograph.campaigns.tables import NAME_MAX, campaigns
-from heliograph.campaigns.text import Template, read_template
+from heliograph.campaigns.template import Template, read_template
 from heliograph.contacts import read_tags
 from heliograph.messages import VALIDITY_DEFAULT_S, VALIDITY_S, approved_sender, open_group
 from heliograph.senders import approved_senders

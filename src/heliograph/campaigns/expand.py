@@ -6,10 +6,10 @@ So whatever kills the process, each recipient has become a message once, or not 
 
 from typing import Final, NamedTuple
 
-from heliograph.base.hot import HotTx
-from heliograph.base.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
 from heliograph.campaigns.states import ACCOUNT_SUSPENDED, PAUSED, SENDING
-from heliograph.campaigns.text import parse
+from heliograph.campaigns.template import parse
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
 from heliograph.messages import Chunk, Chunker, Places, Recipient, Wanted
 from heliograph.text import count_segments
 

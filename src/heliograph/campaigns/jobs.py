@@ -15,13 +15,14 @@ from sqlalchemy.engine import Connection
 
 from heliograph import messages
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.db import Database
-from heliograph.base.faults import told
-from heliograph.campaigns import opt_outs, work
+from heliograph.base.logged_errors import told
+from heliograph.campaigns import due_steps as work
+from heliograph.campaigns import opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
+from heliograph.campaigns.due_steps import AtWork, Glance
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
-from heliograph.campaigns.work import AtWork, Glance
+from heliograph.database.database import Database
 
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that

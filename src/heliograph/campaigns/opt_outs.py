@@ -13,9 +13,11 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
-from heliograph.base.statements import (
+from heliograph.campaigns.audience_lock import SILENT_MS
+from heliograph.contacts.tables import opt_outs
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
@@ -26,8 +28,6 @@ from heliograph.base.statements import (
     Statement,
     same,
 )
-from heliograph.campaigns.hold import SILENT_MS
-from heliograph.contacts.tables import opt_outs
 from heliograph.messages import Person, fail_blocked
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.campaigns.campaign import Campaign
-from heliograph.campaigns.filling import Filling
-from heliograph.campaigns.people import Chunk, Group
+from heliograph.campaigns.fill_in import Filling
+from heliograph.campaigns.recipients import Chunk, Group
 from heliograph.messages import FACTS, AccountFacts, Tariff, load_tariff
 from heliograph.text import Phone
 

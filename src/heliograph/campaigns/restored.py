@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.campaigns import states
 from heliograph.campaigns.campaign import by_id, move, text_id
-from heliograph.campaigns.life import pause
+from heliograph.campaigns.lifecycle import pause
 from heliograph.campaigns.tables import campaigns
 
 

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 from heliograph.messages.tables import GROUP_ID
 
 NAME_MAX = 128

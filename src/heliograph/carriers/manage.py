@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
-from heliograph.base.sealed import Encrypted, Sealed
 from heliograph.base.secrets import Keys, decrypt, encrypt
+from heliograph.base.short_texts import refused
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.routes import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
 from heliograph.carriers.tables import carriers
+from heliograph.database import config
+from heliograph.database.sealed_columns import Encrypted, Sealed
 
 SIMULATOR_ID: Final = 1
 # so long must a carrier have been down before its routes' next one is taken (contract section 8)
@@ -50,8 +50,9 @@ _CHOICES: Final = {
     "in_doubt": ("resend", "never"),  # bulk messages whose answer never came
 }
 _COUNTS: Final = {
-    # Receipts that found no message, of which the oldest beyond are dropped (messages/crowded.py):
-    # 0.3 kB each, up to 1.5 kB; a thousand times what waits for late answers.
+    # Receipts that found no message, of which the oldest beyond are dropped
+    # (messages/retention/unmatched_limit.py): 0.3 kB each, up to 1.5 kB; a thousand times what
+    # waits for late answers.
     "unmatched_max": Count(200_000, 1_000, 100_000_000),
 }
 # What a bind has room for beside the NUL (SMPP 3.4, 4.1.1). Carriers keep to it but for the

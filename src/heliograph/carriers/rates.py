@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import GENERAL, rates
+from heliograph.database import config
 from heliograph.text.countries import country
 
 DEFAULT: Final = "default"

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import carriers, routes
+from heliograph.database import config
 
 # each one more is tried only when all before it have been down for a minute
 CARRIERS_PER_ROUTE_MAX: Final = 8

@@ -1,7 +1,8 @@
 """The built-in simulator: a carrier in this process, for sandbox keys, demonstrations and tests.
 Nothing leaves the machine.
 
-The recipient's last three digits choose what becomes of a submission (carriers/endings.py).
+The recipient's last three digits choose what becomes of a submission
+(carriers/simulated_outcomes.py).
 
 It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly
 stop leaves no message without one (a late receipt then comes early rather than never). A killed
@@ -19,8 +20,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from heliograph.base import clock
-from heliograph.carriers.delayed import Delayed
-from heliograph.carriers.endings import LATE_S, ending_of
+from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.link import (
     Answer,
     Inbox,
@@ -31,6 +31,7 @@ from heliograph.carriers.link import (
     ReceiptState,
     Submission,
 )
+from heliograph.carriers.simulated_outcomes import LATE_S, ending_of
 from heliograph.text import split_segments
 
 # handed over and not yet stored, as with an SMPP session

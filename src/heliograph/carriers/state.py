@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.tables import carriers, links
+from heliograph.database import config
 
 _DETAIL_MAX: Final = 255
 # Where none is bound, what an operator can do something about comes first.

@@ -4,7 +4,7 @@ costs where.
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 carriers = sa.Table(
     "carriers",

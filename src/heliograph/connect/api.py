@@ -9,14 +9,14 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import text_of_id
 from heliograph.accounts.tables import EXTERNAL_REF_MAX
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page
 from heliograph.connect import credits
 from heliograph.connect.customer import as_record, by_id, page
 from heliograph.connect.provision import provision
 from heliograph.connect.request import read_move, read_wish
-from heliograph.keys import Answer, Call, Endpoint, acting_for
-from heliograph.requests import replay_or_run
+from heliograph.database.database import Database
+from heliograph.keys import acting_for
+from heliograph.requests import Answer, Call, Endpoint, replay_or_run
 
 PROVISION_PATH: Final = "POST /connect/customers"
 

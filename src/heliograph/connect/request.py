@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from heliograph.accounts import account_name
 from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
-from heliograph.base.lines import one_line
-from heliograph.base.unknown import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
+from heliograph.base.short_texts import one_line
+from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import parse_phone, read_country
 from heliograph.wallet import CREDITS_MAX, currency
 

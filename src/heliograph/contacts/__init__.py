@@ -5,7 +5,7 @@
 from heliograph.contacts.api import endpoints
 from heliograph.contacts.change import Change, read_change
 from heliograph.contacts.contact import Contact, World, as_record, by_id, by_phone, page, text_id
-from heliograph.contacts.rules import read_tags
+from heliograph.contacts.fields import read_tags
 from heliograph.contacts.search import search
 from heliograph.contacts.store import delete, update, upsert
 

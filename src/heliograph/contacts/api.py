@@ -7,14 +7,14 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, Change, read_change
 from heliograph.contacts.contact import World, as_record, page
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import Outcome, delete, update, upsert
-from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for, home_of
-from heliograph.requests import replay_or_run
+from heliograph.database.database import Database
+from heliograph.keys import acting_for, customer_asked_for, home_of
+from heliograph.requests import Answer, Call, Endpoint, replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form
-from heliograph.base.lines import without_joiners
-from heliograph.base.unknown import COUNTRY, PAYER
+from heliograph.base.short_texts import without_joiners
+from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.contacts.contact import Contact
-from heliograph.contacts.rules import (
+from heliograph.contacts.fields import (
     CUSTOM_MAX,
     read_custom,
     read_email,

@@ -9,10 +9,10 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.arrays import literal
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
+from heliograph.database.postgresql.arrays import literal
 
 PREFIX: Final = "con"
 

@@ -10,9 +10,9 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.arrays import literal
 from heliograph.contacts.contact import Contact, World
 from heliograph.contacts.tables import opt_outs
+from heliograph.database.postgresql.arrays import literal
 
 _ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
 _NOTE: Final = sa.text(

@@ -13,14 +13,14 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import MEASURES, charge, octets_of
 from heliograph.accounts import Stored as Kind
 from heliograph.base import ids
-from heliograph.base.arrays import literal
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
 from heliograph.contacts.change import Change, TooManyFields, changed, searched
 from heliograph.contacts.contact import Contact, World, by_id, by_phone, by_phones
 from heliograph.contacts.opt_outs import note
-from heliograph.contacts.shelves import hold, shelve
+from heliograph.contacts.search_buckets import hold, shelve
 from heliograph.contacts.tables import contacts
+from heliograph.database.postgresql.arrays import literal
 
 # changes of one transaction: a sixth of a second, for which others of the account wait
 AT_ONCE_MAX: Final = 2_000

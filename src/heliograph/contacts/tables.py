@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 NAME_MAX = 128
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets

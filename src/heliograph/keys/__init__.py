@@ -1,6 +1,6 @@
 """API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
 
-from heliograph.keys.acting import (
+from heliograph.keys.acting_for_customer import (
     CUSTOMER_ID_MAX,
     acting_for,
     acting_for_cached,
@@ -9,15 +9,6 @@ from heliograph.keys.acting import (
     home_of_cached,
 )
 from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
-from heliograph.keys.endpoint import (
-    Answer,
-    BlockingHandler,
-    Call,
-    Endpoint,
-    Handler,
-    InThread,
-    idempotency_key,
-)
 from heliograph.keys.issue import (
     ApiKey,
     Issued,
@@ -32,24 +23,18 @@ from heliograph.keys.issue import (
     text_id,
     well_formed,
 )
+from heliograph.keys.last_used import STORE_EVERY_S, Usage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter, RedisLimiter
 from heliograph.keys.tiers import Tier, all_tiers, set_tier, tier_named
-from heliograph.keys.usage import STORE_EVERY_S, Usage, store_usage
 
 __all__ = [
     "ALL_PERMISSIONS",
     "CUSTOMER_ID_MAX",
     "STORE_EVERY_S",
     "Allowance",
-    "Answer",
     "ApiKey",
-    "BlockingHandler",
-    "Call",
-    "Endpoint",
-    "Handler",
-    "InThread",
     "Issued",
     "Limiter",
     "MemoryLimiter",
@@ -69,7 +54,6 @@ __all__ = [
     "find",
     "home_of",
     "home_of_cached",
-    "idempotency_key",
     "issue",
     "make_key",
     "page",

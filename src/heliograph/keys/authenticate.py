@@ -12,10 +12,10 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
-from heliograph.base.cache import ConfigCache, Kind
 from heliograph.base.errors import Unauthorized
+from heliograph.database.cache import ConfigCache, Kind
 from heliograph.keys.issue import well_formed
-from heliograph.keys.malformed import what_was_found
+from heliograph.keys.malformed_header import what_was_found
 from heliograph.keys.tables import api_keys, tiers
 
 # "Bearer " and a key of 56 characters; anything longer is none of ours

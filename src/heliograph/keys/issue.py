@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.base import clock, config, ids
+from heliograph.base import clock, ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
+from heliograph.base.short_texts import one_line, refused
+from heliograph.database import config
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.tables import api_keys
 from heliograph.keys.tiers import tier_named

@@ -3,7 +3,7 @@
 from typing import Final
 
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 
 SMS_SEND: Final = "sms.send"
 SMS_READ: Final = "sms.read"

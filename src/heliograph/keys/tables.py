@@ -4,7 +4,7 @@ characters.
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 api_keys = sa.Table(
     "api_keys",

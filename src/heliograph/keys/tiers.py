@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
+from heliograph.database import config
 from heliograph.keys.tables import tiers
 
 PER_MINUTE_MAX: Final = 10_000_000  # more than one installation answers: as good as no limit

@@ -1,11 +1,9 @@
 """Sending: accepted, paid once, handed to a carrier, and followed until its delivery is known."""
 
-from heliograph.messages.accept import FACTS, Acceptor, load_tariff
-from heliograph.messages.answer import send_answer
-from heliograph.messages.api import endpoints
-from heliograph.messages.batch import Outcome
-from heliograph.messages.block import Person, fail_blocked
-from heliograph.messages.chunk import (
+from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
+from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.chunk import (
     ACCOUNT_SUSPENDED,
     DAILY_CAP_REACHED,
     INSUFFICIENT_CREDITS,
@@ -15,24 +13,37 @@ from heliograph.messages.chunk import (
     Recipient,
     Wanted,
 )
-from heliograph.messages.companion import Aboard, Companion
-from heliograph.messages.crowded import drop_too_many
-from heliograph.messages.doubts import match_doubts
-from heliograph.messages.fair import HELD_FROM_US, RESTORED_FROM_US, FairQueue, Places
+from heliograph.messages.accept.extension import Aboard, Companion
+from heliograph.messages.accept.judge import AccountFacts, Plan, Tariff, approved_sender
+from heliograph.messages.accept.request import (
+    VALIDITY_DEFAULT_S,
+    VALIDITY_S,
+    SendRequest,
+    read_send,
+)
+from heliograph.messages.accept.sealed_text import text_sealer
+from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.api import endpoints
+from heliograph.messages.carrier.match import learn_id_format, rematch
+from heliograph.messages.carrier.refs import CarrierFacts
+from heliograph.messages.carrier.turn import Turn
+from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.groups import Tally, cancel_group, mark_held, open_group, tally_of
-from heliograph.messages.hold import fail_canceled, fail_queued, hold, release
-from heliograph.messages.judge import AccountFacts, Plan, Tariff, approved_sender
-from heliograph.messages.measure import Waiting, count_in_doubt, count_waiting
-from heliograph.messages.parked import learn_id_format, rematch
+from heliograph.messages.queue.depths import account_ends
+from heliograph.messages.queue.metrics import Waiting, count_in_doubt, count_waiting
+from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US, FairQueue, Places
 from heliograph.messages.read import one_time_passwords
-from heliograph.messages.receipts import CarrierFacts
-from heliograph.messages.request import VALIDITY_DEFAULT_S, VALIDITY_S, SendRequest, read_send
-from heliograph.messages.sealing import text_sealer
-from heliograph.messages.sweep import fail_expired, fail_over, settle_doubts, take_over, unreceipted
+from heliograph.messages.retention.unmatched_limit import drop_too_many
+from heliograph.messages.sweeps.opt_out import Person, fail_blocked
+from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, release
+from heliograph.messages.sweeps.sweep import (
+    fail_expired,
+    fail_over,
+    settle_doubts,
+    take_over,
+    unreceipted,
+)
 from heliograph.messages.tables import KEPT
-from heliograph.messages.turn import Turn
-from heliograph.messages.unapproved import accept_or_tell
-from heliograph.messages.waiting import account_ends
 
 __all__ = [
     "ACCOUNT_SUSPENDED",

@@ -4,22 +4,30 @@ import hashlib
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
 from heliograph.base.paging import cursor_at, read_page, read_span
-from heliograph.keys import Answer, Call, Endpoint, Handler, acting_for, customer_asked_for, home_of
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.keys import acting_for, customer_asked_for, home_of
 from heliograph.messages import read
-from heliograph.messages.accept import LARGE_SEND, Acceptor
-from heliograph.messages.answer import send_answer
-from heliograph.messages.batch import Outcome
+from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
+from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.request import REFERENCE_MAX, SendRequest, read_send
+from heliograph.messages.accept.unapproved_sender import accept_or_tell
 from heliograph.messages.groups import group_of
-from heliograph.messages.request import REFERENCE_MAX, SendRequest, read_send
 from heliograph.messages.tables import SEND_TYPES, STATUSES
-from heliograph.messages.unapproved import accept_or_tell
-from heliograph.requests import acting_for_call, read_at_home, refuse_used_key_of
+from heliograph.requests import (
+    Answer,
+    Call,
+    Endpoint,
+    Handler,
+    acting_for_call,
+    read_at_home,
+    refuse_used_key_of,
+)
 from heliograph.text import parse_phone
 
 SEND_PATH: Final = "POST /sms/send"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.messages.messages_sql import LockedMessage
+from heliograph.messages.carrier.messages_sql import LockedMessage
+from heliograph.messages.carrier.settle import Changes, MessageRow
 from heliograph.messages.read import Message, as_record
-from heliograph.messages.settle import Changes, MessageRow
 from heliograph.messages.states import DELIVERED, FAILED, SENT
 from heliograph.webhooks import Event, Listeners, listeners_of
 

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.hot import HotTx
-from heliograph.base.statements import (
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
@@ -25,7 +25,7 @@ from heliograph.base.statements import (
     columns_of,
     insert,
 )
-from heliograph.messages.settle import MessageRow
+from heliograph.messages.carrier.settle import MessageRow
 from heliograph.messages.tables import groups, tallies
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance

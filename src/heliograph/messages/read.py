@@ -15,10 +15,10 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.arrays import literal
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
+from heliograph.database.postgresql.arrays import literal
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
 from heliograph.messages.tables import groups, messages, sends
 

@@ -7,8 +7,8 @@ send, and the queue holds *runs* (first id and count), not messages: queueing 10
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
-from heliograph.base.pruning import Kept
+from heliograph.database.database import RawId, metadata
+from heliograph.database.pruning import Kept
 
 SEND_TYPES = ("sms", "otp", "campaign")
 STATUSES = ("queued", "sent", "delivered", "failed")
@@ -304,7 +304,8 @@ operator_decisions = sa.Table(
     sa.Index("operator_decisions_by_message", "message_id"),
 )
 
-# How far retention has come: stored with what it erases or deletes (messages/retention.py).
+# How far retention has come: stored with what it erases or deletes
+# (messages/retention/retention.py).
 kept_from = sa.Table(
     "kept_from",
     metadata,

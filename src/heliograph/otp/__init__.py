@@ -2,8 +2,8 @@
 
 from heliograph.otp.api import endpoints
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
-from heliograph.otp.guards import Blocked, blocked, unblock
 from heliograph.otp.issue import Issuing
+from heliograph.otp.range_guard import Blocked, blocked, unblock
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import Capped, capped, forgive
 

@@ -10,19 +10,19 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.base import canary, clock, ids
-from heliograph.base.cache import ConfigCache, Kind
-from heliograph.base.db import Database
+from heliograph.base import clock, ids
 from heliograph.base.errors import InvalidRequest, Unavailable
-from heliograph.base.lines import refused
 from heliograph.base.secrets import Keys, Sealer
 from heliograph.base.settings import SettingError
-from heliograph.keys import Answer, Call, Endpoint, Handler
+from heliograph.base.short_texts import refused
+from heliograph.database import secret_key_canary
+from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.database import Database
 from heliograph.messages import Acceptor, Outcome, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
-from heliograph.otp.elsewhere import sent_to
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
+from heliograph.otp.other_country import sent_to
 from heliograph.otp.request import (
     ANY_CODE,
     PLACE,
@@ -34,7 +34,7 @@ from heliograph.otp.request import (
     read_wish,
 )
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
-from heliograph.requests import acting_for_call, read_at_home
+from heliograph.requests import Answer, Call, Endpoint, Handler, acting_for_call, read_at_home
 from heliograph.senders import default_senders
 from heliograph.text import count_segments
 
@@ -79,7 +79,7 @@ def _sender(
         there = await cache.get(CANARY, 1)
         try:
             codes, sealer = sealing(
-                secret_key if there is None else canary.in_use(there, secret_key)
+                secret_key if there is None else secret_key_canary.in_use(there, secret_key)
             )
         # another key came into use, which this process was not started with
         except SettingError as error:
@@ -250,8 +250,8 @@ def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[st
     }
 
 
-def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, canary.Canary]:
-    there = canary.found(tx)
+def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, secret_key_canary.Canary]:
+    there = secret_key_canary.found(tx)
     return {} if there is None else dict.fromkeys(keys, there)
 
 

@@ -8,11 +8,11 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.paging import first_id_of
-from heliograph.base.sealed import Sealed
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
-from heliograph.base.statements import BatchStatement, Id, Int, Nothing, Row, same
+from heliograph.database.database import Database
+from heliograph.database.sealed_columns import Sealed
+from heliograph.database.statements import BatchStatement, Id, Int, Nothing, Row, same
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS

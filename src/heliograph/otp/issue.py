@@ -1,5 +1,5 @@
 """Sending one-time passwords: their part in the transaction that accepts their messages
-(messages/companion.py).
+(messages/accept/extension.py).
 """
 
 from collections import defaultdict
@@ -12,10 +12,9 @@ import structlog
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.errors import ServiceError
-from heliograph.base.hot import HotTx
 from heliograph.base.paging import first_id_of
+from heliograph.database.hot import HotTx
 from heliograph.messages import SendRequest
-from heliograph.otp.guards import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.issue_sql import (
     RANGES,
     RECENT,
@@ -27,9 +26,10 @@ from heliograph.otp.issue_sql import (
     RangeKey,
 )
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
+from heliograph.otp.range_guard import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
 from heliograph.otp.tallies import Place, store_tallies, tallies_at
-from heliograph.otp.unverified import Tally, TooManyUnverified, country_of
+from heliograph.otp.unverified_allowance import Tally, TooManyUnverified, country_of
 
 log = structlog.get_logger(__name__)
 

@@ -4,7 +4,7 @@ milliseconds.
 
 from typing import Final
 
-from heliograph.base.statements import (
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,

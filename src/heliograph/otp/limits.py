@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited, ServiceError
-from heliograph.base.statements import BigInt, Bool, Bytes, Id, Row, SmallInt
+from heliograph.database.statements import BigInt, Bool, Bytes, Id, Row, SmallInt
 
 VALID_MS: Final = 300_000
 # wrong ones, across codes, until a success: a million codes and five tries are a chance of 1 in

@@ -5,10 +5,10 @@ no database.
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.forms import Form, as_text, shown
-from heliograph.base.unknown import CODE, COUNTRY, PAYER, SENDER, SENDING, TEXT
+from heliograph.base.unknown_fields import CODE, COUNTRY, PAYER, SENDER, SENDING, TEXT
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.otp.code import DIGITS
-from heliograph.otp.elsewhere import is_as_dialled
+from heliograph.otp.other_country import is_as_dialled
 from heliograph.text import Phone, count_segments, parse_phone, read_country
 
 PLACE: Final = "{code}"  # of the code in a text

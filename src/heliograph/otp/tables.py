@@ -5,8 +5,8 @@ live a day. And counts, which live nine.
 import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
-from heliograph.base.db import RawId, metadata
-from heliograph.base.pruning import Kept
+from heliograph.database.database import RawId, metadata
+from heliograph.database.pruning import Kept
 
 # An OTP has the id of its send, so that its message, and the answer to it, follow from one number.
 otps = sa.Table(
@@ -67,8 +67,8 @@ otp_ranges = sa.Table(
     ),
 )
 
-# What was sent and verified in the last 24 hours, in one country and in all (otp/unverified.py);
-# and how good the last week's hours were.
+# What was sent and verified in the last 24 hours, in one country and in all
+# (otp/unverified_allowance.py); and how good the last week's hours were.
 otp_tallies = sa.Table(
     "otp_tallies",
     metadata,

@@ -12,10 +12,10 @@ from heliograph.accounts.tables import accounts
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.hot import HotTx
+from heliograph.database.hot import HotTx
 from heliograph.otp.issue_sql import STORE_TALLIES, TALLIES, CountedTally, StoredTally, TallyKey
 from heliograph.otp.tables import otp_tallies
-from heliograph.otp.unverified import Tally, floor_of, read, written
+from heliograph.otp.unverified_allowance import Tally, floor_of, read, written
 from heliograph.wallet.tables import wallets
 
 

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 
 from heliograph.accounts import KeyCount, key_octets, quota_told
 from heliograph.base import clock, ids, metrics
-from heliograph.base.batching import Batcher
-from heliograph.base.cache import ConfigCache
-from heliograph.base.db import Database
 from heliograph.base.errors import Conflict, ServiceError
-from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
+from heliograph.database.batching import Batcher
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
 from heliograph.otp.code import SANDBOX_CODE, Codes, equal
-from heliograph.otp.guards import digits_of
 from heliograph.otp.issue import places_of
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import TRIES_MAX, Incorrect, Judged, Otp, judge_try
+from heliograph.otp.range_guard import digits_of
 from heliograph.otp.tallies import store_tallies, tallies_at
 from heliograph.otp.verify_sql import (
     COUNT_KEYS,

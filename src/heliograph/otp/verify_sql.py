@@ -5,7 +5,7 @@ rest. Ids are raw, times milliseconds.
 from typing import Final
 
 from heliograph.accounts import NO_BOUND, Stored
-from heliograph.base.statements import (
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,

@@ -9,13 +9,13 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import clock
-from heliograph.base.db import Database
-from heliograph.base.lines import refused
-from heliograph.keys import Answer, Call, Endpoint, Principal
+from heliograph.base.short_texts import refused
+from heliograph.database.database import Database
+from heliograph.keys import Principal
 from heliograph.plugin.logs import store_event, store_logs
 from heliograph.plugin.request import read_connecting, read_happening, read_telling
 from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
-from heliograph.requests import replay_or_run
+from heliograph.requests import Answer, Call, Endpoint, replay_or_run
 from heliograph.wallet import to_number, wallet_of
 
 CONNECT_PATH: Final = "/sitebuilder/connect"

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import BadParts, Form, as_text, keeping, shown
 from heliograph.base.json import encode
-from heliograph.base.lines import one_line
-from heliograph.base.unknown import SITE
+from heliograph.base.short_texts import one_line
+from heliograph.base.unknown_fields import SITE
 from heliograph.plugin.logs import Said
 from heliograph.plugin.site import About
 from heliograph.plugin.url import site_url

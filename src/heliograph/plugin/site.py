@@ -10,7 +10,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 from heliograph.plugin.tables import sites
 
 ID_PREFIX: Final = "site"

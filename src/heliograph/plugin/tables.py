@@ -4,8 +4,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
-from heliograph.base.pruning import Kept
+from heliograph.database.database import RawId, metadata
+from heliograph.database.pruning import Kept
 
 sites = sa.Table(
     "sites",

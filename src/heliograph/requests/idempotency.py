@@ -3,8 +3,8 @@
 
 The key's row is written in the transaction of the effect, before the effect: an equal request that
 comes meanwhile waits for that row, then replays. Whatever is not a 200 rolls the row back with the
-rest, and the key is free. Sends have their own way to the same table (messages/accept.py), where
-one batch looks up and stores many keys at once.
+rest, and the key is free. Sends have their own way to the same table (messages/accept/acceptor.py),
+where one batch looks up and stores many keys at once.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, charge, octets_of
 from heliograph.base import clock
-from heliograph.base.commits import refuse_if_held_up
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
-from heliograph.base.outage import is_conflict
-from heliograph.base.pruning import Kept
-from heliograph.keys import Answer, Call
+from heliograph.database.commits import refuse_if_held_up
+from heliograph.database.outage import is_conflict
+from heliograph.database.pruning import Kept
+from heliograph.requests.endpoint import Answer, Call
 from heliograph.requests.tables import idempotency_keys
 
 KEPT_MS: Final = 72 * 3_600_000

@@ -4,7 +4,7 @@ transaction of its effect.
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 idempotency_keys = sa.Table(
     "idempotency_keys",

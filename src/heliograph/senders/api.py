@@ -6,13 +6,13 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import clock
-from heliograph.base.db import Database
 from heliograph.base.forms import Form, keeping
-from heliograph.base.lines import one_line
 from heliograph.base.paging import page_body, read_page
-from heliograph.base.unknown import COUNTRY, PAYER
-from heliograph.keys import CUSTOMER_ID_MAX, Answer, Call, Endpoint, acting_for, customer_asked_for
-from heliograph.requests import replay_or_run
+from heliograph.base.short_texts import one_line
+from heliograph.base.unknown_fields import COUNTRY, PAYER
+from heliograph.database.database import Database
+from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
+from heliograph.requests import Answer, Call, Endpoint, replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, of_account, page

@@ -6,11 +6,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.base import config, ids
+from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
 from heliograph.base.settings import Settings
+from heliograph.base.short_texts import one_line, refused
+from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.reserved import refuse_reserved

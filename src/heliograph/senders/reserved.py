@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
+from heliograph.base.short_texts import one_line, refused
 from heliograph.senders.look_alikes import as_letters, skeleton
 from heliograph.senders.rules import SANDBOX, check
 from heliograph.senders.tables import reserved_senders

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 
 SANDBOX: Final = "SANDBOX"  # a sandbox send may always come from it
 

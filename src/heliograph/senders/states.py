@@ -5,7 +5,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base import config
+from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.sender import COLUMNS, Sender
 from heliograph.senders.tables import senders

@@ -3,10 +3,10 @@ somebody means.
 """
 
 from heliograph.text.countries import country, country_codes, read_country
+from heliograph.text.numbering_plans import CALLING_CODES, NUMBER_DIGITS_MAX, NUMBER_DIGITS_MIN
 from heliograph.text.phone import SEPARATORS, Phone, calling_code_of
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
-from heliograph.text.plans import CALLING_CODES, NUMBER_DIGITS_MAX, NUMBER_DIGITS_MIN
 from heliograph.text.segments import (
     GSM_7,
     SEGMENTS_MAX,

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from heliograph.text.countries import country, country_codes
-from heliograph.text.plans import CallingCode, Plan, calling_code_of, calling_codes, plans
+from heliograph.text.numbering_plans import CallingCode, Plan, calling_code_of, calling_codes, plans
 
 __all__ = [
     "RAW_LENGTH_MAX",

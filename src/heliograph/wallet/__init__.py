@@ -1,9 +1,9 @@
 """Wallets, money, SMS credits, and the ledger that proves them."""
 
+from heliograph.wallet.account_ledger import history
 from heliograph.wallet.api import endpoints
-from heliograph.wallet.daily import DailyCapReached, count_moved, refusal_to_spend
+from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.events import low_balance
-from heliograph.wallet.history import history
 from heliograph.wallet.ledger import (
     BANK_ID,
     DESCRIPTION_MAX,

@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from heliograph.base.db import Database
 from heliograph.base.paging import page_body, read_page, read_span
-from heliograph.keys import Answer, Call, Endpoint, acting_for, customer_asked_for
-from heliograph.wallet.history import history
+from heliograph.database.database import Database
+from heliograph.keys import acting_for, customer_asked_for
+from heliograph.requests import Answer, Call, Endpoint
+from heliograph.wallet.account_ledger import history
 from heliograph.wallet.ledger import as_record
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES

@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
+from heliograph.base.short_texts import one_line, refused
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 
 # ISO 4217's exponents where they are not 2. Not Babel's: CLDR says what is handed over in shops
 # (LAK 0, IQD 0), not what is accounted in.

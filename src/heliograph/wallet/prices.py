@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import one_line, refused
+from heliograph.base.short_texts import one_line, refused
 from heliograph.wallet.ledger import (
     ISSUANCE_ID,
     REFERENCE_MAX,

@@ -4,7 +4,7 @@
 
 import sqlalchemy as sa
 
-from heliograph.base.db import RawId, metadata
+from heliograph.database.database import RawId, metadata
 
 ENTRY_TYPES = (
     "topup",

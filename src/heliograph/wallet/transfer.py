@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.lines import one_line
+from heliograph.base.short_texts import one_line
 from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import Wallet, locked_open

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import AccountClosed, KeyCount
 from heliograph.base.errors import NotFound
-from heliograph.base.lines import refused
+from heliograph.base.short_texts import refused
 from heliograph.wallet.money import MINOR_MAX, currency
 from heliograph.wallet.tables import wallets
 

@@ -8,7 +8,7 @@ import select
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-from heliograph.webhooks.answer import AnswerReader, BadAnswer
+from heliograph.webhooks.http_answer import AnswerReader, BadAnswer
 from heliograph.webhooks.tls import CountedTls, TooMuch
 
 

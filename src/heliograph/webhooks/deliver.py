@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from heliograph.base import cancelling, clock, files
-from heliograph.base.db import Database
-from heliograph.base.faults import ended_anyway, told
-from heliograph.base.leases import Lease
+from heliograph.base import cancelling, clock, open_files
+from heliograph.base.logged_errors import ended_anyway, told
 from heliograph.base.secrets import Keys
+from heliograph.database.database import Database
+from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.allowance import Allowance
+from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, Holder, Outcome, Target
+from heliograph.webhooks.endpoint_worker import Receiver
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
-from heliograph.webhooks.guard import Openings
-from heliograph.webhooks.places import Places
-from heliograph.webhooks.read import Reads
-from heliograph.webhooks.receiver import Receiver
-from heliograph.webhooks.record import BATCH_MAX, EVERY_S, Recorder, Tried
+from heliograph.webhooks.post_rate import Allowance
+from heliograph.webhooks.post_slots import Places
+from heliograph.webhooks.read_due import Reads
+from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.tables import MISSED
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Deliveries:
         self._on_attempt = on_attempt
         self._reads = Reads(db)
         self._allowance = Allowance(moved)
-        self._places = Places(files.limit())
+        self._places = Places(open_files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
         self._receivers: dict[str, Receiver] = {}
         # made when an endpoint is there: an HTTP client takes a quarter of a second to load

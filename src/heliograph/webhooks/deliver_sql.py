@@ -4,8 +4,8 @@ attempts, endpoints.
 
 from typing import Final
 
-from heliograph.base.hot import HotTx
-from heliograph.base.statements import (
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Id,

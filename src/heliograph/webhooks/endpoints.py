@@ -13,10 +13,10 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.lines import refused
-from heliograph.base.sealed import Encrypted, Sealed
 from heliograph.base.secrets import Keys, decrypt, encrypt
-from heliograph.webhooks.guard import Openings, check_url
+from heliograph.base.short_texts import refused
+from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.webhooks.address_guard import Openings, check_url
 from heliograph.webhooks.sign import new_secret
 from heliograph.webhooks.tables import (
     FAILING,

@@ -17,8 +17,8 @@ from heliograph.accounts import text_of_id
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.hot import HotTx
 from heliograph.base.json import encode
+from heliograph.database.hot import HotTx
 from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
 from heliograph.webhooks.tables import (

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from heliograph.base.hot import HotTx
-from heliograph.base.statements import (
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,

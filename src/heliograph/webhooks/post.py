@@ -14,13 +14,13 @@ import aiohttp
 from aiohttp.client_reqrep import ConnectionKey
 from yarl import URL
 
-from heliograph.base import files
+from heliograph.base import open_files
 from heliograph.base.errors import InvalidRequest
-from heliograph.webhooks.answer import RETRY_AFTER_MAX, BadAnswer
+from heliograph.webhooks.address_guard import AddressRefused, Openings, check_url, judged_socket
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed, Reason
 from heliograph.webhooks.connection import PostConnection
-from heliograph.webhooks.guard import AddressRefused, Openings, check_url, judged_socket
-from heliograph.webhooks.resolve import LookUp, Resolver, of_account, system_look_up
+from heliograph.webhooks.dns import LookUp, Resolver, of_account, system_look_up
+from heliograph.webhooks.http_answer import RETRY_AFTER_MAX, BadAnswer
 from heliograph.webhooks.tls import TooMuch, strangers_tls
 
 TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
@@ -113,7 +113,7 @@ class Poster:
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
             reason, detail = _told(error)
             if (reason == "connect" and self._ran_out_s >= began) or (
-                reason == "dns" and not files.are_left()
+                reason == "dns" and not open_files.are_left()
             ):
                 reason, detail = NO_FILES, "this process can open no connection"
             return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
@@ -125,7 +125,7 @@ class Poster:
         try:
             made = judged_socket(info, allow)
         except OSError as error:
-            if error.errno in files.EXHAUSTED:
+            if error.errno in open_files.EXHAUSTED:
                 self._ran_out_s = time.perf_counter()
             raise
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)

@@ -11,8 +11,8 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.ids import LATER_MS
-from heliograph.base.lines import refused
 from heliograph.base.paging import first_id_of
+from heliograph.base.short_texts import refused
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.tables import (

@@ -10,9 +10,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
-from heliograph.base.db import RawId, metadata
 from heliograph.base.ids import LATER_MS
-from heliograph.base.pruning import Kept
+from heliograph.database.database import RawId, metadata
+from heliograph.database.pruning import Kept
 
 MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
     "message.sent",

@@ -11,8 +11,8 @@ from heliograph.carriers.link import LinkState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS
 from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner
+from heliograph.carriers.smpp.session_counters import Tally
 from heliograph.carriers.smpp.settings import SmppSettings
-from heliograph.carriers.smpp.tally import Tally
 
 PERMITTED_POLL_S: Final = 0.25  # how often a bind that has no permission asks for it
 

@@ -6,9 +6,9 @@ import logging
 from typing import Final
 
 from heliograph.base import metrics
-from heliograph.base.few_lines import FewLines
+from heliograph.base.limited_log import FewLines
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.tally import Tally
+from heliograph.carriers.smpp.session_counters import Tally
 
 # of the log for one session: whoever sends texts to our numbers has them written
 LINES_A_SECOND_MAX: Final = 5

@@ -19,10 +19,10 @@ from heliograph.carriers.link import (
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
 from heliograph.carriers.smpp.encode import Encoder
-from heliograph.carriers.smpp.pace import Pace
+from heliograph.carriers.smpp.send_rate import Pace
 from heliograph.carriers.smpp.session import Session, Token
+from heliograph.carriers.smpp.session_counters import Tally
 from heliograph.carriers.smpp.settings import SmppSettings
-from heliograph.carriers.smpp.tally import Tally
 
 _COMMANDS: Final = {
     "trx": (pdu.BIND_TRANSCEIVER,),

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from heliograph.carriers.link import Answer, Receipt, Submission
 from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Framer
 from heliograph.carriers.smpp.inbound import InboundTexts
 from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcome_of
-from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
+from heliograph.carriers.smpp.session_counters import Tally
 from heliograph.carriers.smpp.settings import SmppSettings
-from heliograph.carriers.smpp.tally import Tally
 from heliograph.carriers.smpp.window import Window
 
 # per session; then nothing more is read until half are stored: memory stays flat

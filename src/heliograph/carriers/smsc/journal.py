@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from heliograph.base import clock, private
+from heliograph.base import clock, private_files
 
 LINES_HELD_MAX: Final = 1_000  # then they are written, also in the middle of what is being done
 
@@ -41,7 +41,7 @@ class Journal:
         self._file = (
             -1
             if path is None
-            else private.opener(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            else private_files.opener(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         )
         self._lines: list[bytes] = []
         if path is not None and stat.S_ISREG(os.fstat(self._file).st_mode):

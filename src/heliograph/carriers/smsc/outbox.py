@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
-from heliograph.carriers.delayed import Delayed
+from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.smsc.receipt import Owed
 
 RECEIPTS_OWED_MAX: Final = 200_000  # 100 MB; past it submissions are answered ESME_RMSGQFUL

@@ -4,11 +4,11 @@ import asyncio
 import itertools
 from typing import Final
 
-from heliograph.carriers.smsc.center import Center
 from heliograph.carriers.smsc.chaos import Chaos
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.session import Session
 from heliograph.carriers.smsc.settings import SmscSettings
+from heliograph.carriers.smsc.shared import Center
 
 BACKLOG: Final = 1_000  # connections that wait to be taken
 STOP_WITHIN_S: Final = 3.0

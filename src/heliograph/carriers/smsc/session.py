@@ -6,12 +6,12 @@ from typing import Any, Final, cast
 
 from heliograph.base import clock
 from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
-from heliograph.carriers.smpp.pulse import Pulse, PulseWatch
-from heliograph.carriers.smsc.center import Center
 from heliograph.carriers.smsc.receipt import Owed, receipt_body
-from heliograph.carriers.smsc.taken import Taken
+from heliograph.carriers.smsc.shared import Center
+from heliograph.carriers.smsc.submissions import Taken
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
 # to a client that reads nothing; with reading stopped no client of good will comes near

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from heliograph.carriers.endings import LATE_S
+from heliograph.carriers.simulated_outcomes import LATE_S
 
 OverWindow = Literal["throttle", "stop"]
 IdFormat = Literal["hex", "dec"]

@@ -546,7 +546,7 @@ def upgrade() -> None:
         postgresql_with={"fillfactor": 50},
     )
     if op.get_bind().dialect.name == "postgresql":
-        # catches ids of a wrong clock; the months' own partitions are made ahead by base/migrate.py
+        # catches ids of a wrong clock; the months' own partitions are made ahead by database/migrate.py
         op.execute(
             "CREATE TABLE messages_default PARTITION OF messages DEFAULT WITH (fillfactor = 70)"
         )

@@ -1,0 +1,364 @@
+"""The API as an ASGI application: one request from its first byte to its answer, in the order of
+judgement of contract section 2.
+
+401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the
+database → 402. The first five stand here; the rest is the endpoint's. It is raw ASGI because a
+framework's own handler costs more than all else together.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import partial
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qsl, unquote
+
+import structlog
+
+from heliograph.api.bodies import Disconnected, Headers, Receive, read_body
+from heliograph.api.nearest_path import Meant
+from heliograph.api.threads import Threads
+from heliograph.base import cancelling, clock, ids, metrics
+from heliograph.base.errors import (
+    Forbidden,
+    InvalidRequest,
+    MethodNotAllowed,
+    NoSuchPath,
+    RateLimited,
+    ServiceError,
+)
+from heliograph.base.forms import SHOWN_MAX, Query, shown
+from heliograph.base.json import encode
+from heliograph.base.logged_errors import told
+from heliograph.base.short_texts import cut
+from heliograph.database.cache import ConfigCache
+from heliograph.database.commits import Commits
+from heliograph.keys import Allowance, Limiter, Principal, Usage, authenticate
+from heliograph.requests import Answer, Call, Endpoint, InThread, idempotency_key
+
+QUERY_OCTETS_MAX: Final = 8_192
+QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
+INTERNAL_ERROR: Final = 500
+# threads for what awaited endpoints must not do in the event loop; one an account. More would only
+# contend for the interpreter
+ASIDE: Final = 2
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+log = structlog.get_logger(__name__)
+JSON: Final = (b"content-type", b"application/json")
+
+
+class Api:
+    """Everything below /api/v1."""
+
+    def __init__(
+        self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits
+    ) -> None:
+        self._routes = Routes(endpoints)
+        self.meant = self._routes.meant
+        self._cache = cache
+        self._limiter = limiter
+        self._threads = Threads(commits)
+        self._aside = Threads(commits, ASIDE, 1, name="aside")
+        self.usage = Usage()
+        # for the log
+        self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]
+        # set at log level debug only: a line a request costs as much as the request
+        self.logs_requests = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started_s = time.perf_counter()
+        request_id = new_request_id()
+        headers: Headers = [JSON, (b"x-request-id", request_id.encode())]
+        route = "unknown"
+        status = 200
+        principal: Principal | None = None
+        try:
+            principal = await authenticate(self._cache, scope["headers"])
+            self.usage.note(principal.key_id, clock.now_ms())
+            allowance = await self._limiter.take(principal.key_id, principal.per_minute)
+            headers += _rate_headers(allowance)
+            if allowance.exceeded:
+                raise RateLimited(
+                    f"This key may make {allowance.limit} requests a minute.",
+                    retry_after_s=allowance.reset_s,
+                )
+            endpoint, parameters = self._routes.find(
+                scope["method"], scope["path"].removeprefix("/api/v1"), _parts(scope)
+            )
+            route = endpoint.path
+            _permit(endpoint, principal)
+            taken = await read_body(scope, receive) if endpoint.takes_body else b""
+            call = _call(
+                endpoint,
+                scope,
+                taken,
+                principal=principal,
+                request_id=request_id,
+                parameters=parameters,
+                in_thread=partial(self._aside.run, principal.account_id),
+            )
+            answer = await self._answer(endpoint, call)
+            if answer.replayed:
+                headers.append((b"idempotent-replayed", b"true"))
+            body = answer.raw or encode({"success": True, **answer.body})
+        except Disconnected:
+            return
+        except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+            cancelling.obey(error)
+            status, more, body = failed(error, request_id, route)
+            headers += more
+        await respond(send, status, headers, body, head=scope["method"] == "HEAD")
+        seconds = time.perf_counter() - started_s
+        metrics.request_answered(scope["method"], route, status, seconds)
+        if self.logs_requests:
+            log.debug(
+                "request",
+                request_id=request_id,
+                account=principal and ids.text_of_raw("acc", principal.account_id),
+                client=str(self.client_of(scope)),
+                method=scope["method"],
+                route=route,
+                status=status,
+                milliseconds=round(seconds * 1_000, 1),
+            )
+
+    async def _answer(self, endpoint: Endpoint, call: Call) -> Answer:
+        if endpoint.handle is not None:
+            return await endpoint.handle(call)
+        assert endpoint.handle_in_thread is not None
+        work = partial(endpoint.handle_in_thread, call)
+        return await self._threads.run(
+            call.principal.account_id, work, changes=endpoint.method != "GET"
+        )
+
+    def close(self) -> None:
+        self._threads.close()
+        self._aside.close()
+
+
+class Routes:
+    """Paths to endpoints: a look-up for the fixed ones, part by part for those with an id
+    in them.
+    """
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        by_path: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in endpoints:
+            for path in (endpoint.path, *endpoint.other_paths):
+                by_path.setdefault(path, {})[endpoint.method] = endpoint
+        for methods in by_path.values():
+            if "GET" in methods:
+                # the same answer without its body (RFC 9110, 9.3.2)
+                methods["HEAD"] = methods["GET"]
+        self.meant = Meant(by_path)
+        self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
+        self._templates = [
+            (path.split("/"), methods) for path, methods in by_path.items() if "{" in path
+        ]
+
+    def find(self, method: str, path: str, parts: list[str]) -> tuple[Endpoint, dict[str, str]]:
+        """`parts`: of the path, of which one may hold a slash that was sent as `%2F`.
+
+        Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
+        methods = self._fixed.get(path, {}) if len(parts) == path.count("/") + 1 else {}
+        parameters: dict[str, str] = {}
+        if method not in methods:  # GET /messages/send is a message's path, though POST is not
+            with_id, found = self._match(parts)
+            if not methods or method in with_id:
+                methods, parameters = with_id, found
+        if not methods:
+            raise NoSuchPath(self.meant.not_found(method, path))
+        endpoint = methods.get(method)
+        if endpoint is None:
+            allowed = sorted(methods)
+            raise MethodNotAllowed(
+                allowed,
+                self.meant.not_answered(
+                    method, path if path in self._fixed else methods[allowed[0]].path, allowed
+                ),
+            )
+        return endpoint, parameters
+
+    def _match(self, parts: list[str]) -> tuple[dict[str, Endpoint], dict[str, str]]:
+        for template, methods in self._templates:
+            if len(template) == len(parts) and all(
+                part if want == "{id}" else want == part
+                for want, part in zip(template, parts, strict=True)
+            ):
+                return methods, {
+                    want[1:-1]: part
+                    for want, part in zip(template, parts, strict=True)
+                    if want == "{id}"
+                }
+        return {}, {}
+
+
+def _parts(scope: Scope) -> list[str]:
+    """The parts of the path below `/api/v1`, the first of which is empty. They are split before
+    they are decoded (RFC 3986, 2.2).
+
+    A server may leave `raw_path` out (ASGI, HTTP connection scope); then a slash that was sent as
+    `%2F` is like any other.
+    """
+    raw_path: bytes = scope.get("raw_path") or b""
+    if b"%2f" not in raw_path.lower():
+        path: str = scope["path"]
+        return path.removeprefix("/api/v1").split("/")
+    parts = [unquote(part) for part in raw_path.decode("ascii").split("/")]
+    return ["", *parts[3:]] if parts[:3] == ["", "api", "v1"] else parts
+
+
+def _permit(endpoint: Endpoint, principal: Principal) -> None:
+    if endpoint.permission not in principal.permissions:
+        raise Forbidden(f"This key lacks the permission {endpoint.permission}.")
+    if principal.suspended and endpoint.method != "GET":
+        raise Forbidden(
+            "This account is suspended: it can read, but change nothing.",
+            reason="account_suspended",
+        )
+    if principal.is_customer and endpoint.partners_only:
+        raise Forbidden(
+            "This account is a Connect customer, and can have none of its own.",
+            reason="nested_customer",
+        )
+
+
+def _call(
+    endpoint: Endpoint,
+    scope: Scope,
+    body: bytes,
+    principal: Principal,
+    request_id: str,
+    parameters: dict[str, str],
+    in_thread: InThread,
+) -> Call:
+    headers: Headers = scope["headers"]
+    if endpoint.takes_body:
+        _check_content(headers)
+    query_string: bytes = scope["query_string"]
+    if len(query_string) > QUERY_OCTETS_MAX:
+        raise InvalidRequest(
+            f"The query string is longer than {QUERY_OCTETS_MAX} characters.",
+            reason="invalid_query",
+        )
+    return Call(
+        principal,
+        request_id,
+        parameters,
+        query=Query(_pairs(query_string)),
+        body=body,
+        idempotency_key=idempotency_key(headers) if endpoint.method == "POST" else None,
+        in_thread=in_thread,
+    )
+
+
+def _pairs(query_string: bytes) -> list[tuple[str, str]]:
+    if not query_string:
+        return []
+    if query_string.count(b"&") >= QUERY_PARAMETERS_MAX:
+        raise InvalidRequest(
+            f"The query string has more than {QUERY_PARAMETERS_MAX} parameters.",
+            reason="invalid_query",
+        )
+    try:
+        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError as error:
+        raise InvalidRequest(
+            "The query string is not percent-encoded UTF-8.", reason="invalid_query"
+        ) from error
+
+
+def _check_content(headers: Headers) -> None:
+    for name, value in headers:
+        if name == b"content-encoding" and value.strip().lower() not in (b"identity", b""):
+            coding = cut(value.decode("latin-1"), SHOWN_MAX)
+            raise InvalidRequest(
+                f"The body is compressed (Content-Encoding: {coding}), which is not read here; send"
+                " it as it is.",
+                reason="invalid_json",
+            )
+        if name == b"content-type" and value.split(b";")[0].strip().lower() not in (
+            b"application/json",
+            b"",
+        ):
+            raise InvalidRequest(
+                f"Content-Type must be application/json, not {shown(value.decode('latin-1'))}.",
+                reason="invalid_json",
+            )
+
+
+def _rate_headers(allowance: Allowance) -> Headers:
+    return [
+        (b"x-ratelimit-limit", b"%d" % allowance.limit),
+        (b"x-ratelimit-remaining", b"%d" % max(allowance.remaining, 0)),
+        (b"x-ratelimit-reset", b"%d" % allowance.reset_s),
+    ]
+
+
+def error_headers(error: ServiceError) -> Headers:
+    """Returns what a failure's answer has beside the headers of all answers."""
+    headers: Headers = []
+    if error.retry_after_s is not None:
+        headers.append((b"retry-after", b"%d" % error.retry_after_s))
+    if isinstance(error, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(error.allowed).encode()))
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    return headers
+
+
+def new_request_id() -> str:
+    return f"req_{ids.new_number():032x}"
+
+
+def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
+    """Status, further headers and body for a request that failed. Of a fault of ours only the log
+    tells more.
+    """
+    if not isinstance(error, ServiceError):
+        log.error("request_failed", request_id=request_id, route=route, **told(error))
+        error = ServiceError(
+            "Something went wrong on our side; the request id finds it in our log."
+        )
+    elif error.status >= INTERNAL_ERROR:
+        log.warning(
+            "request_not_served",
+            request_id=request_id,
+            route=route,
+            status=error.status,
+            reason=error.reason,
+        )
+    return error.status, error_headers(error), rendered(error, request_id)
+
+
+def rendered(error: ServiceError, request_id: str) -> bytes:
+    """The one shape of every failure (contract section 2), with the specification's other
+    shape beside it at the top.
+    """
+    detail: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "reason": error.reason,
+        **error.extra,
+    }
+    if error.fields:
+        detail["fields"] = [{"field": field, "message": message} for field, message in error.fields]
+    return encode(
+        {
+            "success": False,
+            **error.beside,
+            "error": detail,
+            "message": error.message,
+            "request_id": request_id,
+        }
+    )
+
+
+async def respond(
+    send: Send, status: int, headers: Headers, body: bytes, *, head: bool = False
+) -> None:
+    headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else body})

@@ -1,0 +1,215 @@
+"""The one ASGI application: the API below /api/v1, and beside it health, metrics and the
+documentation.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from heliograph import senders
+from heliograph.api.api import Api, Scope, Send
+from heliograph.api.bodies import Headers, Receive
+from heliograph.api.client_address import Proxies, host_of, names_this_machine
+from heliograph.api.cors import Cors, answer_preflight
+from heliograph.api.loop_delay import watch_loop_delay
+from heliograph.api.openapi import BASE_PATH
+from heliograph.api.pages import Page, Shown, answer_page
+from heliograph.api.published import published_pages
+from heliograph.api.ready import Readiness, has_schema
+from heliograph.base import cancelling, metrics
+from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
+from heliograph.base.own_threads import Apart
+from heliograph.base.settings import SettingError, Settings
+from heliograph.campaigns import endpoints as campaign_endpoints
+from heliograph.connect import endpoints as connect_endpoints
+from heliograph.contacts import endpoints as contact_endpoints
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.write_probe import Writable
+from heliograph.keys import STORE_EVERY_S, MemoryLimiter, RedisLimiter, store_usage
+from heliograph.messages import Acceptor, FairQueue, account_ends
+from heliograph.messages import endpoints as message_endpoints
+from heliograph.otp import Issuing
+from heliograph.otp import endpoints as otp_endpoints
+from heliograph.plugin import endpoints as plugin_endpoints
+from heliograph.requests import Endpoint
+from heliograph.senders import endpoints as sender_endpoints
+from heliograph.wallet import endpoints as wallet_endpoints
+from heliograph.wallet import hold_still
+
+log = structlog.get_logger(__name__)
+TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+OK: Final = b"ok\n"
+
+
+class App:
+    """What one process answers over HTTP. `start` before the first request, `stop` after
+    the last.
+    """
+
+    def __init__(
+        self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]
+    ) -> None:
+        self._settings = settings
+        self._db = db
+        self.cache = ConfigCache(db)
+        self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
+        self.queue = FairQueue()
+        table = endpoints(db, self.cache, on_queued, self.queue, settings)
+        self.api = Api(table, self.cache, self.limiter, db.commits)
+        self._writable = Writable(db)
+        self.proxies = Proxies(settings.trusted_proxies)
+        self.api.client_of = self.proxies.client_of
+        self.api.logs_requests = settings.log_level == "debug"
+        self._tasks: list[asyncio.Task[None]] = []
+        self.postgresql = db.postgresql
+        self.stopping = False  # whoever distributes requests shall take others
+        self._readiness = Readiness(
+            at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)]
+        )
+        self._metrics_apart = Apart("metrics")
+        self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
+        self._pages: dict[str, Page] = {
+            "/healthz": self._health,
+            "/readyz": self._ready,
+            **published_pages(table, settings.base_url),
+        }
+        if settings.metrics_address is None:
+            self._pages["/metrics"] = self._metrics
+
+    async def start(self) -> None:
+        await self.cache.refresh()
+        self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
+        self._tasks = [
+            asyncio.create_task(self.cache.poll()),
+            asyncio.create_task(self._keep_usage()),
+            asyncio.create_task(watch_loop_delay()),
+        ]
+
+    async def stop(self) -> None:
+        await cancelling.end(*self._tasks)
+        await self._store_usage()
+        if isinstance(self.limiter, RedisLimiter):
+            await self.limiter.close()
+        self.api.close()
+        for apart in (self._readiness, self._writable, self._metrics_apart, self.cache):
+            await apart.close()
+
+    async def _keep_usage(self) -> None:
+        while True:
+            await asyncio.sleep(STORE_EVERY_S)
+            await self._store_usage()
+
+    async def _store_usage(self) -> None:
+        """When keys were last used is told to the operator and decides nothing: what
+        cannot be stored is left out.
+        """
+        used = self.api.usage.taken()
+        try:
+            await asyncio.to_thread(self._db.transact, lambda tx: store_usage(tx, used))
+        except ServiceError as error:
+            log.warning("key_usage_not_stored", reason=error.reason)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        path: str = scope["path"]
+        if self._cors is not None and path.startswith(f"{BASE_PATH}/"):
+            send = self._cors.sending(scope, send)
+            if self._cors.is_preflight(scope):
+                await answer_preflight(send)
+                return
+        if path not in self._pages and (path.startswith(f"{BASE_PATH}/") or path == BASE_PATH):
+            await self.api(scope, receive, send)
+        else:
+            await answer_page(self._pages, scope, send, self.api.meant)
+
+    async def _health(self, scope: Scope) -> Shown:
+        """The process is there."""
+        return Shown(OK, [TEXT])
+
+    async def _ready(self, scope: Scope) -> Shown:
+        """The database answers, has this version's schema and stores what is written, what is
+        remembered of the configuration is of now, and this process is not about to end.
+        """
+        await self._readiness.require()
+        await self._writable.check()
+        return Shown(OK, [TEXT])
+
+    def _require_going_on(self) -> None:
+        if self.stopping:
+            raise Unavailable(
+                "This server is stopping: it answers what it is asked, and soon nothing more.",
+                reason="stopping",
+            )
+
+    def _require_fresh(self) -> None:
+        if not self.cache.is_fresh:
+            raise Unavailable("The configuration could not be read for a second.")
+
+    async def _metrics(self, scope: Scope) -> Shown:
+        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only, who
+        ask for it by a name of this machine.
+        """
+        if not _may_read_metrics(self._settings.metrics_token, scope, self.proxies):
+            raise Forbidden(
+                "Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a"
+                " loopback address, in Host too."
+            )
+        text = await self._metrics_apart.run(lambda: generate_latest(metrics.registry()))
+        return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+
+
+def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
+    """What a process's FairQueue resumes from."""
+    with db.read() as tx:
+        hold_still(tx)  # ten million sends that wait take ten seconds
+        return account_ends(tx)
+
+
+def endpoints(
+    db: Database,
+    cache: ConfigCache,
+    on_queued: Callable[[set[int]], None],
+    queue: FairQueue,
+    settings: Settings,
+) -> list[Endpoint]:
+    """The one table of all endpoints: routing, guards, description and tests are made from
+    it. Raises SettingError.
+    """
+    acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
+    service_sender = _service_sender(settings)
+    return [
+        *wallet_endpoints(db),
+        *sender_endpoints(db, service_sender=service_sender),
+        *message_endpoints(acceptor, cache, db),
+        *otp_endpoints(
+            acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender
+        ),
+        *campaign_endpoints(db),
+        *connect_endpoints(db),
+        *plugin_endpoints(db),
+        *contact_endpoints(db),
+    ]
+
+
+def _service_sender(settings: Settings) -> str:
+    try:
+        return senders.check(settings.otp_sender)
+    except InvalidRequest as error:
+        allowed = error.fields[0].message.removeprefix("must ").rpartition("; not ")[0]
+        raise SettingError(
+            "HELIOGRAPH_OTP_SENDER", repr(settings.otp_sender), f"what would {allowed}"
+        ) from error
+
+
+def _may_read_metrics(token: str | None, scope: Scope, proxies: Proxies) -> bool:
+    if token:
+        headers: Headers = scope["headers"]
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        return hmac.compare_digest(given, b"Bearer " + token.encode())
+    return proxies.is_local(scope) and names_this_machine(host_of(scope))

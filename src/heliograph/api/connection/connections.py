@@ -1,0 +1,185 @@
+"""Who is connected: how many connections there may be, in all and from one address, and one look a
+second at those whose time is up.
+
+A limit that is reached closes the connection that has waited longest for a request of its client,
+so that whoever comes to ask is let in.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import structlog
+
+from heliograph.base import clock, metrics, open_files
+from heliograph.base.addresses import network_of
+from heliograph.base.logged_errors import told
+
+# 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be,
+# and what may be held
+MOST: Final = 10_000
+# of bodies and of requests ahead of their turn, in all; a body is 1 MiB at most, a read 250 KiB
+HELD_OCTETS_MOST: Final = 256 * 1024 * 1024
+# half of the files that a process may open: webhooks take three eighths (webhooks/post_slots.py),
+# databases and carriers the rest
+SHARE: Final = 2
+# and one address a quarter of those at most: a single one keeps nobody else out
+ADDRESS_SHARE: Final = 4
+# how much longer anything may take: a timer for each costs more than reading a request does
+LOOK_S: Final = 1.0
+TELL_S: Final = 60.0
+
+ADDRESS_LIMIT: Final = "address_limit"
+PROCESS_LIMIT: Final = "process_limit"
+
+log = structlog.get_logger(__name__)
+
+
+class Connection(Protocol):
+    """What is counted here. `peer` is set while it is."""
+
+    peer: "Peer | None"
+    until_s: float
+    unread_until_s: float
+
+    def overdue(self) -> None:
+        """Ends what has taken too long."""
+
+    def make_room(self) -> None:
+        """Is gone at once."""
+
+
+class Peer:
+    """One address with its connections. `waiting`: those whose client is to send a request, the
+    longest first.
+    """
+
+    __slots__ = ("count", "is_proxy", "key", "waiting")
+
+    def __init__(self, key: str, is_proxy: bool) -> None:
+        self.key = key
+        self.is_proxy = is_proxy
+        self.count = 0
+        self.waiting: dict[Connection, None] = {}
+
+
+class Connected:
+    """The connections of one process. `is_proxy` tells of an address whether it is a proxy of the
+    operator's own: its connections carry requests of many clients, so only the limit of all holds
+    for them, and none of them is closed for another's sake.
+    """
+
+    def __init__(self, is_proxy: Callable[[str], bool]) -> None:
+        self.most = min(MOST, open_files.limit() // SHARE)
+        self.most_of_one = max(1, self.most // ADDRESS_SHARE)
+        self._is_proxy = is_proxy
+        self._peers: dict[str, Peer] = {}
+        self._all: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}
+        self._holding: dict[Connection, int] = {}
+        self._held_octets = 0
+        self._told_s = -math.inf
+        self._host = ""
+        self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
+
+    def admit(self, connection: Connection, host: str) -> bool:
+        """Counts a new connection, which waits. False: there is no room, and none can be made."""
+        key = network_of(host)
+        peer = self._peers.get(key) or Peer(key, self._is_proxy(host))
+        if (
+            peer.count >= self.most_of_one
+            and not peer.is_proxy
+            and not self._make_room(ADDRESS_LIMIT, peer.waiting, host)
+        ):
+            return False
+        if len(self._all) >= self.most and not self._make_room(PROCESS_LIMIT, self._waiting, host):
+            return False
+        self._peers[key] = peer
+        peer.count += 1
+        connection.peer = peer
+        self._all.add(connection)
+        self.waits(connection, peer)
+        return True
+
+    def waits(self, connection: Connection, peer: Peer) -> None:
+        """Its client is to send a request: it may be closed for somebody else's."""
+        if not peer.is_proxy:
+            self._waiting[connection] = peer.waiting[connection] = None
+
+    def works(self, connection: Connection, peer: Peer) -> None:
+        """Its client has sent one."""
+        self._waiting.pop(connection, None)
+        peer.waiting.pop(connection, None)
+
+    def holds(self, connection: Connection, octets: int) -> None:
+        """So much of what its client has sent is in memory. If that is too much in all, those are
+        closed that have held some for the longest.
+        """
+        if connection.peer is None:
+            return
+        self._held_octets += octets - self._holding.get(connection, 0)
+        if octets:
+            self._holding[connection] = octets
+        else:
+            self._holding.pop(connection, None)
+        while self._held_octets > HELD_OCTETS_MOST:
+            longest = next(iter(self._holding))
+            self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
+
+    def gone(self, connection: Connection) -> None:
+        """Counts it no more."""
+        peer, connection.peer = connection.peer, None
+        if peer is None:
+            return
+        self.works(connection, peer)
+        self._all.discard(connection)
+        self._held_octets -= self._holding.pop(connection, 0)
+        peer.count -= 1
+        if not peer.count:
+            del self._peers[peer.key]
+
+    async def watch(self) -> None:
+        """Looks at all of them every LOOK_S, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                self._look(asyncio.get_running_loop().time())
+            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                log.error("connections_not_looked_at", **told(error))
+
+    def _look(self, now_s: float) -> None:
+        for connection in [
+            each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s
+        ]:
+            connection.overdue()
+        self._tell()
+
+    def _make_room(self, why: str, waiting: dict[Connection, None], host: str) -> bool:
+        longest = next(iter(waiting), None)
+        self._close_for(why, longest, host)
+        return longest is not None
+
+    def _close_for(self, why: str, connection: Connection | None, host: str) -> None:
+        """Nobody, if there is none."""
+        if connection is not None:
+            self.gone(connection)
+            connection.make_room()
+        metrics.connection_closed(why)
+        self._untold[why] += 1
+        self._host = host
+        self._tell()
+
+    def _tell(self) -> None:
+        """At once, and then at most once a minute, with the address that came last."""
+        if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
+            self._told_s = clock.monotonic_s()
+            log.warning(
+                "connections_limited",
+                **self._untold,
+                open=len(self._all),
+                most=self.most,
+                most_of_one=self.most_of_one,
+                client=self._host,
+            )
+            self._untold = dict.fromkeys(self._untold, 0)

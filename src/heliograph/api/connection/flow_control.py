@@ -1,0 +1,57 @@
+"""Where trailers go, when a connection is read, and when it is closed: parts of
+`api/connection/protocol.py`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from uvicorn.protocols.http.flow_control import FlowControl
+
+
+class Dropped(list[tuple[bytes, bytes]]):
+    """Where fields go that come after a head: trailers. No client may say there who it is,
+    or for whom it asks (RFC 9110, 6.5.1).
+    """
+
+    def append(self, field: tuple[bytes, bytes]) -> None:
+        """Keeps nothing."""
+
+
+DROPPED: Final = Dropped()
+
+
+class Flow(FlowControl):
+    """While it holds, nothing is read from the connection, whoever asks for more."""
+
+    holds = False
+
+    def hold(self) -> None:
+        """Reads nothing from now on."""
+        self.holds = True
+        self.pause_reading()
+
+    def release(self, *, is_full: bool = False) -> None:
+        """Reads again, or, while the body that is being read is full, when something has
+        been taken of it.
+        """
+        self.holds = False
+        if not is_full:
+            self.resume_reading()
+
+    def resume_reading(self) -> None:
+        if not self.holds:
+            super().resume_reading()
+
+
+class Outlet:
+    """What an answer has for its transport: `close`, which it calls when it is whole, is the
+    protocol's, that may still be read from.
+    """
+
+    __slots__ = ("close", "is_closing", "write")
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = close

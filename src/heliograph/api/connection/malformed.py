@@ -1,0 +1,54 @@
+"""What is no HTTP request, or none that is read to its end. There is no path and no key to judge it
+by, but its answer has the shape of every other failure.
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+
+from heliograph.api.api import JSON, error_headers, new_request_id, rendered
+from heliograph.base import metrics
+from heliograph.base.errors import ServiceError
+from heliograph.base.limited_log import FewLines
+
+# of the log, for all connections together: whoever connects can have one written, with no key
+LINES_A_SECOND_MAX: Final = 5
+CLOSE: Final = (b"connection", b"close")
+
+log = structlog.get_logger(__name__)
+_few = FewLines(LINES_A_SECOND_MAX)
+
+
+def whole_answer(error: ServiceError) -> tuple[str, bytes]:
+    """The request id, and the octets of the answer, after which the connection is closed."""
+    request_id = new_request_id()
+    body = rendered(error, request_id)
+    headers = [
+        JSON,
+        (b"x-request-id", request_id.encode()),
+        (b"content-length", b"%d" % len(body)),
+        CLOSE,
+        *error_headers(error),
+    ]
+    head = b"HTTP/1.1 %d %b\r\n" % (error.status, HTTPStatus(error.status).phrase.encode())
+    return request_id, head + b"".join(
+        b"%b: %b\r\n" % header for header in headers
+    ) + b"\r\n" + body
+
+
+def answer_not_read(error: ServiceError, client: str | None) -> bytes:
+    """The same octets, once the answer has been counted and logged."""
+    request_id, answer = whole_answer(error)
+    # there was no head from which to measure
+    metrics.request_answered("unknown", "unknown", error.status, 0.0)
+    left_out = _few.next()
+    if left_out is not None:
+        log.info(
+            "request_not_read",
+            request_id=request_id,
+            client=client,
+            reason=error.reason,
+            **left_out,
+        )
+    return answer

@@ -1,0 +1,329 @@
+"""HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits before it is
+whole, each part of a request has its time, trailer fields are no headers, requests that come ahead
+of their turn wait unread, what is refused is told after all that came before it, and no answer is
+begun for a client that does not take those that it has.
+
+What may be counted from outside of llhttp is counted so: it hands over a field when it has ended,
+and a URL, a field or a chunk's extension that does not end would grow in it. So all is fed to it in
+small slices, and between two of them everything is judged, and others have their turn.
+"""
+
+import asyncio
+import math
+import socket
+import time
+from contextlib import suppress
+from typing import Final
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+
+from heliograph.api.bodies import PIECES_MAX
+from heliograph.api.connection import timeouts as times
+from heliograph.api.connection.answers import BODY, HEAD, NOTHING, Answering
+from heliograph.api.connection.flow_control import DROPPED, Flow, Outlet
+from heliograph.api.connection.heads import (
+    FIELDS_MAX,
+    HEADERS_OCTETS_MAX,
+    UNBROKEN_OCTETS_MAX,
+    URL_OCTETS_MAX,
+    headers_too_large,
+    invalid_http,
+    why_not_go_on,
+    why_refused,
+)
+from heliograph.api.connection.malformed import whole_answer
+from heliograph.api.connection.timeouts import BODY_S, FIRST_S, HEAD_S, KEEP_ALIVE_S, UNREAD_S
+from heliograph.api.connection.upgrades import body_parser, framing_of
+from heliograph.base import metrics
+from heliograph.base.errors import InvalidRequest, ServiceError, Unavailable
+
+__all__ = [
+    "BODY_S",
+    "FIELDS_MAX",
+    "FIRST_S",
+    "HEADERS_OCTETS_MAX",
+    "HEAD_S",
+    "KEEP_ALIVE_S",
+    "PIPELINED_MAX",
+    "UNREAD_S",
+    "URL_OCTETS_MAX",
+    "Protocol",
+]  # with the limits that docs/operations.md names
+
+# so much more may be in llhttp at the most; most requests are smaller
+SLICE_OCTETS: Final = 4 * 1024
+TURN_S: Final = 0.002  # after so long what is left of one read waits until others have had theirs
+# requests that wait for their turn; 4 KiB hold half as many that bring a key, and no more is read
+# while any wait
+PIPELINED_MAX: Final = 64
+
+# the kernel would take megabytes of answers that nobody reads: one for each that it sends is enough
+UNSENT_OCTETS: Final = 128 * 1024
+COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memory to the next
+
+
+class _Refused(Exception):
+    """Ends the parsing; why stands in the protocol."""
+
+
+class Protocol(Answering):
+    """One connection: what comes in on it, and in which time."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.flow = Flow(transport)
+        with suppress(OSError):  # it is gone already
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS
+            )
+        self._outlet = Outlet(transport, self._close)
+        self.until_s = self.loop.time() + times.FIRST_S
+        if not self._connected.admit(self, self.client[0] if self.client else ""):
+            self._is_over = True
+            transport.write(
+                whole_answer(
+                    Unavailable(
+                        "Too many connections are open; try again.", reason="too_many_connections"
+                    )
+                )[1]
+            )
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connected.gone(self)
+        self._held = b""
+        self._is_over = True
+        self.pipeline.clear()
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            self._throw_away(len(data))
+        elif self._held or self.pipeline:
+            self._hold(self._held + data)
+        elif len(data) <= SLICE_OCTETS:
+            self._feed(data)
+        else:
+            self._held = data
+            self._feed_held()
+
+    def _hold(self, octets: bytes) -> None:
+        """Reads no more before these have been parsed."""
+        self._held = octets
+        if octets:
+            self.flow.hold()
+        if octets or self._told:
+            self._tell_how_much()
+
+    def _feed_held(self) -> None:
+        """Parses what is held until somebody has to wait for his turn: the next request, or other
+        connections.
+        """
+        self._goes_on = False
+        held, place, until_s = memoryview(self._held), 0, time.perf_counter() + TURN_S
+        while (
+            place < len(held)
+            and not self.pipeline
+            and not self._is_over
+            and not self.transport.is_closing()
+        ):
+            self._feed(held[place : place + SLICE_OCTETS])
+            place += SLICE_OCTETS
+            if time.perf_counter() > until_s:
+                break
+        if self._is_over:
+            return
+        self._hold(bytes(held[place:]))
+        if not self.pipeline:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        if self.transport.is_closing():
+            return
+        if not self._held:
+            cycle = self.cycle
+            self.flow.release(
+                is_full=cycle is not None
+                and not cycle.response_complete
+                and len(cycle.body) > HIGH_WATER_LIMIT
+            )
+        elif not self._goes_on:
+            self._goes_on = True
+            self.loop.call_soon(self._feed_held)
+
+    def _throw_away(self, octets: int) -> bool:
+        """Counts what comes after its answer. True: it is enough, and nothing more is read."""
+        self._thrown_away += octets
+        is_enough = self._thrown_away > times.LINGER_OCTETS
+        if is_enough:
+            self.flow.hold()
+        return is_enough
+
+    def _feed(self, part: bytes | memoryview) -> None:
+        if self._reading == BODY and self.cycle.response_complete and self._throw_away(len(part)):
+            self._linger()
+            return
+        self._unbroken += len(part)
+        while len(part):
+            try:
+                self.parser.feed_data(part)
+            # it is not granted: the answer, and what follows, is in this protocol (RFC 9110, 7.8)
+            except httptools.HttpParserUpgrade as wish:
+                part = part[wish.args[0] :]
+                if not self._read_the_body_nevertheless():
+                    return
+            except httptools.HttpParserError:
+                self._refuse(self._why)
+                return
+            else:
+                break
+        if self._reading == HEAD:
+            if why := why_not_go_on(self.url, self.headers, self._unbroken):
+                self._refuse(why)
+        elif self._unbroken > UNBROKEN_OCTETS_MAX:
+            self._refuse(
+                headers_too_large("Trailer fields or chunk extensions")
+                if self._reading == BODY
+                else invalid_http()
+            )
+
+    def _read_the_body_nevertheless(self) -> bool:
+        """Of a request that wishes for another protocol. The framing is forgotten first: a
+        body of no octets ends at once.
+        """
+        framing, self._framing = self._framing, []
+        try:
+            if framing:
+                self.parser = body_parser(self, framing)
+        except httptools.HttpParserError:
+            self._refuse(invalid_http())
+        return not self._is_over
+
+    # --- called by the parser
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._reading = HEAD
+        self._unbroken = 0
+        self.until_s = self.loop.time() + times.HEAD_S
+
+    def on_headers_complete(self) -> None:
+        # it came in more than one slice
+        if why := why_refused(self.url, self.headers, may_be_large=self._unbroken > 0):
+            self._stop(why)
+        if len(self.pipeline) >= PIPELINED_MAX:
+            self._stop(
+                InvalidRequest(
+                    f"More than {PIPELINED_MAX} requests were sent ahead of their turn.",
+                    reason="invalid_http",
+                )
+            )
+        super().on_headers_complete()
+        self.cycle.transport = self._outlet  # type: ignore[assignment]  # what it needs of one
+        self._framing = framing_of(self.headers) if self.parser.should_upgrade() else []
+        self.headers = DROPPED
+        self._reading = BODY
+        self._unbroken = self._pieces = self._thrown_away = self._taken = 0
+        self.until_s = self.loop.time() + times.BODY_S
+        self._be_counted()
+        if self.pipeline:
+            self.flow.hold()
+
+    def on_body(self, body: bytes) -> None:
+        self._unbroken = 0
+        self._pieces += 1
+        if self._pieces > PIECES_MAX:
+            self._stop(
+                InvalidRequest(
+                    f"The body came in more than {PIECES_MAX:,} pieces.", reason="invalid_http"
+                )
+            )
+        super().on_body(body)
+        self._taken += len(body)
+        if self._taken >= self._told + COUNT_OCTETS and not self.cycle.response_complete:
+            self._tell_how_much()
+
+    def on_message_complete(self) -> None:
+        if self._framing:  # the body is still to come, whatever the parser believes
+            return
+        super().on_message_complete()
+        self._reading = NOTHING
+        # then the answer ends it, or `unread_until_s`
+        self.until_s = self.loop.time() + times.KEEP_ALIVE_S if self._is_answered() else math.inf
+
+    def _stop(self, why: ServiceError) -> None:
+        """From within the parser."""
+        self._why = why
+        raise _Refused
+
+    # --- time
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.unread_until_s = self.loop.time() + times.UNREAD_S
+        self._be_counted()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.unread_until_s = math.inf
+        self._be_counted()
+        if (
+            self.pipeline
+            and self._answering is not None
+            and self._answering.response_complete
+            and self._last_s == math.inf
+        ):
+            self._answer_next()
+
+    def overdue(self) -> None:
+        """Called when `until_s` or `unread_until_s` has passed."""
+        now_s = self.loop.time()
+        if self.unread_until_s <= now_s:
+            self._end("unread")
+        elif self._is_over:
+            self._end_last(now_s)
+        elif self._reading == NOTHING:
+            self._end("no_request" if self.cycle is None else "idle")
+        elif self._reading == BODY:
+            self._end_body()
+        elif self._is_answered():
+            metrics.connection_closed("slow_headers")
+            self._refuse(
+                InvalidRequest(
+                    f"The headers did not come whole within {times.HEAD_S:g} s.",
+                    reason="headers_too_slow",
+                )
+            )
+        else:
+            # what is refused now would be told after an answer that is still to come
+            self.until_s = now_s + times.HEAD_S
+
+    def _end_last(self, now_s: float) -> None:
+        """Of answers. Who is still taking it has as long for it as for any other."""
+        if self.transport.get_write_buffer_size() and now_s < self._last_s + times.UNREAD_S:
+            self.until_s = now_s + times.LINGER_S
+        else:
+            self.transport.abort()
+
+    def _end_body(self) -> None:
+        if self.cycle.response_complete:
+            self._end("slow_body")
+        else:
+            metrics.connection_closed("slow_body")
+            self._refuse(
+                InvalidRequest(
+                    f"The body did not come whole within {times.BODY_S:g} s.",
+                    reason="body_too_slow",
+                )
+            )
+
+    def _end(self, why: str) -> None:
+        metrics.connection_closed(why)
+        if self.transport.get_write_buffer_size():  # closing would wait for the client to read it
+            self.transport.abort()
+        else:
+            self.transport.close()

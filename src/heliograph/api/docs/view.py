@@ -1,0 +1,259 @@
+"""What the page shows, taken from the OpenAPI document: its references resolved, its
+schemas as rows of fields.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from heliograph.api.docs.markup import anchor
+from heliograph.api.docs.samples import Sample, samples
+from heliograph.api.docs.signatures import SIGNATURE_CHECKS
+
+Json = dict[str, Any]
+
+# Every sandbox key may send from SANDBOX.
+FIRST_SEND: Final = {
+    "sender": "SANDBOX",
+    "message": "Hello from Heliograph",
+    "recipients": ["233201234567"],
+}
+
+STATUS_NAMES: Final = {
+    "400": "Bad Request",
+    "401": "Unauthorized",
+    "402": "Payment Required",
+    "403": "Forbidden",
+    "404": "Not Found",
+    "409": "Conflict",
+    "413": "Content Too Large",
+    "414": "URI Too Long",
+    "429": "Too Many Requests",
+    "431": "Request Header Fields Too Large",
+    "500": "Internal Server Error",
+    "503": "Service Unavailable",
+}
+
+
+class Field(NamedTuple):
+    """A parameter, or a field of a body or an answer. `depth`: how deep it lies in others."""
+
+    name: str
+    kind: str
+    required: bool
+    description: str
+    limits: str
+    depth: int = 0
+
+
+class Failure(NamedTuple):
+    status: str
+    name: str
+    reasons: list[tuple[str, str]]
+
+
+class Webhook(NamedTuple):
+    """One event that is posted, as the page shows it."""
+
+    id: str
+    kind: str
+    summary: str
+    description: str
+    body: list[Field]
+    example: Any
+
+
+class Operation(NamedTuple):
+    """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the
+    samples' path, which readers replace with ids of theirs.
+    """
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    permission: str
+    parameters: list[Field]
+    body: list[Field]
+    answer: list[Field]
+    samples: list[Sample]
+    stand_ins: list[str]
+    example: Any
+    failures: list[Failure]
+
+
+def page_view(document: Json, base_url: str) -> Json:
+    """The template's variables."""
+    reader = _Reader(document)
+    groups = [
+        {
+            "name": tag["name"],
+            "id": anchor(tag["name"]),
+            "description": tag["description"],
+            "operations": [
+                reader.operation(method, path, operation, base_url)
+                for path, methods in document["paths"].items()
+                for method, operation in methods.items()
+                if operation["tags"] == [tag["name"]]
+            ],
+            "webhooks": [
+                reader.webhook(kind, sent["post"])
+                for kind, sent in document["webhooks"].items()
+                if sent["post"]["tags"] == [tag["name"]]
+            ],
+        }
+        for tag in document["tags"]
+    ]
+    received = next(iter(document["webhooks"].values()))["post"]
+    return {
+        "info": document["info"],
+        "groups": [group for group in groups if group["operations"] or group["webhooks"]],
+        "first": samples("POST", reader.base(base_url), "/sms/send", [], FIRST_SEND),
+        "signature_checks": SIGNATURE_CHECKS,
+        "webhook_headers": [
+            reader.parameter(parameter)._replace(kind="") for parameter in received["parameters"]
+        ],
+        "webhook_answers": [
+            (status, answer["description"]) for status, answer in received["responses"].items()
+        ],
+        "sections": [
+            (anchor(title), title)
+            for title in re.findall(r"^## (.+)$", document["info"]["description"], re.MULTILINE)
+        ],
+    }
+
+
+class _Reader:
+    def __init__(self, document: Json) -> None:
+        self._document = document
+
+    def operation(self, method: str, path: str, operation: Json, base_url: str) -> Operation:
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        success = operation["responses"]["200"]["content"]["application/json"]
+        failures = [
+            self._failure(status, answer)
+            for status, answer in operation["responses"].items()
+            if status != "200"
+        ]
+        return Operation(
+            operation["operationId"],
+            method.upper(),
+            path,
+            summary=operation["summary"],
+            description=operation["description"].split("\n\nRequires the permission")[0],
+            permission=operation["x-permission"],
+            parameters=[self.parameter(parameter) for parameter in operation["parameters"]],
+            body=list(self._fields(body.get("schema", {}))),
+            answer=list(self._fields(success["schema"])),
+            samples=samples(
+                method.upper(),
+                self.base(base_url),
+                path,
+                operation["parameters"],
+                body.get("example"),
+            ),
+            stand_ins=[
+                parameter["example"].partition("_")[0] + "_…"
+                for parameter in operation["parameters"]
+                if parameter["in"] == "path"
+            ],
+            example=success["example"],
+            failures=failures,
+        )
+
+    def webhook(self, kind: str, sent: Json) -> Webhook:
+        body = sent["requestBody"]["content"]["application/json"]
+        return Webhook(
+            sent["operationId"],
+            kind,
+            sent["summary"],
+            sent["description"],
+            list(self._fields(body["schema"])),
+            body["example"],
+        )
+
+    def base(self, base_url: str) -> str:
+        """The address that all paths are below."""
+        return f"{base_url}{self._document['servers'][0]['url'].removeprefix(base_url)}"
+
+    def parameter(self, parameter: Json) -> Field:
+        schema = parameter["schema"]
+        where = "" if parameter["in"] == "query" else f"{parameter['in']} "
+        return Field(
+            parameter["name"],
+            f"{where}{_kind(schema)}",
+            parameter.get("required", False),
+            parameter["description"],
+            _limits(schema),
+        )
+
+    def _fields(self, schema: Json, prefix: str = "", depth: int = 0) -> Iterator[Field]:
+        schema = self._resolved(schema)
+        for name, rules in schema.get("properties", {}).items():
+            rules = self._resolved(rules)
+            within = self._resolved(rules.get("items", {}))
+            yield Field(
+                f"{prefix}{name}",
+                _kind({**rules, "items": within} if within else rules),
+                name in schema.get("required", ()),
+                rules.get("description", ""),
+                _limits(rules),
+                depth,
+            )
+            yield from self._fields(rules, f"{prefix}{name}.", depth + 1)
+            yield from self._fields(within, f"{prefix}{name}[].", depth + 1)
+
+    def _failure(self, status: str, answer: Json) -> Failure:
+        described = self._resolved(answer)["description"]
+        return Failure(
+            status, STATUS_NAMES[status], re.findall(r"^- `(\w+)`: (.+)$", described, re.MULTILINE)
+        )
+
+    def _resolved(self, part: Json) -> Json:
+        while "$ref" in part:
+            found: Any = self._document
+            for step in part["$ref"].removeprefix("#/").split("/"):
+                found = found[step]
+            part = {**found, **{name: value for name, value in part.items() if name != "$ref"}}
+        return part
+
+
+def _kind(schema: Json) -> str:
+    """`string`, `integer or null`, `array of string`, `"true"`."""
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    if "anyOf" in schema:
+        return " or ".join(_kind(choice) for choice in schema["anyOf"])
+    kinds = schema.get("type", "object")
+    named = " or ".join([kinds] if isinstance(kinds, str) else kinds)
+    return f"array of {_kind(schema['items'])}" if named == "array" else named
+
+
+def _limits(schema: Json) -> str:
+    """What a value is held to, in words."""
+    if "anyOf" in schema:
+        return "; ".join(filter(None, map(_limits, schema["anyOf"])))
+    if "enum" in schema:
+        return (
+            "One of "
+            + ", ".join(f"`{value}`" for value in schema["enum"] if value is not None)
+            + "."
+        )
+    said = [
+        _between(schema.get("minimum"), schema.get("maximum"), ""),
+        _between(schema.get("minLength"), schema.get("maxLength"), " characters"),
+        _between(schema.get("minItems"), schema.get("maxItems"), " elements"),
+    ]
+    if "default" in schema:
+        said.append(f"default {schema['default']}")
+    return ", ".join(filter(None, said))
+
+
+def _between(least: int | None, most: int | None, unit: str) -> str:
+    if least is None and most is None:
+        return ""
+    if most is None:
+        return f"at least {least:,}{unit}" if least else ""
+    return f"{least:,} to {most:,}{unit}" if least is not None else f"at most {most:,}{unit}"

@@ -1,0 +1,85 @@
+"""What listens for HTTP requests: the socket, and uvicorn on it."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+import structlog
+
+from heliograph.api.shutdown import Server, backlog
+
+STARTING_POLL_S: Final = 0.005
+
+WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
+
+log = structlog.get_logger(__name__)
+
+
+class AddressInUse(Exception):
+    """The address cannot be listened on."""
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Raises AddressInUse."""
+    try:
+        listener = socket.create_server(
+            (host, port),
+            family=socket.AF_INET6 if ":" in host else socket.AF_INET,
+            backlog=backlog(),
+        )
+    except OSError as error:
+        # without the address, which create_server repeats
+        why = (error.strerror or "").partition(" (while")[0]
+        raise AddressInUse(
+            f"Cannot listen on {host} port {port}: {why}. Name another with --host or --port."
+        ) from error
+    with listener:
+        yield listener
+
+
+def address_of(host: str, port: int) -> str:
+    """`http://127.0.0.1:8080`, `http://[::1]:8080` (RFC 3986, 3.2.2)."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def answer(
+    server: Server,
+    listener: socket.socket,
+    keeping: "Iterable[asyncio.Task[None]]",
+    when_ready: WhenReady | None = None,
+) -> None:
+    """Answers requests until the server is told to stop, or the end of one of `keeping`: then this
+    process may not go on. `when_ready(port)` runs once requests are answered; when it returns
+    False, that is the end too.
+    """
+    for task in keeping:
+        # cancelled by whoever has stopped it: all is well
+        task.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(STARTING_POLL_S)
+    host, port, *_ = listener.getsockname()
+    log.info(
+        "serving",
+        address=address_of(host, port),
+        database="postgresql" if server.app.postgresql else "sqlite",
+    )
+    if when_ready is not None and not await _unless_stopped(when_ready(port), serving):
+        server.stop()
+    await serving
+
+
+async def _unless_stopped(
+    ready: Coroutine[None, None, bool], serving: "asyncio.Task[None]"
+) -> bool:
+    """What `when_ready` returns; False when the server was told to stop before it had."""
+    told = asyncio.create_task(ready)
+    await asyncio.wait({told, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if told.done():
+        return told.result()
+    told.cancel()
+    await asyncio.gather(told, return_exceptions=True)
+    return False

@@ -1,0 +1,229 @@
+"""The webhooks that the service sends, described (OpenAPI 3.1, `webhooks`; contract section 7)."""
+
+from typing import Final
+
+from heliograph.api.openapi import campaigns, messages
+from heliograph.api.openapi.parts import (
+    EXAMPLE_AT,
+    EXAMPLE_MS,
+    Json,
+    always,
+    example_id,
+    flag,
+    identity,
+    integer,
+    moment,
+    money,
+    one_of,
+    record,
+    ref,
+    text,
+)
+from heliograph.webhooks.tables import (
+    CAMPAIGN_COMPLETED,
+    KINDS,
+    LOW_BALANCE,
+    MESSAGE_DELIVERED,
+    MESSAGE_FAILED,
+    MESSAGE_SENT,
+)
+
+TAG: Final = "Webhooks"
+TAG_DESCRIPTION: Final = "The service tells your own server as soon as something has changed."
+
+_ACCOUNT: Final = "^(acc|cus)_[0-9a-hjkmnp-tv-z]{26}$"
+
+
+def _event(description: str, event: Json, data: Json) -> Json:
+    return record(
+        description,
+        id=identity(
+            "evt",
+            "The event's id. It is the same at every attempt, so remember it to act on an event"
+            " only once.",
+        ),
+        event=event,
+        timestamp=moment("When the change happened."),
+        account_id=text(
+            "The account it happened to: yours, or one of your Connect customers.", pattern=_ACCOUNT
+        ),
+        sandbox=flag("True when a sandbox key caused it."),
+        data={"description": "The record as it was right after the change.", **data},
+    )
+
+
+SCHEMAS: Final[dict[str, Json]] = {
+    "MessageEvent": _event(
+        "A message was sent, was delivered or has failed.",
+        one_of((MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED), "What happened."),
+        ref("MessageRecord"),
+    ),
+    "CampaignEvent": _event(
+        "A campaign was completed.",
+        always(CAMPAIGN_COMPLETED, "What happened."),
+        ref("CampaignWithStatistics"),
+    ),
+    "LowBalanceEvent": _event(
+        "A wallet ran low.", always(LOW_BALANCE, "What happened."), ref("LowBalance")
+    ),
+    "LowBalance": record(
+        "What a wallet still holds, and its threshold.",
+        account_id=text("The account whose wallet it is.", pattern=_ACCOUNT),
+        kind=one_of(("credits", "balance"), "Which of the two fell below its threshold."),
+        sms_credits=integer("SMS credits left.", minimum=0),
+        wallet=record(
+            "Money left.",
+            balance=money("The wallet's balance."),
+            currency=text("Its currency, ISO 4217.", pattern="^[A-Z]{3}$"),
+        ),
+        threshold={
+            "type": "number",
+            "minimum": 0,
+            "description": "The threshold, in credits or in money.",
+        },
+    ),
+}
+
+
+def _around(kind: str, number: int, data: Json) -> Json:
+    return {
+        "id": example_id("evt", number),
+        "event": kind,
+        "timestamp": EXAMPLE_AT,
+        "account_id": example_id("acc"),
+        "sandbox": False,
+        "data": data,
+    }
+
+
+_DELIVERED: Final = messages.MESSAGE_EXAMPLE
+_SENT: Final[Json] = {**_DELIVERED, "status": "sent", "delivered_at": None}
+_FAILED: Final[Json] = {
+    **_DELIVERED,
+    "status": "failed",
+    "delivered_at": None,
+    "failed_at": _DELIVERED["delivered_at"],
+    "error": {
+        "code": "undeliverable",
+        "message": "The message could not be delivered to the handset.",
+    },
+}
+_LOW: Final[Json] = {
+    "account_id": example_id("acc"),
+    "kind": "credits",
+    "sms_credits": 96,
+    "wallet": {"balance": 50, "currency": "GHS"},
+    "threshold": 100,
+}
+
+# kind: summary, description, schema, example
+_TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
+    MESSAGE_SENT: (
+        "A message was sent",
+        "A carrier has accepted every segment of the message.",
+        "MessageEvent",
+        _around(MESSAGE_SENT, 2, _SENT),
+    ),
+    MESSAGE_DELIVERED: (
+        "A message was delivered",
+        "Every segment of the message has arrived on the handset.",
+        "MessageEvent",
+        _around(MESSAGE_DELIVERED, 3, _DELIVERED),
+    ),
+    MESSAGE_FAILED: (
+        "A message failed",
+        (
+            "The message was refused, could not be delivered, or has expired. `data.error.code`"
+            " says which."
+        ),
+        "MessageEvent",
+        _around(MESSAGE_FAILED, 4, _FAILED),
+    ),
+    CAMPAIGN_COMPLETED: (
+        "A campaign was completed",
+        (
+            "No message of the campaign is queued any more. Delivery receipts may still come, and"
+            " the statistics with them."
+        ),
+        "CampaignEvent",
+        _around(CAMPAIGN_COMPLETED, 5, campaigns.STATISTICS_EXAMPLE),
+    ),
+    LOW_BALANCE: (
+        "A wallet ran low",
+        (
+            "The SMS credits or the balance have fallen below the account's threshold. The event is"
+            " sent once. It is sent again only after the figure was back at or above the threshold."
+        ),
+        "LowBalanceEvent",
+        _around(LOW_BALANCE, 6, _LOW),
+    ),
+}
+
+
+def _header(name: str, description: str, example: str, **schema: str) -> Json:
+    return {
+        "name": name,
+        "in": "header",
+        "required": True,
+        "description": description,
+        "schema": {"type": "string", **schema},
+        "example": example,
+    }
+
+
+def _headers(kind: str, event_id: str) -> list[Json]:
+    return [
+        _header("X-Service-Event", "The event's kind, as in the body.", kind, const=kind),
+        _header(
+            "X-Service-Signature",
+            "HMAC-SHA256 of the raw body in lower-case hexadecimal digits. The key is the"
+            " endpoint's secret as it was shown, `whsec_` included.",
+            "9f" * 32,
+            pattern="^[0-9a-f]{64}$",
+        ),
+        _header("webhook-id", "The event's id, as in the body (Standard Webhooks 1.0).", event_id),
+        _header(
+            "webhook-timestamp",
+            "The time of this attempt, in Unix seconds.",
+            str(EXAMPLE_MS // 1_000),
+            pattern="^[0-9]+$",
+        ),
+        _header(
+            "webhook-signature",
+            "`v1,` and the Base64 of the HMAC-SHA256 of `webhook-id.webhook-timestamp.body`. The"
+            " key is the part of the secret after `whsec_`, decoded from Base64. While a secret is"
+            " being changed there are two signatures, with a space between them.",
+            "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+        ),
+    ]
+
+
+def _webhook(kind: str) -> Json:
+    summary, description, schema, example = _TOLD[kind]
+    return {
+        "post": {
+            "tags": [TAG],
+            "operationId": f"webhook_{kind.replace('.', '_')}",
+            "summary": summary,
+            "description": description,
+            "security": [],
+            "parameters": _headers(kind, example["id"]),
+            "requestBody": {
+                "required": True,
+                "content": {"application/json": {"schema": ref(schema), "example": example}},
+            },
+            "responses": {
+                "2XX": {
+                    "description": (
+                        "The event counts as received if the whole answer comes within 15 s. Any"
+                        " other answer is a failure, a redirect too: the event is then sent again"
+                        " after 1 min, 5 min, 30 min and 2 h."
+                    )
+                },
+                "410": {"description": "Your endpoint wants no more events, and is disabled."},
+            },
+        }
+    }
+
+
+WEBHOOKS: Final[dict[str, Json]] = {kind: _webhook(kind) for kind in KINDS}

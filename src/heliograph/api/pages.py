@@ -1,0 +1,51 @@
+"""What is answered without an API key: pages by their path, and nothing at any other.
+Errors have the one shape of the API's.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from heliograph.api.api import JSON, Scope, Send, failed, new_request_id, respond
+from heliograph.api.bodies import Headers
+from heliograph.api.nearest_path import DESCRIBED, Meant
+from heliograph.base import cancelling
+from heliograph.base.errors import MethodNotAllowed, NoSuchPath
+
+METHODS: Final = ("GET", "HEAD")
+
+
+class Shown(NamedTuple):
+    """A page that is there: a 200."""
+
+    body: bytes
+    headers: Headers
+
+
+Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
+
+
+async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant: Meant) -> None:
+    """Answers a request for one of the pages, each of which raises ServiceError when it cannot be
+    shown. `meant`: of the API's paths.
+    """
+    path: str = scope["path"]
+    request_id = new_request_id()
+    status = 200
+    try:
+        # under one spelling only: a proxy judges what it passes on by that
+        if path not in pages or scope["raw_path"] != path.encode():
+            raise NoSuchPath(meant.not_below_base(scope["method"], path, pages))
+        if scope["method"] not in METHODS:
+            raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
+        body, headers = await pages[path](scope)
+    except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
+        cancelling.obey(error)
+        status, more, body = failed(error, request_id, path if path in pages else "unknown")
+        headers = [JSON, *more]
+    await respond(
+        send,
+        status,
+        [*headers, (b"x-request-id", request_id.encode())],
+        body,
+        head=scope["method"] == "HEAD",
+    )

@@ -1,0 +1,85 @@
+"""`/readyz`: whether requests can be answered now. Anybody may ask, as often as he likes,
+and it costs the same.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.base.own_threads import Apart
+from heliograph.database import migrate
+from heliograph.database.database import Database
+
+ANSWER_S: Final = 1.5  # past it the database counts as away
+# four checks a second at most, however many ask: a balancer asks every second
+SHARED_S: Final = 0.25
+
+Check: TypeAlias = Callable[[], None]
+
+
+class Readiness:
+    """What must hold, in order. `at_once` are judged for each who asks: they cost nothing. `checks`
+    ask the database, in a thread of their own, and one run of them is shared by all who ask within
+    SHARED_S of its beginning. Each check raises Unavailable, which says why.
+    """
+
+    def __init__(self, at_once: Sequence[Check], checks: Sequence[Check]) -> None:
+        self._at_once = at_once
+        self._checks = checks
+        self._apart = Apart("readyz")
+        self._running: asyncio.Future[None] | None = None
+        self._began_s = float("-inf")
+
+    async def require(self) -> None:
+        """Raises Unavailable when something does not hold, or is not known in time."""
+        for check in self._at_once:
+            check()
+        running = self._shared()
+        await asyncio.wait({running}, timeout=ANSWER_S)
+        # those who ask next wait for the same run: a silent database takes one thread, not one for
+        # each
+        if not running.done():
+            raise Unavailable("The database is not reachable.")
+        error = running.exception()
+        if isinstance(error, Unavailable):
+            # one for each: a raised exception keeps its waiter's frames
+            raise Unavailable(error.message, reason=error.reason)
+        if error is not None:
+            raise error
+
+    def _shared(self) -> "asyncio.Future[None]":
+        if self._running is None or (
+            self._running.done() and clock.monotonic_s() - self._began_s > SHARED_S
+        ):
+            self._began_s = clock.monotonic_s()
+            self._running = asyncio.ensure_future(self._apart.run(self._run))
+            self._running.add_done_callback(_heard)
+        return self._running
+
+    def _run(self) -> None:
+        for check in self._checks:
+            check()
+
+    async def close(self) -> None:
+        await self._apart.close()
+
+
+def has_schema(db: Database) -> Check:
+    """Returns the check that the database answers and has a schema that this version works with."""
+
+    def check() -> None:
+        with db.read() as tx:
+            if not migrate.is_current(tx):
+                raise Unavailable(
+                    "The database does not have this version's schema; run `heliograph migrate`."
+                )
+
+    return check
+
+
+def _heard(run: "asyncio.Future[None]") -> None:
+    """All who waited for it may have gone: then nobody else asks how it ended."""
+    if not run.cancelled():
+        run.exception()

@@ -1,0 +1,185 @@
+"""The audit of messages: none is forgotten, none is made up. `heliograph ledger verify` runs it
+beside the proof of the ledger.
+
+Every message is terminal, `sent`, or queued with a row that will bring it on; and, held against the
+SMSCs' logs, what the one side says of it agrees with the other.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph.audit.overrides import Word, words
+from heliograph.audit.positions import Standing, standings
+from heliograph.audit.reconcile import COMMAND_STATUS, LOST, UNEXPLAINED, Finding, Join, missing
+from heliograph.audit.smsc_log import SmscLog
+from heliograph.messages.carrier.settle import NOT_ENCODED
+from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
+from heliograph.messages.tables import STATUSES
+
+FINDINGS_SHOWN_MAX: Final = 20  # whoever has more needs to see why, not all of them
+_UNSAID: Final = Word()  # of a message that no operator has decided about
+
+
+class Audit(NamedTuple):
+    """`figures`: what there is, and how much of it is `lost` or `unexplained`. `findings`:
+    the first of those.
+    """
+
+    figures: dict[str, int]
+    findings: list[Finding]
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.figures[LOST] and not self.figures[UNEXPLAINED]
+
+
+def audit(
+    tx: Connection,
+    log: SmscLog | None = None,
+    accepted: Iterable[str] = (),
+    shown_max: int = FINDINGS_SHOWN_MAX,
+) -> Audit:
+    """`tx` sees one moment (`wallet.hold_still`), after the `asked_ms` of the log. `accepted`: raw
+    ids of messages that were answered 200; of those that were deleted when they were old, nothing
+    is asked.
+    """
+    counts: Counter[str] = Counter()
+    said = words(tx)
+    join = None if log is None else Join(tx, log, said)
+    found = list[Finding]()
+    first = first_kept(tx, MESSAGES)
+    for finding in _findings(
+        tx, join, said, {message_id for message_id in accepted if message_id >= first}, counts
+    ):
+        counts[finding.kind] += 1
+        if len(found) < shown_max:
+            found.append(finding)
+    figures = {
+        name: counts[name] for name in ("messages", "segments", *STATUSES, "in_flight", "in_doubt")
+    }
+    figures |= join.figures if join is not None else {}
+    return Audit(figures | {LOST: counts[LOST], UNEXPLAINED: counts[UNEXPLAINED]}, found)
+
+
+def _findings(
+    tx: Connection,
+    join: Join | None,
+    said: dict[str, Word],
+    accepted: set[str],
+    counts: Counter[str],
+) -> Iterator[Finding]:
+    strays: list[Finding] = []
+    yield from join.early if join else ()
+    for message in standings(
+        tx, lambda where, what: strays.append(Finding(UNEXPLAINED, where, what))
+    ):
+        accepted.discard(message.id)
+        counts["messages"] += 1
+        counts["segments"] += message.segments
+        counts[message.status] += 1
+        for segment in message.in_flight:
+            counts["in_doubt" if segment.state == "in_doubt" else "in_flight"] += 1
+        for kind, what in (
+            *_faults(message),
+            *_too_many(message),
+            *_made_up(message, said.get(message.id, _UNSAID)),
+        ):
+            yield Finding(kind, message.text_id, what)
+        if join is not None:
+            yield from join.of(message)
+        yield from strays
+        strays.clear()
+    yield from strays
+    yield from missing(accepted)
+    if join is not None:
+        yield from join.left()
+
+
+def _faults(message: Standing) -> Iterator[tuple[str, str]]:
+    """What one message's own rows say against one another."""
+    whole, accepted, delivered = message.all_parts, message.parts_accepted, message.parts_delivered
+    if (accepted | delivered | message.parts_resent) & ~whole:
+        yield UNEXPLAINED, f"it has {message.segments} segments, and knows of others"
+    if message.status == QUEUED:
+        held = 0
+        for segment in message.in_flight:
+            held |= segment.parts
+        if accepted == whole:
+            yield LOST, "it is queued, and all of it is accepted"
+        elif not message.places and whole & ~accepted & ~held:
+            yield LOST, "it is queued, and neither waits for a carrier nor is in flight"
+    if (message.status in (SENT, DELIVERED) and accepted != whole) or (
+        message.status == DELIVERED and delivered != whole
+    ):
+        yield UNEXPLAINED, f"it is {message.status}, and not all of its segments are"
+    if message.status == SENT and delivered == whole:
+        yield UNEXPLAINED, "it is sent, and all of its segments are delivered"
+    at_ms = {
+        SENT: message.sent_at_ms,
+        DELIVERED: message.delivered_at_ms,
+        FAILED: message.failed_at_ms,
+    }
+    if message.status in at_ms and at_ms[message.status] is None:
+        yield UNEXPLAINED, f"it is {message.status}, and not since when"
+
+
+def _too_many(message: Standing) -> Iterator[tuple[str, str]]:
+    """What more would bring it on than may. A message of one segment is at one place. One of
+    several may wait again while others of its segments are in flight, with each carrier that it
+    came back from; what it has come to leaves those rows behind, until their turn or their validity
+    ends. What was sent once more after a doubt may also be settled by its first try.
+    """
+    places, in_flight, again = message.places, message.in_flight, message.parts_resent
+    if message.segments == 1 and len(places) + len(in_flight) > 1:
+        yield (
+            UNEXPLAINED,
+            (
+                f"it has one segment, and is at {len(places) + len(in_flight)} places at once: in"
+                " the queue, or in flight"
+            ),
+        )
+    elif len({place.carrier_id for place in places}) < len(places):
+        yield UNEXPLAINED, "it waits for one carrier more than once"
+    elif any(place.is_first for place in places) and (
+        len(places) > 1 or in_flight or message.parts_accepted or again or message.status != QUEUED
+    ):
+        yield (
+            UNEXPLAINED,
+            (
+                f"it is {message.status}, and waits in the queue as if it had never been handed to"
+                " a carrier"
+            ),
+        )
+    if message.segments == 1 and message.status != QUEUED and not again and (places or in_flight):
+        yield UNEXPLAINED, f"it is {message.status}, and still waits in the queue, or is in flight"
+    elif any(not segment.parts & (~message.parts_accepted | again) for segment in in_flight):
+        yield UNEXPLAINED, "what is in flight of it was accepted before, and was not sent again"
+
+
+def _made_up(message: Standing, word: Word) -> Iterator[tuple[str, str]]:
+    """Failures that no receipt brings about."""
+    code, whole = message.error_code, message.all_parts
+    if message.status != FAILED:
+        return
+    if (
+        code == "canceled"
+        and not word.cancels
+        and (message.canceled_at_ms is None or (message.failed_at_ms or 0) < message.canceled_at_ms)
+    ):
+        yield (
+            UNEXPLAINED,
+            "it has failed (canceled), and neither an operator nor its campaign has said so",
+        )
+    elif (
+        code in ("carrier_rejected", "no_route", "blocked")
+        and message.parts_accepted & ~word.accepted & ~message.parts_resent == whole
+    ):
+        yield UNEXPLAINED, f"it has failed ({code}), and all of it is accepted"
+    if code == "carrier_rejected" and not any(
+        why in (message.error_message or "") for why in (COMMAND_STATUS, NOT_ENCODED)
+    ):
+        yield UNEXPLAINED, f"it has failed ({code}), and not with which command_status"

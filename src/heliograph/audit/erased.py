@@ -1,0 +1,50 @@
+"""Messages that have forgotten their number or their text, in the audit: what SMSCs' logs
+have of them is known by what is left.
+"""
+
+from collections import defaultdict
+from typing import Final
+
+from sqlalchemy.engine import Connection
+
+from heliograph.audit.positions import Standing
+from heliograph.audit.smsc_log import Submit
+from heliograph.base import ids
+from heliograph.messages.accept.request import VALIDITY_S
+from heliograph.messages.retention.retention import MESSAGES, TEXTS, first_kept
+
+CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
+
+
+class Forgotten:
+    """Met one message after the other, then asked of submissions that are no message's."""
+
+    def __init__(self, tx: Connection) -> None:
+        erased_ms = max(ids.made_at_ms(int(first_kept(tx, what), 16)) for what in (TEXTS, MESSAGES))
+        # what was sent until then may be of a message that was old, and is erased
+        self._erased_ms = erased_ms + VALIDITY_S[1] * 1_000
+        self._spans: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+
+    def add(self, message: Standing) -> None:
+        """Of a number that was erased on request, while its messages were young."""
+        made_ms = ids.made_at_ms(int(message.id, 16))
+        if message.expires_at_ms is not None and message.expires_at_ms > self._erased_ms:
+            self._spans[int(message.id[-3:], 16), message.sender or ""].append(
+                (made_ms, message.expires_at_ms)
+            )
+
+    def explains(self, submit: Submit) -> bool:
+        """Whether its message may be one of these: the reference is made from the id, and
+        sender and time agree.
+        """
+        if submit.at_ms <= self._erased_ms:
+            return True
+        spans = (
+            ()
+            if submit.reference is None
+            else self._spans.get((submit.reference >> 4, submit.sender), ())
+        )
+        return any(
+            made_ms - CLOCKS_MS <= submit.at_ms <= until_ms + CLOCKS_MS
+            for made_ms, until_ms in spans
+        )

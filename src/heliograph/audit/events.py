@@ -1,0 +1,324 @@
+"""Proof of the events: each state that a message came to is one event where an endpoint was to hear
+of it, no event is without its change, and each event waits for, or has come to an end with, each
+endpoint that was to hear of it.
+
+Messages, events and what became of those are each read once, in the order of ids; where that is not
+a table's own, the database sorts.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339, rfc3339_or_none
+from heliograph.messages.events import KIND_OF
+from heliograph.messages.retention.retention import EVENTS, MESSAGES, first_kept
+from heliograph.messages.states import FAILED
+from heliograph.messages.tables import messages
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
+from heliograph.webhooks import EVENT_PREFIX
+from heliograph.webhooks.tables import (
+    KEPT_MS,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_events,
+    webhook_queue,
+)
+
+# an endpoint is committed some time after it was made, and the clocks of processes differ
+HEARS_AFTER_MS: Final = 60_000
+PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
+
+# Of a body: the message that it is about, and what it shows of it.
+_SHOWN: Final = {
+    "postgresql": (
+        "(body::json -> 'data' ->> 'id') COLLATE \"C\"",
+        "body::json -> 'data' ->> 'status'",
+        "body::json -> 'data' ->> 'recipient'",
+        "body::json -> 'data' -> 'error' ->> 'code'",
+    ),
+    "sqlite": tuple(
+        f"json_extract(body, '$.data.{name}')"
+        for name in ("id", "status", "recipient", "error.code")
+    ),
+}
+_WHICH: Final = itemgetter(0)
+_NOBODY: Final[list["_Ear"]] = []
+
+_Ears = dict[tuple[str, bool], list["_Ear"]]  # by account and mode
+
+
+class _Ear(NamedTuple):
+    """An endpoint that was to hear of these kinds, of what happened since then."""
+
+    endpoint_id: str
+    kinds: frozenset[str]
+    since_ms: int
+
+
+class _Told(NamedTuple):
+    """An event, with the text id of the message that it is about. Its own ids are raw."""
+
+    about: str
+    id: str
+    account_id: str
+    sandbox: bool
+    kind: str
+    at_ms: int
+    status: str | None  # these three: as its body shows them
+    recipient: str | None
+    error_code: str | None
+
+
+class _Change(NamedTuple):
+    """A state of a message. `at_ms`: None, if it never came to it."""
+
+    account_id: str
+    sandbox: bool
+    recipient: int | None
+    error_code: str | None
+    status: str
+    at_ms: int | None
+
+
+def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
+    """What is wrong with events; nothing, if all agree. At most DISCREPANCIES_MAX."""
+    ears = _ears(tx)
+    if not ears and not events_size(tx):
+        return []
+    first_event = first_kept(tx, EVENTS)
+    since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_event, 16)))
+    return list(
+        islice(
+            chain(_of_messages(tx, ears, since_ms, first_event), _of_endpoints(tx, ears, since_ms)),
+            DISCREPANCIES_MAX,
+        )
+    )
+
+
+def events_size(tx: Connection) -> int:
+    """How many events are kept."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one())
+
+
+def _ears(tx: Connection) -> _Ears:
+    """Those of `heliograph listen` come and go: nothing is expected of them."""
+    endpoint = webhook_endpoints.c
+    hears = (endpoint.account_id == accounts.c.id) | (
+        endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
+    )
+    query = sa.select(
+        raw_id(accounts.c.id),
+        endpoint.sandbox,
+        raw_id(endpoint.id),
+        endpoint.kinds,
+        endpoint.created_at_ms,
+    )
+    found: _Ears = {}
+    for account_id, sandbox, endpoint_id, kinds, created_at_ms in tx.execute(
+        query.join_from(accounts, webhook_endpoints, hears).where(
+            endpoint.listens_until_ms.is_(None)
+        )
+    ):
+        found.setdefault((account_id, sandbox), []).append(
+            _Ear(endpoint_id, frozenset(kinds.split(",")), created_at_ms + HEARS_AFTER_MS)
+        )
+    return found
+
+
+def _hear(
+    ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
+) -> Iterator[_Ear]:
+    """Which of them must have heard of it, as far as that is still kept: since then."""
+    if at_ms > since_ms:
+        yield from (
+            ear
+            for ear in ears.get((account_id, sandbox), _NOBODY)
+            if kind in ear.kinds and at_ms >= ear.since_ms
+        )
+
+
+# --- messages and their events
+
+
+def _of_messages(
+    tx: Connection, ears: _Ears, since_ms: int, first_event: str
+) -> Iterator[Discrepancy]:
+    """`first_event`: the id (raw) from which on events are there; those of a message have the
+    message's own time.
+    """
+    first = first_kept(tx, MESSAGES)
+    told = groupby(
+        (event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH
+    )
+    about, events = next(told, (None, iter(())))
+    columns = messages.c
+    query = sa.select(
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.recipient,
+        columns.error_code,
+        columns.sent_at_ms,
+        columns.delivered_at_ms,
+        columns.failed_at_ms,
+    )
+    for message_id, account_id, sandbox, recipient, error_code, *reached in streamed(
+        tx, query.where(columns.id >= first).order_by(columns.id)
+    ):
+        message = ids.text_of_raw("msg", message_id)
+        while about is not None and about < message:
+            yield from (
+                Discrepancy(
+                    event.account_id, f"{_event(event.id)} is about {about}, which is not there"
+                )
+                for event in events
+            )
+            about, events = next(told, (None, iter(())))
+        of_message: list[_Told] = []
+        if about == message:
+            of_message = list(events)
+            about, events = next(told, (None, iter(())))
+        for (status, kind), at_ms in zip(KIND_OF.items(), reached, strict=True):
+            due = (
+                at_ms is not None
+                and message_id >= first_event
+                and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
+            )
+            change = _Change(
+                account_id,
+                sandbox,
+                recipient,
+                error_code if status == FAILED else None,
+                status,
+                at_ms,
+            )
+            for what in _of_change(
+                message, change, [event for event in of_message if event.kind == kind], due=due
+            ):
+                yield Discrepancy(account_id, what)
+    while about is not None:
+        yield from (
+            Discrepancy(
+                event.account_id, f"{_event(event.id)} is about {about}, which is not there"
+            )
+            for event in events
+        )
+        about, events = next(told, (None, iter(())))
+
+
+def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool) -> Iterator[str]:
+    """One state of one message, and the events that tell of it."""
+    kind, at_ms = KIND_OF[change.status], change.at_ms
+    if due and not events:
+        yield f"{kind} of {message}, at {rfc3339_or_none(at_ms)}, is no event"
+    if len(events) > 1:
+        yield (
+            f"{kind} of {message} is {len(events)} events:"
+            f" {', '.join(_event(event.id) for event in events)}"
+        )
+    for event in events:
+        if event.at_ms != at_ms:
+            yield (
+                f"{_event(event.id)} tells {kind} of {message} at {rfc3339(event.at_ms)}; it was"
+                f" {'never' if at_ms is None else rfc3339(at_ms)}"
+            )
+        elif (event.account_id, event.sandbox) != (change.account_id, change.sandbox):
+            yield (
+                f"{_event(event.id)} tells {kind} of {message} to another account, or in the other"
+                " mode"
+            )
+        elif (event.status, event.error_code) != (change.status, change.error_code):
+            yield (
+                f"{_event(event.id)} tells {kind} of {message}, and shows it as {event.status}"
+                f" (error {event.error_code})"
+            )
+        # a message forgets it after retention
+        elif change.recipient is not None and event.recipient != str(change.recipient):
+            yield f"{_event(event.id)} tells {kind} of {message}, and shows another recipient"
+
+
+def _told(tx: Connection) -> Iterator[_Told]:
+    """Events about messages, in the order of the messages."""
+    columns = webhook_events.c
+    about, *shown = (
+        sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name]
+    )
+    query = sa.select(
+        about.label("about"),
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.kind,
+        columns.created_at_ms,
+        *shown,
+    )
+    for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
+        about, *told = row
+        yield _Told(about or "nothing", *told)
+
+
+# --- events and who was to hear of them
+
+
+def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrepancy]:
+    """Each event is once with each endpoint: in its queue, or among what it is done with."""
+    placed = groupby(_placed(tx), key=_WHICH)
+    of_event, places = next(placed, (None, iter(())))
+    columns = webhook_events.c
+    query = sa.select(
+        raw_id(columns.id),
+        raw_id(columns.account_id),
+        columns.sandbox,
+        columns.kind,
+        columns.created_at_ms,
+    ).order_by(columns.id)
+    for event_id, account_id, sandbox, kind, at_ms in streamed(tx, query):
+        while of_event is not None and of_event < event_id:  # of an event that was pruned first
+            of_event, places = next(placed, (None, iter(())))
+        found = list[str]()
+        if of_event == event_id:
+            found = [endpoint_id for _, endpoint_id in places]
+            of_event, places = next(placed, (None, iter(())))
+        for ear in _hear(ears, account_id, sandbox, kind, at_ms, since_ms):
+            if ear.endpoint_id not in found:
+                yield Discrepancy(
+                    account_id,
+                    f"{_event(event_id)} neither waits for {_endpoint(ear.endpoint_id)} nor has"
+                    " come to an end with it",
+                )
+        for endpoint_id in sorted(
+            {endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}
+        ):
+            yield Discrepancy(
+                account_id,
+                f"{_event(event_id)} stands with {_endpoint(endpoint_id)} more than once",
+            )
+
+
+def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
+    """(event, endpoint) of all that waits and all that is over, by event."""
+    waits, over = webhook_queue.c, webhook_deliveries.c
+    both = (
+        sa.union_all(
+            sa.select(waits.event_id, waits.endpoint_id), sa.select(over.event_id, over.endpoint_id)
+        )
+        .subquery()
+        .c
+    )
+    query: Any = sa.select(raw_id(both.event_id), raw_id(both.endpoint_id)).order_by(both.event_id)
+    return ((event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
+
+
+def _event(event_id: str) -> str:
+    return f"the event {ids.text_of_raw(EVENT_PREFIX, event_id)}"
+
+
+def _endpoint(endpoint_id: str) -> str:
+    return f"the endpoint {ids.text_of_raw('whe', endpoint_id)}"

@@ -1,0 +1,214 @@
+"""Where each message stands: its row, the runs of the queue that it is in, and what is in flight of
+it, side by side.
+
+All three are read once, in the order of the messages' ids, so ten million take no more memory than
+ten.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US
+from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.tables import groups, inflight, messages, queue, sends
+from heliograph.wallet import raw_id, streamed
+
+# the id (text form) of a message that is not there, and what names it
+Stray = Callable[[str, str], None]
+
+_COLUMNS: Final = (
+    messages.c.sandbox,
+    messages.c.recipient,
+    messages.c.carrier_id,
+    messages.c.status,
+    messages.c.segments,
+    messages.c.parts_accepted,
+    messages.c.parts_delivered,
+    messages.c.parts_resent,
+    messages.c.error_code,
+    messages.c.error_message,
+    messages.c.sent_at_ms,
+    messages.c.delivered_at_ms,
+    messages.c.failed_at_ms,
+    sends.c.sender,
+    sends.c.text,
+    sends.c.encoding,
+    sends.c.type,
+    sends.c.expires_at_ms,
+    groups.c.canceled_at_ms,
+)
+
+
+class InFlight(NamedTuple):
+    parts: int
+    state: str
+
+
+class Place(NamedTuple):
+    """One run of the queue. `is_first`: its messages were never handed to a carrier."""
+
+    carrier_id: int
+    is_first: bool
+
+
+class Standing(NamedTuple):
+    """A message. `sender` and those behind it are its send's."""
+
+    id: str
+    send_id: str
+    sandbox: bool
+    recipient: int | None
+    carrier_id: int
+    status: str
+    segments: int
+    parts_accepted: int
+    parts_delivered: int
+    parts_resent: int
+    error_code: str | None
+    error_message: str | None
+    sent_at_ms: int | None
+    delivered_at_ms: int | None
+    failed_at_ms: int | None
+    sender: str | None
+    text: str | None
+    encoding: str | None
+    type: str | None
+    expires_at_ms: int | None
+    canceled_at_ms: int | None  # its group
+    places: list[Place]  # where in the queue it is
+    in_flight: list[InFlight]
+
+    @property
+    def text_id(self) -> str:
+        return ids.text_of_raw("msg", self.id)
+
+    @property
+    def all_parts(self) -> int:
+        return (1 << self.segments) - 1
+
+
+def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
+    """Every message that is kept, in the order of ids. Rows of the queue or in flight that
+    belong to none go to `stray`.
+    """
+    runs, rows = _Runs(tx, stray), _InFlight(tx, stray)
+    query = sa.select(raw_id(messages.c.id), raw_id(messages.c.send_id), *_COLUMNS)
+    query = query.select_from(
+        messages.outerjoin(sends, sends.c.id == messages.c.send_id).outerjoin(
+            groups, groups.c.id == messages.c.group_id
+        )
+    )
+    query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
+    for row in streamed(tx, query):
+        bare = Standing._make((*row, [], []))
+        yield bare._replace(
+            places=runs.of(int(bare.id, 16), bare.send_id, bare.segments),
+            in_flight=rows.of(bare.id),
+        )
+    runs.end()
+    rows.end()
+
+
+class _Run:
+    __slots__ = ("end", "first", "met", "place", "segments", "send_id")
+
+    def __init__(
+        self, first_id: str, count: int, send_id: str, segments: int, carrier_id: int, rank_us: int
+    ) -> None:
+        self.place = Place(carrier_id, rank_us % HELD_FROM_US >= BULK_FROM_US)
+        self.first = int(first_id, 16)
+        self.end = self.first + count  # the first one that is not in it
+        self.met = 0
+        self.send_id, self.segments = send_id, segments
+
+
+class _Runs:
+    """The queue, by the first message of each run. Few runs hold one message: those are all that is
+    remembered.
+    """
+
+    def __init__(self, tx: Connection, stray: Stray) -> None:
+        columns = queue.c
+        query = sa.select(
+            raw_id(columns.first_id),
+            columns.count,
+            raw_id(columns.send_id),
+            columns.segments,
+            columns.carrier_id,
+            columns.rank_us,
+        )
+        query = query.order_by(columns.first_id)
+        self._rows = (_Run(*row) for row in streamed(tx, query))
+        self._next = next(self._rows, None)
+        self._open: list[_Run] = []
+        self._stray = stray
+
+    def of(self, number: int, send_id: str, segments: int) -> list[Place]:
+        """The runs that a message is in."""
+        while self._next is not None and self._next.first <= number:
+            self._open.append(self._next)
+            self._next = next(self._rows, None)
+        if not self._open:
+            return []
+        for run in [run for run in self._open if run.end <= number]:
+            self._close(run)
+        for run in self._open:
+            run.met += 1
+            if (run.send_id, run.segments) != (send_id, segments):
+                self._stray(
+                    _text(number),
+                    "the queue has it as another send's, or with another number of segments",
+                )
+        return [run.place for run in self._open]
+
+    def end(self) -> None:
+        self._open += [] if self._next is None else [self._next, *self._rows]
+        for run in list(self._open):
+            self._close(run)
+
+    def _close(self, run: _Run) -> None:
+        self._open.remove(run)
+        missing = run.end - run.first - run.met
+        if missing:
+            self._stray(
+                _text(run.first),
+                f"the queue holds a run of {run.end - run.first} from it on, and {missing} of them"
+                " are not there",
+            )
+
+
+class _InFlight:
+    """What is in flight, message by message."""
+
+    def __init__(self, tx: Connection, stray: Stray) -> None:
+        columns = inflight.c
+        query = sa.select(
+            raw_id(columns.message_id).label("of_message"), columns.parts, columns.state
+        ).order_by(columns.message_id, columns.part)
+        self._rows = streamed(tx, query)
+        self._next: Any = next(self._rows, None)
+        self._stray = stray
+
+    def of(self, message_id: str) -> list[InFlight]:
+        own: list[InFlight] = []
+        while self._next is not None and self._next.of_message <= message_id:
+            if self._next.of_message == message_id:
+                own.append(InFlight(self._next.parts, self._next.state))
+            else:
+                self._stray(
+                    ids.text_of_raw("msg", self._next.of_message),
+                    f"a segment of it is in flight ({self._next.state}), and it is not there",
+                )
+            self._next = next(self._rows, None)
+        return own
+
+    def end(self) -> None:
+        self.of("g")  # after every id
+
+
+def _text(number: int) -> str:
+    return ids.text_of_number("msg", number)

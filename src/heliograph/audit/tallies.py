@@ -1,0 +1,82 @@
+"""Proof of the tallies: the figures that are kept of a group are what its messages add up to.
+
+Messages may be deleted, and their tallies stay (retention.py): a campaign that may have lost some
+is not asked.
+"""
+
+from collections import defaultdict
+from itertools import islice
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.messages.groups import Tally
+from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.tables import groups, messages, tallies
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id
+
+NOTHING: Final = Tally()
+
+
+def verify_tallies(tx: Connection) -> list[Discrepancy]:
+    """What is wrong with tallies; nothing, if all agree. At most DISCREPANCIES_MAX."""
+    first = first_kept(tx, MESSAGES)
+    counted, kept = _counted(tx, first), _kept(tx)
+    query = sa.select(groups.c.id, raw_id(groups.c.account_id), raw_id(groups.c.campaign_id)).where(
+        groups.c.campaign_id >= first
+    )
+    wrong = (
+        Discrepancy(account_id, what)
+        for group_id, account_id, campaign_id in tx.execute(query.order_by(groups.c.id))
+        if (
+            what := _difference(
+                campaign_id, counted.get(group_id, NOTHING), kept.get(group_id, NOTHING)
+            )
+        )
+    )
+    return list(islice(wrong, DISCREPANCIES_MAX))
+
+
+def _difference(campaign_id: str, counted: Tally, kept: Tally) -> str | None:
+    if counted == kept:
+        return None
+    figures = [
+        f"{name} {says} (by its messages {is_})"
+        for name, says, is_ in zip(Tally._fields, kept, counted, strict=True)
+        if says != is_
+    ]
+    return (
+        f"the tallies of {ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)} say {', '.join(figures)}"
+    )
+
+
+def _kept(tx: Connection) -> dict[int, Tally]:
+    columns = [sa.func.sum(tallies.c[name]) for name in Tally._fields]
+    query = sa.select(tallies.c.group_id, *columns).group_by(tallies.c.group_id)
+    return {group_id: Tally(*map(int, figures)) for group_id, *figures in tx.execute(query)}
+
+
+def _counted(tx: Connection, first: str) -> dict[int, Tally]:
+    """One look at all messages from the id `first` on."""
+    columns = messages.c
+    query = sa.select(
+        columns.group_id,
+        columns.status,
+        sa.func.count(),
+        sa.func.sum(columns.segments),
+        sa.func.sum(columns.credits - columns.refunded),
+    ).where(columns.group_id.is_not(None), columns.id >= first)
+    found: dict[int, Tally] = defaultdict(Tally)
+    for group_id, status, count, segments, credits in tx.execute(
+        query.group_by(columns.group_id, columns.status)
+    ):
+        before = found[group_id]
+        found[group_id] = before._replace(
+            segments=before.segments + int(segments),
+            credits=before.credits + int(credits),
+            **{status: count},
+        )
+    return found

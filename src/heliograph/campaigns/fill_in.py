@@ -1,0 +1,62 @@
+"""The texts of a campaign, filled in for its recipients; who cannot get one is counted,
+and so is who lacks what.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from heliograph.campaigns.recipients import REACHED, Group, Person, Recipient
+from heliograph.campaigns.template import NAME, PHONE, Template
+
+_custom: Final = msgspec.json.Decoder(dict[str, str])
+
+
+class Filling:
+    """Fills in one template, and counts."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._names = template.names
+        self._has_own = not {NAME, PHONE}.issuperset(self._names)
+        self.unsendable: Counter[str] = Counter()  # people, by the reason
+        # people, by the placeholder that they have no value for
+        self.lacking: Counter[str] = Counter()
+
+    def recipients(self, people: Iterable[Person]) -> list[Recipient]:
+        """Of those who are reached, the ones for whom there is a text, with it."""
+        found = []
+        for phone, standing, country_code, name, custom in people:
+            if standing == REACHED:
+                values = _custom.decode(custom) if self._has_own and custom else {}
+                values[NAME], values[PHONE] = name or "", str(phone)
+                recipient = self.recipient(phone, country_code, values)
+                if recipient is not None:
+                    found.append(recipient)
+        return found
+
+    def recipient(
+        self, phone: int, country_code: str | None, values: dict[str, str]
+    ) -> Recipient | None:
+        """None: there is no text for them that can be sent."""
+        for name in self._names:
+            if not values.get(name):
+                self.lacking[name] += 1
+        text = self._template.write(values)
+        if isinstance(text, str):
+            self.unsendable[text] += 1
+            return None
+        return Recipient(phone, country_code, text.text, text.encoding, text.segments)
+
+    def groups(self, recipients: Iterable[Recipient], digits: int) -> list[Group]:
+        """As the server groups them when all get the same text."""
+        found: dict[tuple[str, str | None], list[int]] = {}
+        for recipient in recipients:
+            sums = found.setdefault(
+                (str(recipient.recipient)[:digits], recipient.country_code), [0, 0]
+            )
+            sums[0] += 1
+            sums[1] += recipient.segments or 0
+        return [Group(*key, *sums) for key, sums in found.items()]

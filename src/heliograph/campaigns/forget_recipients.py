@@ -1,0 +1,174 @@
+"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in
+its tallies.
+
+So is whom a draft was written down for, when nobody has launched it for so long. One to a file's
+numbers is canceled with that, for nobody is left; another writes its contacts down anew when it is
+launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
+"""
+
+from typing import Final
+
+from heliograph.base import clock
+from heliograph.base.paging import first_id_of
+from heliograph.campaigns.audience_lock import SILENT_MS
+from heliograph.campaigns.campaign import audience_of
+from heliograph.campaigns.states import CANCELED, RECIPIENTS_ERASED
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import ROWS_AT_ONCE
+from heliograph.database.statements import (
+    BigInt,
+    Gone,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    Statement,
+    Text,
+    same,
+)
+
+
+class _EndedBefore(Row, frozen=True):
+    until_ms: BigInt
+
+
+class _DraftBefore(Row, frozen=True):
+    """`freezing`: the lowest mark of those who freeze an audience and have shown lately that they
+    live.
+    """
+
+    until_ms: BigInt
+    freezing: Id
+
+
+class _PausedBefore(Row, frozen=True):
+    """`until`: the lowest id of what was sent since."""
+
+    until_ms: BigInt
+    until: Id
+
+
+class _Group(Row, frozen=True):
+    group_id: Int
+
+
+class _Draft(Row, frozen=True):
+    group_id: Int
+    audience: Text
+
+
+class _CanceledAt(Row, frozen=True):
+    group_id: Int
+    now_ms: BigInt
+
+
+class _SomeOf(Row, frozen=True):
+    group_id: Int
+    most: Int
+
+
+_HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
+_ENDED: Final = same(
+    _EndedBefore,
+    _Group,
+    f"""
+    SELECT c.group_id FROM campaigns c
+    WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
+    ORDER BY c.group_id LIMIT 1""",
+)
+_OLD_DRAFT: Final = same(
+    _DraftBefore,
+    _Draft,
+    f"""
+    SELECT c.group_id, c.audience FROM campaigns c
+    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms
+        AND (c.freezing IS NULL OR c.freezing < :freezing)
+        AND {_HAS_SOME}
+    ORDER BY c.group_id LIMIT 1""",
+    lock="FOR UPDATE OF c SKIP LOCKED",
+)
+_OLD_PAUSE: Final = same(
+    _PausedBefore,
+    _Group,
+    f"""
+    SELECT c.group_id FROM campaigns c
+    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms
+        AND {_HAS_SOME}
+        AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= :until)
+    ORDER BY c.group_id LIMIT 1""",
+    lock="FOR UPDATE OF c SKIP LOCKED",
+)
+_CANCEL_PAUSED: Final = same(
+    _Group,
+    Nothing,
+    f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
+        WHERE group_id = :group_id""",
+)
+# `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
+_CANCEL_GROUP: Final = same(
+    _CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
+)
+_CANCEL_DRAFT: Final = same(
+    _CanceledAt,
+    Nothing,
+    f"""
+    UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}',
+        freezing = NULL, ended_at_ms = :now_ms
+    WHERE group_id = :group_id""",
+)
+# it was the last recipient's number
+_NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")
+_FORGET: Final = Statement(
+    _SomeOf,
+    Gone,
+    postgresql="""
+        DELETE FROM campaign_recipients WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient
+                LIMIT :most))
+        RETURNING 1 AS one""",
+    sqlite="""
+        DELETE FROM campaign_recipients WHERE rowid IN (
+            SELECT rowid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient
+                LIMIT :most)
+        RETURNING 1 AS one""",
+)
+
+
+async def forget_some(tx: HotTx, until_ms: int) -> int:
+    """Recipients of one campaign that had ended by then, or has been a draft or paused since then,
+    at most ROWS_AT_ONCE; how many. 0: there are none.
+    """
+    ended = await _ENDED.rows(tx, _EndedBefore(until_ms))
+    group_id = (
+        ended[0].group_id
+        if ended
+        else await _old_draft(tx, until_ms) or await _old_pause(tx, until_ms)
+    )
+    if group_id is None:
+        return 0
+    await _NOBODY.rows(tx, _Group(group_id))
+    return len(await _FORGET.rows(tx, _SomeOf(group_id, ROWS_AT_ONCE)))
+
+
+async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
+    """The group of one that nobody is just freezing, nor can until this transaction ends."""
+    now_ms = clock.now_ms()
+    found = await _OLD_DRAFT.rows(tx, _DraftBefore(until_ms, first_id_of(now_ms - SILENT_MS)))
+    if not found:
+        return None
+    [draft] = found
+    if audience_of(draft.audience).kind == "numbers":
+        await _CANCEL_DRAFT.rows(tx, _CanceledAt(draft.group_id, now_ms))
+    return draft.group_id
+
+
+async def _old_pause(tx: HotTx, until_ms: int) -> int | None:
+    """The group of one that nobody is just resuming, nor can until this transaction ends."""
+    found = await _OLD_PAUSE.rows(tx, _PausedBefore(until_ms, first_id_of(until_ms)))
+    if not found:
+        return None
+    [paused] = found
+    await _CANCEL_PAUSED.rows(tx, paused)
+    await _CANCEL_GROUP.rows(tx, _CanceledAt(paused.group_id, clock.now_ms()))
+    return paused.group_id

@@ -1,0 +1,334 @@
+"""What is done with a campaign: launched, scheduled, paused, resumed, canceled; and started when
+its time has come.
+
+A change is one transaction under the lock of the campaign's row. A launch is several: the audience
+is frozen and priced before the one in which it becomes `sending`.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import StorageQuotaReached
+from heliograph.base import clock
+from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
+from heliograph.campaigns import states
+from heliograph.campaigns.audience import Tell, clear, freeze, look
+from heliograph.campaigns.audience_lock import Hold, Taken, is_held
+from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
+from heliograph.campaigns.draft import require_sender
+from heliograph.campaigns.due_steps import IS_DUE
+from heliograph.campaigns.price import Quote, pricing_of
+from heliograph.campaigns.recipients import Contacts, Written
+from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
+from heliograph.campaigns.tables import campaigns
+from heliograph.database.database import Database
+from heliograph.messages import cancel_group, mark_held
+from heliograph.wallet import wallet_of
+
+# campaigns whose time has come, in one look; the next one finds the others
+STARTED_AT_ONCE_MAX: Final = 10
+
+_DUE: Final = (
+    sa.select(campaigns.c.id)
+    .where(IS_DUE)
+    .order_by(campaigns.c.scheduled_at_ms, campaigns.c.id)
+    .limit(STARTED_AT_ONCE_MAX)
+)
+
+log = structlog.get_logger(__name__)
+
+
+class AccountSuspended(WrongState):
+    """The account is suspended: it sends nothing."""
+
+    reason = states.ACCOUNT_SUSPENDED
+
+
+class NoRecipients(InvalidRequest):
+    """There is nobody whom this campaign can be sent to."""
+
+    reason = states.NO_RECIPIENTS
+
+
+class Launched(NamedTuple):
+    campaign: Campaign
+    quote: Quote
+
+
+def audience_size(tx: Connection, campaign: Campaign) -> int:
+    """How many people are looked at to freeze or to estimate it."""
+    return (Written(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)).size(
+        tx
+    )
+
+
+def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None) -> Quote:
+    """What it would cost now, and whom it would reach; nothing is stored. Raises WrongState when it
+    was launched already.
+    """
+    states.require_one_of(campaign.status, states.STARTABLE, "be estimated")
+    with db.read() as tx:
+        pricing, available = (
+            pricing_of(tx, campaign),
+            wallet_of(tx, campaign.account_id).sms_credits,
+        )
+    look(db, campaign, pricing, tell)
+    return pricing.quote(available)
+
+
+def launch(
+    db: Database,
+    campaign_id: str,
+    *,
+    as_far_as_credits_reach: bool | None = None,
+    tell: Tell = lambda people: None,
+) -> Launched:
+    """Freezes the audience, prices it, and lets it be sent. `as_far_as_credits_reach` None: as it
+    was scheduled; else only if they reach for all. `tell`: of each so many people that were looked
+    at.
+
+    Refused, it is what it was: WrongState, AccountSuspended, InvalidRequest for the sender,
+    NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken: somebody else
+    launched it, too, and this one gave way.
+    """
+    hold = Hold(db, campaign_id)
+
+    def begin(tx: Connection) -> Campaign:
+        campaign = by_id(tx, campaign_id, lock=True)
+        _require_startable(tx, campaign, "be launched")
+        return campaign
+
+    return _start(hold, hold.take(begin), tell, as_far=as_far_as_credits_reach)
+
+
+def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
+    """Starts the scheduled campaigns whose time has come; those that cannot be have `failed`. The
+    raw ids of the ones that are sending now.
+
+    Several processes may do so at once: whom another one is at work on is left to it, until that
+    has shown nothing for 30 s.
+    """
+    with db.read() as tx:
+        due = tx.execute(_DUE, {"now_ms": clock.now_ms()}).scalars().all()
+    return [campaign_id for campaign_id in due if _start_one(db, campaign_id, tell)]
+
+
+def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
+    hold = Hold(db, campaign_id)
+
+    def begin(tx: Connection) -> Campaign:
+        campaign = by_id(tx, campaign_id, lock=True)
+        if (
+            campaign.status != SCHEDULED
+            or is_held(campaign.freezing)
+            or (campaign.scheduled_at_ms or 0) > clock.now_ms()
+        ):
+            raise Taken()
+        try:
+            _require_startable(tx, campaign, "be launched")
+        except (AccountSuspended, InvalidRequest) as error:
+            return _failed(tx, campaign, error)
+        return campaign
+
+    try:
+        campaign = hold.take(begin)
+        if campaign.status == SCHEDULED:
+            _start(hold, campaign, tell, refused=_failed)
+    except Taken:
+        return False
+    except (NoRecipients, InsufficientCredits, StorageQuotaReached):
+        return False
+    return campaign.status == SCHEDULED
+
+
+def _failed(
+    tx: Connection, campaign: Campaign, error: ServiceError, opted_out: int = 0
+) -> Campaign:
+    log.warning("campaign_failed", campaign=text_id(campaign), reason=error.reason)
+    return move(
+        tx,
+        campaign,
+        states.FAILED,
+        status_reason=error.reason,
+        opted_out=opted_out,
+        ended_at_ms=clock.now_ms(),
+    )
+
+
+def _start(
+    hold: Hold,
+    campaign: Campaign,
+    tell: Tell,
+    refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
+    as_far: bool | None = None,
+) -> Launched:
+    """`as_far`: also when the credits do not reach for all; None: as its row says. `refused`: what
+    becomes of a campaign that cannot be sent, in the transaction that finds it out; with how many
+    of its audience opted out.
+    """
+    with hold.db.read() as tx:
+        pricing = pricing_of(tx, campaign)
+    try:
+        freeze(hold, campaign, pricing, tell)
+    except StorageQuotaReached as error:
+        _give_up(hold, campaign, error, refused)
+        raise
+
+    def begin_to_send(tx: Connection) -> Launched | ServiceError:
+        found = by_id(tx, campaign.id)
+        is_closed = is_suspended(tx, campaign.account_id)  # since it was looked at
+        quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)
+        reaches = found.as_far_as_credits_reach if as_far is None else as_far
+        refusal = AccountSuspended() if is_closed else _refusal(found, quote, as_far=reaches)
+        if refusal is not None:
+            if refused is not None:
+                refused(tx, found, refusal, quote.opted_out)
+            return refusal
+        sending = move(
+            tx,
+            found,
+            states.SENDING,
+            status_reason=None,
+            started_at_ms=clock.now_ms(),
+            cursor=0,
+            expanded=False,
+            as_far_as_credits_reach=reaches,
+            opted_out=quote.opted_out,
+            refused=pricing.unsendable.total(),
+            recipients_total=quote.recipients + sum(quote.refused.values()),
+            credits_estimated=quote.credits,
+        )
+        return Launched(sending, quote)
+
+    launched = hold.finish(begin_to_send)
+    if isinstance(launched, ServiceError):
+        raise launched
+    return launched
+
+
+def _give_up(
+    hold: Hold,
+    campaign: Campaign,
+    error: StorageQuotaReached,
+    refused: Callable[[Connection, Campaign, ServiceError, int], object] | None,
+) -> None:
+    """Takes away what was written down of contacts; a file's numbers stay. It is what it
+    was, or what `refused` makes of it.
+    """
+    if campaign.audience.kind != "numbers":
+        clear(hold, campaign)
+    hold.finish(
+        lambda tx: refused(tx, by_id(tx, campaign.id), error, 0) if refused is not None else None
+    )
+
+
+def _refusal(campaign: Campaign, quote: Quote, *, as_far: bool) -> ServiceError | None:
+    if quote.recipients == 0:
+        whom = ", ".join(
+            [
+                f"{people} {reason}"
+                for reason, people in sorted(
+                    {**quote.refused, "opted_out": quote.opted_out}.items()
+                )
+                if people
+            ]
+        )
+        return NoRecipients(
+            "There is nobody whom this campaign can be sent to"
+            f" ({whom or 'its audience is empty'})."
+        )
+    if quote.credits > quote.credits_available and not as_far:
+        return InsufficientCredits(
+            f"This campaign takes {quote.credits} credits; the wallet holds"
+            f" {quote.credits_available}.",
+            required=quote.credits,
+            available=quote.credits_available,
+        )
+    return None
+
+
+def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
+    """Raises WrongState, AccountSuspended, InvalidRequest."""
+    if campaign.status_reason == states.RECIPIENTS_ERASED:
+        raise WrongState(
+            "This campaign's numbers were erased, for nobody has launched it for so long, and it"
+            " was canceled; create it anew."
+        )
+    states.require_one_of(campaign.status, states.STARTABLE, what)
+    if not campaign.audience.whole:
+        raise WrongState(
+            "The file of this campaign's numbers was not read to its end; cancel it, and create it"
+            " anew."
+        )
+    if is_suspended(tx, campaign.account_id):
+        raise AccountSuspended()
+    require_sender(tx, campaign.account_id, campaign.sender, sandbox=campaign.sandbox)
+
+
+def schedule(
+    tx: Connection, campaign_id: str, at_ms: int, *, as_far_as_credits_reach: bool | None = None
+) -> Campaign:
+    """It starts by itself at that time, which `moment.py` reads; one that is scheduled already, at
+    the new one, and `as_far_as_credits_reach` stays what it was unless it is given. Raises
+    WrongState, AccountSuspended, InvalidRequest.
+    """
+    campaign = by_id(tx, campaign_id, lock=True)
+    _require_startable(tx, campaign, "be scheduled")
+    as_far = (
+        campaign.as_far_as_credits_reach
+        if as_far_as_credits_reach is None
+        else as_far_as_credits_reach
+    )
+    return move(
+        tx,
+        campaign,
+        SCHEDULED,
+        scheduled_at_ms=at_ms,
+        as_far_as_credits_reach=as_far,
+        freezing=None,
+    )
+
+
+def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:
+    """What is queued waits. One that has stopped by itself does not go on by itself then. Raises
+    WrongState.
+    """
+    campaign = by_id(tx, campaign_id, lock=True)
+    if campaign.status == states.PAUSED and campaign.status_reason != reason == PAUSED_BY_OPERATOR:
+        paused = change(tx, campaign, status_reason=reason)
+    else:
+        paused = move(tx, campaign, states.PAUSED, status_reason=reason)
+    if reason == PAUSED_BY_OPERATOR:
+        # also when what an earlier pause has held is still being let go
+        mark_held(tx, paused.group_id, held=False)
+    return paused
+
+
+def resume(tx: Connection, campaign_id: str) -> Campaign:
+    """Raises WrongState, AccountSuspended."""
+    campaign = by_id(tx, campaign_id, lock=True)
+    states.require_one_of(campaign.status, (states.PAUSED,), "be resumed")
+    if is_suspended(tx, campaign.account_id):
+        raise AccountSuspended()
+    mark_held(tx, campaign.group_id, held=True)  # in part at least, however far holding it has come
+    return move(tx, campaign, states.SENDING, status_reason=None)
+
+
+def cancel(tx: Connection, campaign_id: str, *, now_ms: int) -> Campaign:
+    """For good: what is queued fails, and is refunded. Raises WrongState."""
+    campaign = by_id(tx, campaign_id, lock=True)
+    begun = campaign.started_at_ms is not None  # then it ends when nothing of it is queued any more
+    canceled = move(
+        tx,
+        campaign,
+        states.CANCELED,
+        status_reason=None,
+        ended_at_ms=None if begun else now_ms,
+        freezing=None,
+    )
+    cancel_group(tx, campaign.group_id, now_ms)
+    return canceled

@@ -1,0 +1,215 @@
+"""A file of numbers: CSV with or without a header, or one number a line. Read as it
+streams; what is wrong is told by line.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO, Final, NamedTuple
+
+from heliograph.base.csv_records import read_records
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import cut
+from heliograph.campaigns.template import NAME, PHONE
+from heliograph.text import Phone, parse_phone
+
+LINE_MAX: Final = 65_536  # characters; a file that is no text has no ends of lines
+COLUMNS_MAX: Final = 100
+VALUE_MAX: Final = 1_530  # characters: more never fits into ten segments
+PHONE_COLUMNS: Final = (
+    "phone",
+    "number",
+    "msisdn",
+    "mobile",
+    "recipient",
+    "phone_number",
+    "phone number",
+    "telephone",
+    "tel",
+)
+SAID_MAX: Final = 40  # characters of a bad number that a report repeats
+NAMES_SAID_MAX: Final = 200  # characters of a header's names
+_BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+class Row(NamedTuple):
+    """A number, and what else its line says, by column."""
+
+    line: int
+    phone: Phone
+    values: dict[str, str]
+
+
+class BadRow(NamedTuple):
+    """A line that is left out, and why."""
+
+    line: int
+    why: str
+
+
+class _Layout(NamedTuple):
+    phone: int  # its column
+    names: tuple[str, ...]  # of all columns, some of which may have none; empty without a header
+
+
+class Numbers:
+    """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`:
+    without one, of numbers with a leading 0. `columns`: what its header names, as soon as that is
+    read; empty without one.
+    """
+
+    def __init__(self, file: IO[str], country: str | None, home: str | None = None) -> None:
+        self._file = file
+        self._country = country
+        self._home = home
+        self.columns: tuple[str, ...] = ()
+
+    def rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+        """The lines that hold something. `asked_for`: the fields that are needed of each.
+
+        Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header
+        names no column of numbers, it has none and several columns could be the numbers, no column
+        is called as a field that is asked for, or a quote in it is not closed.
+        """
+        try:
+            yield from self._rows(asked_for)
+        except UnicodeDecodeError as error:
+            raise InvalidRequest(
+                f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand"
+                " where it does."
+            ) from error
+
+    def _rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+        lines = _lines(self._file)
+        first = next(lines, None)
+        if first is None:
+            return
+        lines = _with(first, lines)
+        layout: _Layout | None = None
+        for line, found, why in read_records(lines, _delimiter(first)):
+            cells = [cell.strip() for cell in found]
+            if why:
+                yield BadRow(line, why)
+            if why or not any(cells):
+                continue
+            if layout is None:
+                layout, is_header = _layout(cells, self._country)
+                self.columns = tuple(filter(None, layout.names))
+                _require_columns(asked_for, self.columns)
+                if is_header:
+                    continue
+            if not layout.names:
+                _require_one_number(line, cells, self._country)
+            # Several columns without a header are told apart by what is a number, and an article's
+            # 0123456789 is none.
+            is_certain = bool(layout.names) or len(cells) == 1
+            yield _row(line, cells, layout, self._country, self._home if is_certain else None)
+
+
+def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
+    """That each placeholder of the text is a column: else it is misspelled, and everybody gets its
+    default, or nothing. Raises InvalidRequest.
+    """
+    there = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
+    missing = [f"{{{name}}}" for name in asked_for if name not in there]
+    if missing:
+        has = (
+            f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}"
+            if columns
+            else "it has no first line that names its columns"
+        )
+        raise InvalidRequest(
+            f"The text asks for {', '.join(missing)}, which is no column of the file: {has}."
+        )
+
+
+def _require_one_number(line: int, cells: list[str], country: str | None) -> None:
+    """Of a file without a header: whichever was taken of two might be somebody else's. Raises
+    InvalidRequest.
+    """
+    places = (
+        [
+            str(place)
+            for place, cell in enumerate(cells, 1)
+            if parse_phone(cell, country) is not None
+        ]
+        if len(cells) > 1
+        else []
+    )
+    if len(places) > 1:
+        raise InvalidRequest(
+            f"The file has no header, and the columns {', '.join(places)} of line {line} could all"
+            " be the number; begin it with a line that names its columns, that of the numbers"
+            f" {PHONE_COLUMNS[0]}."
+        )
+
+
+def _row(
+    line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
+) -> Row | BadRow:
+    if layout.names and any(cells[len(layout.names) :]):
+        return BadRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
+    raw = cells[layout.phone] if layout.phone < len(cells) else ""
+    phone = parse_phone(raw, country, home)
+    if phone is None:
+        return BadRow(
+            line,
+            (
+                f"says {shown(cut(raw, SAID_MAX))}, which is no valid number"
+                if raw
+                else "has no number"
+            ),
+        )
+    values = {name: value for name, value in zip(layout.names, cells, strict=False) if name}
+    bad = next(
+        (name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None
+    )
+    if bad is not None:
+        return BadRow(line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}")
+    own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
+    return Row(line, phone, values if own_name is None else {NAME: own_name, **values})
+
+
+def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
+    """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
+    if len(cells) > COLUMNS_MAX:
+        raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
+    numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
+    folded = [cell.lower() for cell in cells]
+    named = next((folded.index(name) for name in PHONE_COLUMNS if name in folded), None)
+    if numbers or (named is None and re.search("[0-9]", "".join(cells))):
+        return _Layout(numbers[0] if numbers else 0, ()), False
+    if len(cells) == 1:
+        return _Layout(0, (cells[0],)), True
+    if named is None:
+        raise InvalidRequest(
+            f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
+            f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
+        )
+    # spreadsheets leave columns without one behind the last
+    names = [cell for cell in cells if cell]
+    if len(set(names)) < len(names):
+        raise InvalidRequest(
+            f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
+        )
+    return _Layout(named, tuple(cells)), True
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    line = file.readline(LINE_MAX + 1).removeprefix(_BOM)
+    number = 1
+    while line:
+        if len(line) > LINE_MAX:
+            raise InvalidRequest(f"Line {number} of the file has more than {LINE_MAX} characters.")
+        yield line
+        line, number = file.readline(LINE_MAX + 1), number + 1
+
+
+def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _delimiter(line: str) -> str:
+    """What stands most often in the first line."""
+    return max(",;\t", key=line.count)

@@ -1,0 +1,61 @@
+"""The text of a campaign as one recipient would get it; and what in it nobody would."""
+
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.fill_in import Filling
+from heliograph.campaigns.lifecycle import NoRecipients
+from heliograph.campaigns.recipients import Contacts, Written
+from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS
+from heliograph.text import SEGMENTS_MAX
+
+
+class Unfilled(NamedTuple):
+    """Placeholders that nobody among so many `people` has a value for: more likely misspelled than
+    meant.
+    """
+
+    names: tuple[str, ...]
+    people: int
+
+
+def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
+    """Of an audience of contacts, as it is now; a file's columns are judged when it is read."""
+    if campaign.audience.kind == "numbers":
+        return Unfilled((), 0)
+    audience = Contacts(campaign)
+    names = tuple(
+        name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name)
+    )
+    return Unfilled(names, audience.reached(tx) if names else 0)
+
+
+def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
+    """As the one with this number would get it; if there is none, as the first of the audience.
+    Raises NoRecipients, and InvalidRequest when theirs takes too many segments or is empty.
+    """
+    template = campaign.template
+    if template.plain is not None:
+        return template.plain
+    if campaign.audience.kind == "numbers":
+        text = Written(campaign).text_of(tx, phone)
+        if text is None:
+            raise NoRecipients()
+        return text
+    person = Contacts(campaign).person(tx, phone)
+    if person is None:
+        raise NoRecipients()
+    filling = Filling(template)
+    recipients = filling.recipients([person])
+    if not recipients:
+        why = (
+            f"takes more than {SEGMENTS_MAX} segments"
+            if filling.unsendable[TOO_MANY_SEGMENTS]
+            else "is empty"
+        )
+        raise InvalidRequest(f"The text for {person.phone} {why}.")
+    assert recipients[0].text is not None
+    return recipients[0].text

@@ -1,0 +1,385 @@
+"""Whom a campaign is for, read piece by piece in the order of their numbers: its contacts as they
+are now, or the recipients that are written down.
+
+Every statement is about so many people behind a number, so none of them holds up others, however
+large the audience is.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import MEASURES, Stored, charge, octets_of
+from heliograph.base import clock
+from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.tables import campaign_recipients
+from heliograph.campaigns.template import NAME
+from heliograph.contacts.tables import contacts
+from heliograph.database.postgresql.arrays import literal
+
+_STORE: Final = sa.text("""
+    INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)
+    SELECT :group_id, * FROM unnest(CAST(:recipients AS bigint[]), CAST(:countries AS text[]),
+        CAST(:texts AS text[]), CAST(:encodings AS text[]),
+                                    CAST(:segments AS smallint[]))
+    ON CONFLICT DO NOTHING""")
+_STORE_SQLITE: Final = """
+    INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)
+        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
+
+SAMPLED_MAX: Final = 5_000  # contacts among whom one of the audience is looked for
+OUTSIDE: Final = 0  # how a contact stands to a campaign: not of its audience
+OPTED_OUT: Final = 1
+REACHED: Final = 2
+_OUTSIDE: Final = sa.literal_column(str(OUTSIDE), sa.Integer)
+_OPTED_OUT: Final = sa.literal_column(str(OPTED_OUT), sa.Integer)
+_REACHED: Final = sa.literal_column(str(REACHED), sa.Integer)
+# as their partial index has it
+_OPTED_OUT_COLUMN: Final[sa.ColumnElement[bool]] = sa.literal_column(
+    "contacts.opted_out", sa.Boolean
+)
+
+
+class Group(NamedTuple):
+    """So many recipients who begin with the same digits, in one country, with `segments` in all."""
+
+    digits: str
+    country_code: str | None
+    recipients: int
+    segments: int
+
+
+class Recipient(NamedTuple):
+    """A row of campaign_recipients without its group. The last three are None where all
+    get the same text.
+    """
+
+    recipient: int
+    country_code: str | None
+    text: str | None = None
+    encoding: str | None = None
+    segments: int | None = None
+
+
+class Chunk(NamedTuple):
+    """Those up to and with the number `upto`, of whom `people` were looked at. `groups`
+    are the ones who get a text.
+    """
+
+    upto: int
+    people: int
+    opted_out: int
+    groups: list[Group]
+
+
+class Person(NamedTuple):
+    """A contact that was looked at. All but the number is None for those who get no text."""
+
+    phone: int
+    standing: int  # OUTSIDE, OPTED_OUT, REACHED
+    country_code: str | None
+    name: str | None
+    custom: str | None
+
+
+class Contacts:
+    """The contacts of a campaign's account and mode."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._of_account = _of_account(campaign)
+
+    def look(
+        self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
+    ) -> Chunk | None:
+        """The next `size` of them, when everybody's text has `segments`: grouped by their first so
+        many `digits`, and by `write` written down, on the server. None: there is nobody behind
+        `after`. Raises StorageQuotaReached.
+        """
+        part = self._next(tx, after, size, contacts.c.country_code).cte("part")
+        reached = part.c.standing == _REACHED
+        found = sa.select(
+            part.c.standing, *_grouped(part.c.phone, part.c.country_code, digits, segments)
+        ).group_by(sa.text("1, 2, 3"))
+        writing = sa.insert(campaign_recipients).from_select(
+            ["group_id", "recipient", "country_code"],
+            sa.select(sa.literal(self._campaign.group_id), part.c.phone, part.c.country_code).where(
+                reached
+            ),
+        )
+        if write and tx.dialect.name == "postgresql":  # one look at the contacts does for both
+            chunk = _chunk(tx.execute(found.add_cte(writing.cte("written"))).all())
+        else:
+            chunk = _chunk(tx.execute(found).all())
+            if write and chunk is not None:
+                tx.execute(writing)
+        if write and chunk is not None:
+            charge_recipients(tx, self._campaign, sum(group.recipients for group in chunk.groups))
+        return chunk
+
+    def people(self, tx: Connection, after: int, size: int) -> list[Person]:
+        """The next `size` of them, in the order of their numbers."""
+        part = self._next(
+            tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
+        ).subquery("part")
+        of_reached = [
+            sa.case((part.c.standing == _REACHED, part.c[name]))
+            for name in ("country_code", "name", "custom")
+        ]
+        return list(
+            map(
+                Person._make,
+                tx.execute(sa.select(part.c.phone, part.c.standing, *of_reached)).all(),
+            )
+        )
+
+    def person(self, tx: Connection, phone: int) -> Person | None:
+        """The one with this number, else the first who is reached among the first thousands."""
+        its = sa.select(
+            contacts.c.phone, _REACHED, contacts.c.country_code, contacts.c.name, contacts.c.custom
+        ).where(self._of_account, contacts.c.phone == phone)
+        row = tx.execute(its).one_or_none()
+        if row is not None:
+            return Person(*row)
+        return next(
+            (person for person in self.people(tx, 0, SAMPLED_MAX) if person.standing == REACHED),
+            None,
+        )
+
+    def nobody_has(self, tx: Connection, name: str) -> bool:
+        """Whether none of the audience has a value for this placeholder. The first who has one is
+        enough.
+        """
+        value = contacts.c.name != "" if name == NAME else _has_custom(tx, name)
+        return (
+            tx.execute(
+                sa.select(contacts.c.phone).where(*self._audience(tx), value).limit(1)
+            ).first()
+            is None
+        )
+
+    def reached(self, tx: Connection) -> int:
+        """How many of the audience have not opted out."""
+        return int(
+            tx.execute(
+                sa.select(sa.func.count()).select_from(contacts).where(*self._audience(tx))
+            ).scalar_one()
+        )
+
+    def size(self, tx: Connection) -> int:
+        """How many there are, of whatever audience."""
+        return int(
+            tx.execute(
+                sa.select(sa.func.count()).select_from(contacts).where(self._of_account)
+            ).scalar_one()
+        )
+
+    def _audience(self, tx: Connection) -> list[sa.ColumnElement[bool]]:
+        tags = self._campaign.audience.tags
+        return [
+            self._of_account,
+            sa.not_(_OPTED_OUT_COLUMN),
+            *([_has_any(tx, tags)] if tags else []),
+        ]
+
+    def _next(self, tx: Connection, after: int, size: int, *more: sa.Column[Any]) -> sa.Select[Any]:
+        tags = self._campaign.audience.tags
+        outside = [(sa.not_(_has_any(tx, tags)), _OUTSIDE)] if tags else []
+        standing = sa.case(*outside, (_OPTED_OUT_COLUMN, _OPTED_OUT), else_=_REACHED).label(
+            "standing"
+        )
+        return (
+            sa.select(contacts.c.phone, standing, *more)
+            .where(self._of_account, contacts.c.phone > after)
+            .order_by(contacts.c.phone)
+            .limit(size)
+        )
+
+
+class Written:
+    """The recipients of a campaign that are written down."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._group = campaign_recipients.c.group_id == campaign.group_id
+        # Asked of one after the other, by its index: how many of an account's contacts refuse makes
+        # no difference, nor what a planner takes them for.
+        self._refuses: sa.ColumnElement[bool] = sa.exists().where(
+            _of_account(campaign),
+            _OPTED_OUT_COLUMN,
+            contacts.c.phone == campaign_recipients.c.recipient,
+        )
+
+    def look(
+        self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
+    ) -> Chunk | None:
+        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` it
+        is marked who wants no campaigns now, in place of what an earlier look has marked; these
+        marks are counted, for the contacts are asked once. None: there is nobody behind `after`.
+        """
+        upto = self._upto(tx, after, size)
+        if upto is None:
+            return None
+        table, refuses = campaign_recipients.c, self._refuses
+        if write:
+            other = sa.update(campaign_recipients).where(
+                *self._within(after, upto), table.opted_out != refuses
+            )
+            tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
+            refuses = table.opted_out
+        standing = sa.case((refuses, _OPTED_OUT), else_=_REACHED).label("standing")
+        part = (
+            sa.select(table.recipient, table.country_code, table.segments, standing)
+            .where(*self._within(after, upto))
+            .cte("part")
+        )
+        counted = sa.func.coalesce(part.c.segments, segments)
+        found = _chunk(
+            tx.execute(
+                sa.select(
+                    part.c.standing,
+                    *_grouped(part.c.recipient, part.c.country_code, digits, counted),
+                ).group_by(sa.text("1, 2, 3"))
+            ).all()
+        )
+        # somebody may just have erased them
+        return Chunk(upto, 0, 0, []) if found is None else found
+
+    def text_of(self, tx: Connection, phone: int) -> str | None:
+        """Of the one with this number, else of the first who gets one."""
+        recipient, text = campaign_recipients.c.recipient, campaign_recipients.c.text
+        its: str | None = tx.execute(
+            sa.select(text).where(self._group, recipient == phone)
+        ).scalar_one_or_none()
+        if its is not None:
+            return its
+        first = (
+            sa.select(text)
+            .where(self._group, sa.not_(campaign_recipients.c.opted_out))
+            .order_by(recipient)
+            .limit(1)
+        )
+        return tx.execute(first).scalar_one_or_none()
+
+    def size(self, tx: Connection) -> int:
+        return int(
+            tx.execute(
+                sa.select(sa.func.count()).select_from(campaign_recipients).where(self._group)
+            ).scalar_one()
+        )
+
+    def drop(self, tx: Connection, after: int, size: int) -> int | None:
+        """Takes the next `size` of them out; the last one's number, None when there was nobody."""
+        upto = self._upto(tx, after, size)
+        if upto is not None:
+            tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto)))
+        return upto
+
+    def _upto(self, tx: Connection, after: int, size: int) -> int | None:
+        recipient = campaign_recipients.c.recipient
+        numbers = (
+            sa.select(recipient)
+            .where(self._group, recipient > after)
+            .order_by(recipient)
+            .limit(size)
+            .subquery()
+        )
+        upto: int | None = tx.execute(sa.select(sa.func.max(numbers.c.recipient))).scalar_one()
+        return upto
+
+    def _within(self, after: int, upto: int) -> list[sa.ColumnElement[bool]]:
+        recipient = campaign_recipients.c.recipient
+        return [self._group, recipient > after, recipient <= upto]
+
+
+def store(tx: Connection, campaign: Campaign, rows: Sequence[Recipient]) -> int:
+    """Writes recipients of a campaign down, in their order; how many were not there yet. Raises
+    StorageQuotaReached.
+    """
+    if not rows:
+        return 0
+    group_id = campaign.group_id
+    charge_recipients(tx, campaign, len(rows), octets_of(*(row.text for row in rows)))
+    if tx.dialect.name == "postgresql":
+        names = ("recipients", "countries", "texts", "encodings", "segments")
+        return tx.execute(
+            _STORE,
+            {
+                "group_id": group_id,
+                **dict(zip(names, map(literal, zip(*rows, strict=True)), strict=True)),
+            },
+        ).rowcount
+    return tx.exec_driver_sql(_STORE_SQLITE, [(group_id, *row) for row in rows]).rowcount
+
+
+def charge_recipients(
+    tx: Connection, campaign: Campaign, recipients: int, text_octets: int = 0
+) -> None:
+    """Counts so many that are written down. Raises StorageQuotaReached."""
+    charge(
+        tx,
+        campaign.account_id,
+        Stored.RECIPIENTS,
+        recipients * MEASURES[Stored.RECIPIENTS].row_octets + text_octets,
+        sandbox=campaign.sandbox,
+        now_ms=clock.now_ms(),
+    )
+
+
+def _of_account(campaign: Campaign) -> sa.ColumnElement[bool]:
+    return (contacts.c.account_id == campaign.account_id) & (
+        contacts.c.sandbox == sa.literal(campaign.sandbox)
+    )
+
+
+def _grouped(
+    number: sa.ColumnElement[int],
+    country_code: sa.ColumnElement[str | None],
+    digits: int,
+    segments: sa.ColumnElement[int] | int,
+) -> list[sa.ColumnElement[Any]]:
+    """What `_chunk` reads beside `standing`."""
+    first = sa.func.substr(sa.cast(number, sa.Text), 1, sa.literal_column(str(digits)))
+    return [
+        first.label("first_digits"),
+        country_code.label("country_code"),
+        sa.func.count().label("people"),
+        sa.func.sum(segments).label("segments"),
+        sa.func.max(number).label("highest"),
+    ]
+
+
+def _chunk(rows: Sequence[Any]) -> Chunk | None:
+    """Of people who are counted together: `standing`, and what `_grouped` names."""
+    if not rows:
+        return None
+    return Chunk(
+        max(row.highest for row in rows),
+        sum(row.people for row in rows),
+        sum(row.people for row in rows if row.standing == OPTED_OUT),
+        [
+            Group(row.first_digits, row.country_code, row.people, int(row.segments))
+            for row in rows
+            if row.standing == REACHED
+        ],
+    )
+
+
+def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:
+    if tx.dialect.name == "postgresql":
+        return sa.func.jsonb_extract_path_text(sa.cast(contacts.c.custom, JSONB), name) != ""
+    each: Any = sa.func.json_each(contacts.c.custom).table_valued("key", "value")
+    return sa.exists(
+        sa.select(sa.literal(1)).select_from(each).where(each.c.key == name, each.c.value != "")
+    )
+
+
+def _has_any(tx: Connection, tags: Sequence[str]) -> sa.ColumnElement[bool]:
+    if tx.dialect.name == "postgresql":
+        return sa.func.jsonb_exists_any(
+            sa.cast(contacts.c.tags, JSONB), sa.cast(list(tags), ARRAY(sa.Text))
+        )
+    each: Any = sa.func.json_each(contacts.c.tags).table_valued("value")
+    return sa.exists(sa.select(sa.literal(1)).select_from(each).where(each.c.value.in_(tags)))

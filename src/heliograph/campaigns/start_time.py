@@ -1,0 +1,90 @@
+"""When a scheduled campaign starts: a time as the account's clocks show it, or one with an
+offset.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+
+AHEAD_MAX_MS: Final = 366 * 86_400_000  # what is further away is more likely a slip than a plan
+_FORM: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+
+
+class When(NamedTuple):
+    """A moment; `note`: what should be said of how it was understood."""
+
+    at_ms: int
+    note: str | None = None
+
+
+def read_when(text: str, time_zone: str, now_ms: int) -> When:
+    """ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset of its
+    own.
+
+    Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one
+    that has passed, and one over a year ahead. Of one that they show twice the earlier is meant,
+    and that is said.
+    """
+    when = _understood(text, time_zone)
+    if when.at_ms <= now_ms:
+        raise refused("at", f"must be in the future; {text} has passed ({_utc(when.at_ms)})")
+    if when.at_ms > now_ms + AHEAD_MAX_MS:
+        raise refused("at", f"must be within a year from now, not {text}")
+    return when
+
+
+def read_time(text: str) -> datetime:
+    """The time as it is written, with an offset or without. Raises InvalidRequest about
+    `at` for what is no time.
+    """
+    try:
+        given = (
+            datetime.fromisoformat(text.upper().replace(" ", "T"))
+            if _FORM.fullmatch(text)
+            else None
+        )
+    except ValueError:
+        given = None
+    if given is None:
+        raise refused(
+            "at",
+            "must be a time such as 2027-01-31T09:30, or one with an offset such as"
+            f" 2027-01-31T09:30+01:00, not {shown(text)}",
+        )
+    return given
+
+
+def _understood(text: str, time_zone: str) -> When:
+    given = read_time(text)
+    try:
+        if given.tzinfo is not None:
+            return When(_ms(given))
+        zone = ZoneInfo(time_zone)
+        first, second = given.replace(tzinfo=zone), given.replace(tzinfo=zone, fold=1)
+        there = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
+    except OverflowError:
+        raise refused("at", f"must be within a year from now, not {text}") from None
+    if there != given:
+        raise refused(
+            "at",
+            f"is {text}, which does not exist in {time_zone}: the clocks are put forward over it,"
+            f" and show {there:%H:%M} then",
+        )
+    if first.utcoffset() != second.utcoffset():
+        return When(
+            _ms(first),
+            f"{text} comes twice in {time_zone}; the earlier one is meant, {_utc(_ms(first))}.",
+        )
+    return When(_ms(first))
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000
+
+
+def _utc(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1_000, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,85 @@
+"""Who is connected to the SMSC, and who makes room for one more: there are limits in all and of one
+address.
+
+Past either the connection ends that has said nothing for the longest time, so that whoever comes is
+let in: an operator to his simulator, too.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Final, Protocol
+
+from heliograph.base import clock, open_files
+from heliograph.base.addresses import network_of
+from heliograph.carriers.smsc.journal import Journal
+
+SESSIONS_MAX: Final = 1_000  # each may make it remember some MB
+ADDRESS_SHARE: Final = 4  # one address has a quarter of the places at most
+FILES_KEPT: Final = 50  # for the log, standard streams, and connections that are just being ended
+# how often the log says that connections are ended for others, each of which is counted
+TOLD_S: Final = 60.0
+
+_quiet_since_s = attrgetter("quiet_since_s")
+
+
+class Guest(Protocol):
+    """A session, as the list of them sees it."""
+
+    closed: asyncio.Event
+    quiet_since_s: float  # when it connected and, once it is bound, when it said something last
+
+    def unbind(self) -> None: ...
+
+    def abort(self, why: str) -> None: ...
+
+
+class Guests:
+    """The sessions that there are, each with the address of its client."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._addresses: dict[Guest, str] = {}
+        self._of_address: dict[str, dict[Guest, None]] = {}
+        self._told_s = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def __iter__(self) -> Iterator[Guest]:
+        return iter(list(self._addresses))
+
+    def admit(self, guest: Guest, host: str) -> None:
+        """Counts one more until `left`; one that is there already may have to end for it."""
+        most = max(1, min(SESSIONS_MAX, open_files.limit() - FILES_KEPT))
+        most_of_one = max(1, most // ADDRESS_SHARE)
+        address = network_of(host)
+        if len(self._of_address.get(address, ())) >= most_of_one:
+            self._end_one(
+                self._of_address[address],
+                host,
+                f"this address has {most_of_one} connections; allowed: {most_of_one}",
+            )
+        elif len(self._addresses) >= most:
+            self._end_one(self._addresses, host, f"there are {most} connections; allowed: {most}")
+        self._addresses[guest] = address
+        self._of_address.setdefault(address, {})[guest] = None
+
+    def left(self, guest: Guest) -> None:
+        """Counts it no more, if it still was."""
+        address = self._addresses.pop(guest, None)
+        if address is None:
+            return
+        del self._of_address[address][guest]
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+    def _end_one(self, guests: Iterable[Guest], host: str, why: str) -> None:
+        quietest = min(guests, key=_quiet_since_s)
+        self.left(quietest)
+        quietest.abort("ended for a newer connection")
+        self._journal.count("limited")
+        if clock.monotonic_s() - self._told_s >= TOLD_S:
+            self._told_s = clock.monotonic_s()
+            self._journal.note("limited", peer=host, why=why)
+            self._journal.flush()

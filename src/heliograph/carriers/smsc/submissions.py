@@ -1,0 +1,186 @@
+"""The submissions of one session: judged, answered now or later, and their receipts owed."""
+
+from typing import Final, NamedTuple, Protocol
+
+from heliograph.carriers.delay_queue import Delayed
+from heliograph.carriers.link import ReceiptState
+from heliograph.carriers.simulated_outcomes import ending_of
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smsc import journal_entry
+from heliograph.carriers.smsc.chaos import Place
+from heliograph.carriers.smsc.chaos_plan import Plan, plan_of
+from heliograph.carriers.smsc.malformed_pdus import malformed_pdu
+from heliograph.carriers.smsc.outbox import Parcel, Receiver
+from heliograph.carriers.smsc.receipt import Owed
+from heliograph.carriers.smsc.refusals import mistake_in
+from heliograph.carriers.smsc.shared import Center
+
+# when the first word is stored: what comes with it, a client may weigh at once
+CONTRADICTED_AFTER_S: Final = 0.2
+_RMSGQFUL: Final = 0x14
+_RTHROTTLED: Final = 0x58
+
+
+class Client(Receiver, Protocol):
+    """The session, as its submissions need it."""
+
+    def write(self, octets: bytes) -> None: ...
+    def go_deaf(self) -> None: ...
+    def abort(self, why: str) -> None: ...
+    def look_again(self) -> None: ...
+    def note(self, event: str, **fields: object) -> None: ...
+
+
+class _Answer(NamedTuple):
+    sequence: int
+    status: int
+    message_id: str | None
+
+
+class Taken:
+    """Every submit_sm is answered once, in the order of its delay, unless its plan says
+    that it never is.
+    """
+
+    def __init__(self, center: Center, client: Client) -> None:
+        self._center = center
+        self._client = client
+        self._journal = center.journal
+        self._unanswered: dict[float, Delayed[_Answer]] = {}  # by how long they are held back
+        self._outstanding = 0
+
+    def is_full(self) -> bool:
+        return self._outstanding >= self._center.settings.window
+
+    def stops_here(self) -> bool:
+        """Whether nothing more is read before an answer has left."""
+        return self._center.settings.over_window == "stop" and self.is_full()
+
+    def forget(self) -> int:
+        """Gives up all answers that are still to come; how many there were."""
+        for delayed in self._unanswered.values():
+            delayed.take_all()
+        forgotten, self._outstanding = self._outstanding, 0
+        return forgotten
+
+    def submitted(self, sequence: int, body: bytes) -> None:
+        """One submit_sm. Hot."""
+        self._journal.count("submit_sm")
+        try:
+            message = pdu.decode_sm(body)
+        except pdu.PduError as malformed:
+            self._journal.count("malformed")
+            self.answer(sequence, malformed.status)
+            return
+        acts = self._center.chaos.acts(Place.SUBMIT)
+        plan = plan_of(acts)
+        status = self._status_of(message, plan)
+        number, message_id = self._center.next_id() if status == pdu.ESME_ROK else (0, None)
+        if self._journal.is_kept:
+            self._client.note(
+                "submit_sm",
+                sequence=sequence,
+                message_id=message_id,
+                status=status,
+                chaos=[kind for kind, _ in acts],
+                **journal_entry.told(message),
+            )
+        for kind, _ in acts:
+            self._journal.count(f"chaos {kind}")
+        if message_id is not None:
+            self._owe(message, plan, number, message_id)
+        self._say(_Answer(sequence, status, message_id), plan)
+
+    def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
+        """Leaves with the session's next flush. Hot."""
+        self._journal.count(
+            "submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}"
+        )
+        if self._journal.is_kept:
+            self._client.note("answer", sequence=sequence, message_id=message_id, status=status)
+        body = b"" if message_id is None else message_id.encode("ascii") + b"\0"
+        self._client.write(pdu.encode_pdu(pdu.SUBMIT_SM_RESP, status, sequence, body))
+
+    def _status_of(self, message: pdu.ShortMessage, plan: Plan) -> int:
+        if plan.status:
+            return plan.status
+        mistake = mistake_in(message)
+        if mistake:
+            return mistake
+        if self.is_full():
+            return _RTHROTTLED
+        if not self._center.outbox.has_room():
+            return _RMSGQFUL
+        return ending_of(message.destination_addr).command_status
+
+    def _say(self, answer: _Answer, plan: Plan) -> None:
+        """What the client gets to hear of it, if anything."""
+        if plan.ends == "drop":
+            self._outstanding += 1
+            self._client.abort("chaos: drop")
+        elif plan.ends == "half-open":
+            self._client.go_deaf()
+        else:
+            delay_s = plan.answer_delay_s or self._center.settings.answer_delay_s
+            if delay_s and not (answer.status == _RTHROTTLED and self.is_full()):
+                self._later(answer, delay_s)
+            else:
+                self.answer(*answer)
+            if plan.malformed:
+                self._client.note("malformed", form=plan.malformed)
+                self._client.write(malformed_pdu(plan.malformed))
+
+    def _later(self, answer: _Answer, delay_s: float) -> None:
+        delayed = self._unanswered.get(delay_s)
+        if delayed is None:
+            delayed = self._unanswered[delay_s] = Delayed(
+                self._center.loop, delay_s, self._answer_due
+            )
+        self._outstanding += 1
+        delayed.put([answer])
+
+    def _answer_due(self, delayed: Delayed[_Answer]) -> None:
+        due = delayed.take_due(self._center.settings.window)
+        for answer in due:
+            self.answer(*answer)
+        self._outstanding -= len(due)
+        self._client.flush()
+        self._client.look_again()
+
+    def _owe(self, message: pdu.ShortMessage, plan: Plan, number: int, message_id: str) -> None:
+        """Its receipts, if it asks for any (SMPP 3.4, 5.2.17)."""
+        _, state, error, is_late = ending_of(message.destination_addr)
+        state = plan.state or state
+        wanted = message.registered_delivery & 0b11
+        if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
+            return
+        addresses = pdu.encode_addresses(
+            "",
+            (message.dest_ton, message.dest_npi, message.destination_addr),
+            (message.source_ton, message.source_npi),
+        )
+        owed = Owed(
+            number,
+            message_id,
+            addresses,
+            destination=message.source_addr.encode("latin-1"),
+            state=state,
+            error=error,
+            submitted_at_s=self._center.now_s(),
+            dialect=plan.dialect,
+            reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE),
+        )
+        outbox, settings, client = self._center.outbox, self._center.settings, self._client
+        delay_s = settings.receipt_delay_s + settings.late_receipt_s * is_late + plan.late_s
+        copies = plan.copies
+        parcel = Parcel(owed, client.system_id, client)
+        if plan.is_early:
+            outbox.owe_at_once(parcel)
+            copies -= 1
+        if copies:
+            outbox.owe(parcel, delay_s, copies)
+        if plan.contradiction is not None:
+            outbox.owe(
+                parcel._replace(owed=owed._replace(state=plan.contradiction)),
+                delay_s + CONTRADICTED_AFTER_S,
+            )

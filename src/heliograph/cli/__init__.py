@@ -1,0 +1,145 @@
+"""The command `heliograph`: one file for each noun or program, in the folders `accounts`,
+`carriers` and `programs`, loaded when it is asked for.
+
+`heliograph --help` and every command's help import click and nothing else of weight; so each file
+imports what it works with inside its functions. It holds its command as `command`.
+"""
+
+import errno
+import os
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+# In the order in which an operator meets them. A new command is a line here and a file in its
+# folder, named like the command, with _ for -.
+COMMANDS: Final = {
+    "demo": "A server with a ready account, and a first text on its way.",
+    "serve": "Run everything in one process.",
+    "api": "The HTTP API alone, in several processes.",
+    "worker": "Everything but the API, in one process or several.",
+    "scheduler": "The work that is done every second, in a process of its own.",
+    "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
+    "doctor": "What is wrong with this installation, and what to do.",
+    "migrate": "Bring the database to the current schema.",
+    "secret": "The secret key: rotate.",
+    "restore-check": "After a restore: keep what was queued, then send or cancel it.",
+    "account": (
+        "Accounts (tenants): create, list, show, rename, suspend, resume, pay-out, close, set,"
+        " notices."
+    ),
+    "quota": "What an account may have stored in a day: show, set.",
+    "key": "API keys: create, list, revoke.",
+    "credits": "SMS credits of an account: grant, adjust, buy.",
+    "wallet": "Money of an account: topup, adjust, transactions.",
+    "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
+    "receipt": "Receipts that found no message: list, match.",
+    "otp": "One-time passwords: blocked, unblock.",
+    "campaign": (
+        "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show."
+    ),
+    "contact": (
+        "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
+    ),
+    "sender": (
+        "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved."
+    ),
+    "carrier": "Carriers: add, set, list, test, drain, remove, run.",
+    "route": "Which carriers take which numbers: set, list, remove.",
+    "rate": "SMS credits per segment: set, list, remove.",
+    "price": "What SMS credits are sold for: set, list, remove.",
+    "tier": "Rate tiers of keys: set, list.",
+    "webhook": (
+        "Webhook endpoints: add, list, rotate, disable, enable, remove, test, events, attempts,"
+        " replay."
+    ),
+    "site": "Shops whose plugin is linked to an account: list, logs.",
+    "listen": "An account's events in the terminal, forwarded to an address of yours.",
+    "erase": "One phone number, from all that an account has.",
+    "ledger": "The ledger: verify.",
+}
+_FOLDER_OF_PROGRAMS: Final = (
+    "demo serve api worker scheduler smsc listen doctor migrate secret restore-check"
+)
+_FOLDER_OF_CARRIERS: Final = "carrier route rate price message receipt ledger"
+FOLDERS: Final = {
+    **dict.fromkeys(COMMANDS, "accounts"),
+    **dict.fromkeys(_FOLDER_OF_PROGRAMS.split(), "programs"),
+    **dict.fromkeys(_FOLDER_OF_CARRIERS.split(), "carriers"),
+}
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+# of a file, which is named
+_REFUSED: Final = frozenset(
+    {*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR}
+)
+
+
+class Commands(click.Group):
+    """The commands of COMMANDS; none is imported before it is called."""
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """What the system refuses is one line: a full disk that the output goes to, a directory of
+        somebody else, one that is read only.
+        """
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            if error.errno not in (_REFUSED if error.filename else _FULL):
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            if not where:
+                _print_no_more()
+            click.echo(f"heliograph: {where}{error.strerror}.", err=True)
+            sys.exit(1)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"heliograph.cli.{FOLDERS[cmd_name]}.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        # click looks for the nearest one among those that were imported
+        except click.exceptions.NoSuchCommand as error:
+            from heliograph.cli.did_you_mean import near
+
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=near(error.command_name, COMMANDS), ctx=ctx
+            ) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_no_more() -> None:
+    """What could not be printed is thrown away, which Python would try again at the end."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+
+
+main = Commands(
+    "heliograph",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help=(
+        "A messaging service: bulk SMS, prepaid credits, delivery receipts, real SMPP.\n\nEvery"
+        " command takes --data-dir, and works beside a running server. --json prints one JSON"
+        " document."
+    ),
+    epilog=(
+        "Exit status: 0; 2 for a mistake in the command line, such as a bad value; 1 for a failure,"
+        " with one line on standard error."
+    ),
+)
+main = click.version_option(package_name="heliograph", message="%(prog)s %(version)s")(main)

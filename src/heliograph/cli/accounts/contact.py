@@ -1,0 +1,338 @@
+"""`heliograph contact …`."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.accounts.contact_csv import (
+    country_option,
+    export,
+    home_of,
+    import_,
+    whose,
+    world_of,
+)
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import country_code, page_options
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.contacts import Contact, World
+
+command = Noun(
+    "contact",
+    help=(
+        "Contacts: whom an account sends to; imported from and exported to files. CONTACT is an id"
+        " or a phone."
+    ),
+)
+command.add_command(import_)
+command.add_command(export)
+
+_COLUMNS: Final = ("id", "phone", "name", "email", "tags", "opted_out", "created_at")
+_CLEAR: Final = "none"
+
+
+def _named(callback: Callable[..., None]) -> Callable[..., None]:
+    """CONTACT, and what it is found by."""
+    return click.argument("contact")(whose(country_option(callback)))
+
+
+def _fields(callback: Callable[..., None]) -> Callable[..., None]:
+    """What a contact has beside its phone."""
+    for option in (
+        click.option(
+            "--custom",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A field of your own. Repeat it for several fields.",
+        ),
+        click.option(
+            "--tag", "tags", multiple=True, metavar="TAG", help="Repeat it for several tags."
+        ),
+        click.option("--email", metavar="EMAIL", help="An email address; none clears it."),
+        click.option("--name", metavar="TEXT", help="A campaign's {name}; none clears it."),
+    ):
+        callback = option(callback)
+    return callback
+
+
+@command.command(
+    "add",
+    epilog=examples(
+        "contact add 233201234567 --account 'Amina Foods' --name 'Kofi Mensah' --tag vip --custom"
+        " city=Accra"
+    ),
+)
+@click.argument("phone")
+@whose
+@country_option
+@_fields
+def add(
+    session: Session, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
+) -> None:
+    """Add a contact, or change what is given of the one that has this phone."""
+    from heliograph import contacts
+
+    given = _given(fields)
+
+    def change(home: str | None) -> contacts.Change:
+        return contacts.read_change(
+            {"phone": phone, "country_code": country, **given}, phone_required=True, home=home
+        ).change
+
+    change(checked_values.home_of_phone(phone))
+
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: (
+            contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact
+        ),
+    )
+
+
+@command.command(
+    "list",
+    epilog=examples(
+        "contact list --account 'Amina Foods'", "contact list --account 'Amina Foods' --search kofi"
+    ),
+)
+@whose
+@click.option(
+    "--search",
+    metavar="TEXT",
+    help="Only those that have it in name, phone, email or a tag, in any case.",
+)
+@page_options
+def list_(
+    session: Session,
+    account: str,
+    sandbox: bool,
+    search: str | None,
+    limit: int,
+    before: str | None,
+) -> None:
+    """List contacts, newest first."""
+    from heliograph import contacts
+
+    with session.read() as tx:
+        world = world_of(tx, account, sandbox)
+        before_id = contacts.by_id(tx, world, before).id if before is not None else None
+        found = (
+            contacts.search(tx, world, search, limit=limit, before=before_id)
+            if search
+            else contacts.page(tx, world, limit=limit, before=before_id)
+        )
+    show_list(
+        session,
+        [contacts.as_record(contact, sandbox=sandbox) for contact in found],
+        _COLUMNS,
+        limit=limit,
+    )
+
+
+@command.command("show", epilog=examples("contact show 233201234567 --account 'Amina Foods'"))
+@_named
+def show_(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
+    """Show one contact."""
+    from heliograph import contacts
+
+    code = country_code(country)
+    with session.read() as tx:
+        record = contacts.as_record(
+            _find(tx, world_of(tx, account, sandbox), contact, code), sandbox=sandbox
+        )
+    show(session, record)
+
+
+@command.command(
+    "set",
+    epilog=examples(
+        "contact set 233201234567 --account 'Amina Foods' --name 'Kofi A. Mensah' --email none"
+    ),
+)
+@_named
+@click.option("--phone", help="Another one.")
+@_fields
+def set_(
+    session: Session,
+    contact: str,
+    account: str,
+    sandbox: bool,
+    country: str | None,
+    phone: str | None,
+    **fields: Any,
+) -> None:
+    """Change the fields that are given. Tags and custom fields are replaced whole; the word none
+    clears a name, an email or all tags.
+    """
+    from heliograph import contacts
+
+    given = _given(fields)
+    if phone is None and not given:
+        raise click.UsageError(
+            "Say what is to change: --phone, --name, --email, --tag or --custom."
+        )
+    code = country_code(country)
+
+    def change(home: str | None) -> contacts.Change:
+        body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
+        return contacts.read_change(body, phone_required=False, home=home).change
+
+    change(checked_values.home_of_phone(phone or ""))
+
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: contacts.update(
+            tx,
+            world,
+            contacts.text_id(_find(tx, world, contact, code)),
+            change(home_of(tx, world)),
+            now_ms=now_ms,
+        ),
+    )
+
+
+@command.command(
+    "opt-out",
+    epilog=examples(
+        "contact opt-out 233201234567 --account 'Amina Foods'",
+        "contact opt-out 0201234567 --country GH --account 'Amina Foods'",
+    ),
+)
+@_named
+def opt_out(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
+    """Let no campaign reach this contact any more. A phone that is not a contact yet
+    becomes one.
+    """
+    from heliograph import contacts
+    from heliograph.base import clock
+    from heliograph.text import parse_phone
+
+    code, now_ms = country_code(country), clock.now_ms()
+    with session.write() as tx:
+        world = world_of(tx, account, sandbox)
+        phone = parse_phone(contact, code, home_of(tx, world))
+        change = contacts.Change(phone, {"opted_out": True})
+        if phone is None:
+            stored, is_new = (
+                contacts.update(
+                    tx,
+                    world,
+                    contacts.text_id(_find(tx, world, contact, code)),
+                    change,
+                    now_ms=now_ms,
+                ),
+                False,
+            )
+        else:
+            ((outcome, made, *_),) = contacts.upsert(tx, world, [change], now_ms=now_ms)
+            assert made is not None
+            stored, is_new = made, outcome == "created"
+    show(
+        session,
+        {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},
+        "This phone was no contact yet; it is one now, opted out." if is_new else None,
+    )
+
+
+@command.command("opt-in", epilog=examples("contact opt-in 233201234567 --account 'Amina Foods'"))
+@_named
+def opt_in(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
+    """Let campaigns reach this contact again."""
+    from heliograph import contacts
+
+    code = country_code(country)
+    _store(
+        session,
+        account,
+        sandbox,
+        lambda tx, world, now_ms: contacts.update(
+            tx,
+            world,
+            contacts.text_id(_find(tx, world, contact, code)),
+            contacts.Change(None, {"opted_out": False}),
+            now_ms=now_ms,
+        ),
+    )
+
+
+@command.command("remove", epilog=examples("contact remove 233201234567 --account 'Amina Foods'"))
+@_named
+def remove(
+    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
+    """Delete a contact for good, with whether it had opted out."""
+    from heliograph import contacts
+
+    code = country_code(country)
+    with session.write() as tx:
+        world = world_of(tx, account, sandbox)
+        found = contacts.text_id(_find(tx, world, contact, code))
+        contacts.delete(tx, world, found)
+    show(session, {"id": found, "deleted": True})
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    """A body of what was given of _fields."""
+    given: dict[str, Any] = {
+        name: None if fields[name] == _CLEAR else fields[name]
+        for name in ("name", "email")
+        if fields[name] is not None
+    }
+    if fields["tags"]:
+        given["tags"] = None if fields["tags"] == (_CLEAR,) else list(fields["tags"])
+    if fields["custom"]:
+        if wrong := [each for each in fields["custom"] if "=" not in each]:
+            raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE.", param_hint="--custom")
+        given["custom"] = dict(each.split("=", 1) for each in fields["custom"])
+    return given
+
+
+def _store(
+    session: Session,
+    account: str,
+    sandbox: bool,
+    effect: "Callable[[Connection, World, int], Contact | None]",
+) -> None:
+    from heliograph import contacts
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        stored = effect(tx, world_of(tx, account, sandbox), clock.now_ms())
+    assert stored is not None
+    show(session, contacts.as_record(stored, sandbox=sandbox))
+
+
+def _find(tx: "Connection", world: "World", contact: str, country: str | None) -> "Contact":
+    """By id or phone. Raises NotFound."""
+    from heliograph import contacts
+    from heliograph.base.errors import NotFound
+    from heliograph.base.forms import shown
+    from heliograph.text import parse_phone
+
+    if contact.startswith("con_"):
+        return contacts.by_id(tx, world, contact)
+    phone = parse_phone(contact, country, home_of(tx, world))
+    if phone is None:
+        raise NotFound(
+            f"There is no contact {shown(contact)}, which is neither an id nor a phone in"
+            " international digits such as 233201234567; with --country GH, say, it may be written"
+            " as it is dialled there."
+        )
+    found = contacts.by_phone(tx, world, phone.digits)
+    if found is None:
+        raise NotFound(f"There is no contact with the phone {phone.digits}.")
+    return found

@@ -1,0 +1,65 @@
+"""`heliograph credits …`."""
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.ledger_entry import post_entry
+from heliograph.cli.values import Whole, account_option, reference_option, reference_options
+
+command = Noun("credits", help="SMS credits of an account. Each change is a ledger entry.")
+
+
+@command.command(
+    "grant",
+    epilog=examples(
+        "credits grant --account 'Amina Foods' --credits 5000 --reason 'Invoice 17' --reference"
+        " inv-17"
+    ),
+)
+@account_option
+@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
+@reference_options
+def grant(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
+    """Give an account SMS credits."""
+    from heliograph import wallet
+
+    post_entry(session, wallet.grant, account, amount, reason, reference)
+
+
+@command.command(
+    "adjust",
+    epilog=examples(
+        "credits adjust --account 'Amina Foods' --credits -20 --reason 'Granted twice'"
+    ),
+)
+@account_option
+@click.option(
+    "--credits",
+    "amount",
+    required=True,
+    type=Whole(),
+    metavar="N",
+    help="How many to add. A negative number takes away, never more than there are.",
+)
+@reference_options
+def adjust(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
+    """Correct an account's SMS credits, up or down."""
+    from heliograph import wallet
+
+    post_entry(session, wallet.adjust_credits, account, amount, reason, reference)
+
+
+@command.command(
+    "buy",
+    epilog=examples("credits buy --account 'Amina Foods' --credits 5000 --reference order-17"),
+)
+@account_option
+@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
+@reference_option
+def buy(session: Session, account: str, amount: int, reference: str | None) -> None:
+    """Buy credits with the money of the account's wallet, at the price of its currency
+    (`price list`).
+    """
+    from heliograph import wallet
+
+    post_entry(session, wallet.buy_credits, account, amount, reference)

@@ -1,0 +1,130 @@
+"""`heliograph erase`."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.output import show
+from heliograph.cli.values import by_option, country_code
+
+if TYPE_CHECKING:
+    from heliograph.jobs.erase_number import Change
+    from heliograph.text.phones_in_text import Quoted
+
+
+@click.command(
+    "erase",
+    cls=Command,
+    epilog=examples(
+        "erase 0201234567 --account 'Amina Foods'",
+        "erase +233201234567 --account 'Amina Foods' --yes",
+    ),
+)
+@click.argument("phone")
+@click.option(
+    "--account",
+    "acc",
+    required=True,
+    metavar="ACC",
+    help="Whose rows: its id or unique name. Other accounts keep theirs.",
+)
+@click.option(
+    "--country",
+    metavar="GH",
+    help=(
+        "Read PHONE as it is dialled in this country. Default: a number with a leading 0 is of the"
+        " account's country."
+    ),
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@by_option
+def command(
+    session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str
+) -> None:
+    """Erase a phone number from all that an account has, live and sandbox: because whoever it
+    belongs to has asked for it.
+
+    Messages and what they cost stay, without number, and without text if they went to it alone or
+    name it. Its contact, one-time passwords, and what shops told of it go; from other texts it is
+    cut out. The ledger is as it was. Works beside a running server, and can be run again.
+
+    Refused while something to it is still to be sent, or a campaign that has not ended names it in
+    a text, or is just being launched. Exit status 1 then, and until when that may take. It looks
+    again at the end: what came meanwhile is told.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.campaigns.audience_lock import take_from_the_dead
+    from heliograph.jobs.erase_number import batches, counted, note
+
+    _number(phone, country, checked_values.home_of_phone(phone))
+    with session.read() as tx:
+        account = accounts.find(tx, acc)
+        number = _number(phone, country, account.country_code)
+    with session.write() as tx:
+        take_from_the_dead(tx, account.id)
+    found = _found(session, account.id, number)
+    counts = counted(found)
+    if found and not yes:
+        _confirm(counts)
+    for batch in batches(found):
+        with session.write() as tx:
+            batch(tx)
+    if found:
+        with session.write() as tx:
+            note(tx, account.id, by, counts, clock.now_ms())
+        # whoever launched a campaign after the first look has read the contact, or not: now either
+        # can be seen
+        if more := _found(session, account.id, number, erased=len(found)):
+            raise Failure(
+                f"{len(found)} rows were erased, but meanwhile {len(more)} more came that name the"
+                " number; run this again."
+            )
+    show(
+        session,
+        {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
+        None if found else "There is nothing of it.",
+    )
+
+
+def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
+    from heliograph.text import parse_phone
+    from heliograph.text.phones_in_text import Quoted
+
+    code = country_code(country)
+    read = parse_phone(phone, code, home)
+    if read is None:
+        raise click.BadParameter(
+            "this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a"
+            " leading 0, or with --country in any way, as it is dialled in"
+            f" {code or home or 'its country'}).",
+            param_hint="PHONE",
+        )
+    return Quoted(read)
+
+
+def _found(
+    session: Session, account_id: str, quoted: "Quoted", *, erased: int = 0
+) -> "list[Change]":
+    from heliograph.jobs.erase_blockers import refuse_while_under_way
+    from heliograph.jobs.erase_number import changes
+    from heliograph.wallet import hold_still
+
+    with session.read() as tx:
+        hold_still(tx)
+        refuse_while_under_way(tx, account_id, quoted, erased=erased)
+        return list(changes(tx, account_id, quoted))
+
+
+def _confirm(counts: dict[str, int]) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("Say --yes: nobody can be asked here.")
+    width = max(map(len, counts))
+    click.echo("\n".join(f"{table:{width}}  {rows}" for table, rows in counts.items()), err=True)
+    if not click.confirm(
+        f"Erase the number from these {sum(counts.values())} rows? There is no way back.", err=True
+    ):
+        raise Failure("Nothing was erased.")

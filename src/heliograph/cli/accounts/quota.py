@@ -1,0 +1,137 @@
+"""`heliograph quota …`."""
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show_list
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.accounts import Account
+
+command = Noun(
+    "quota",
+    help=(
+        "Quotas: how much an account may have stored in a day (UTC), of each kind and mode. ACC is"
+        " an id or a unique name."
+    ),
+)
+UNITS: Final = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+KINDS: Final = ("logs", "events", "contacts", "recipients", "answers", "keys", "sends")
+DEFAULT: Final = "default"
+
+
+class Wish(click.ParamType[tuple[str, int | str | None]]):
+    """A kind and its quota, such as logs=200MB: octets a day; None for no bound, DEFAULT for what
+    every account has.
+    """
+
+    name = "kind=size"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int | str | None]:
+        kind, _, size = str(value).partition("=")
+        found = re.fullmatch(r"([0-9]{1,15})(|kB|MB|GB|TB)", size, re.ASCII)
+        if kind not in KINDS or not (found or size in ("none", DEFAULT)):
+            self.fail(
+                f"{str(value)!r} is not a kind and its octets a day, such as logs=200MB; kinds are"
+                f" {', '.join(KINDS)}, sizes are 200000, 200kB, 200MB, 2GB, none for no bound, and"
+                f" {DEFAULT}.",
+                param,
+                ctx,
+            )
+        if found is None:
+            return kind, None if size == "none" else DEFAULT
+        return kind, int(found[1]) * UNITS[found[2]]
+
+
+@command.command(
+    "show", epilog=examples("quota show 'Amina Foods'", "quota show 'Amina Foods' --json")
+)
+@click.argument("acc")
+def show_(session: Session, acc: str) -> None:
+    """Show what an account may have stored a day, and what it has had today.
+
+    Logs and events are what its shops' plugins tell; contacts count when they are made, and what
+    they grow by; recipients are those of campaigns; answers and keys are those of Idempotency-Keys;
+    sends are those of sandbox with their messages, and of all sends what is kept of recipients that
+    were rejected or repeated. All of them are octets, with what a row takes beside its texts.
+    Connect customers count with their partner, whose quotas are shown for them too; only keys that
+    a customer's own key uses are its own.
+    """
+    from heliograph import accounts
+
+    with session.read() as tx:
+        records = _records(tx, accounts.find(tx, acc))
+    show_list(
+        session, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default")
+    )
+
+
+@command.command(
+    "set",
+    epilog=examples(
+        "quota set 'Amina Foods' logs=200MB contacts=5GB",
+        "quota set 'Amina Foods' keys=none logs=default",
+    ),
+)
+@click.argument("acc")
+@click.argument("quotas", metavar="KIND=SIZE...", type=Wish(), nargs=-1, required=True)
+def set_(session: Session, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
+    """Set what an account may have stored a day: KIND is logs, events, contacts, recipients,
+    answers, keys or sends; SIZE is octets, also in kB, MB, GB or TB, none for no bound, or default.
+    It holds at once, for live and for sandbox each, and for a partner and its Connect customers
+    together.
+    """
+    from heliograph import accounts
+
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        own = {
+            accounts.Stored(kind): octets for kind, octets in quotas if not isinstance(octets, str)
+        }
+        accounts.set_quotas(tx, account.id, own)
+        accounts.reset_quotas(
+            tx,
+            account.id,
+            [accounts.Stored(kind) for kind, octets in quotas if isinstance(octets, str)],
+        )
+        records = _records(tx, account)
+    show_list(
+        session, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default")
+    )
+
+
+def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
+    from heliograph import accounts, wallet
+    from heliograph.base import clock
+
+    now_ms = clock.now_ms()
+    counted = accounts.by_id(tx, accounts.counted_with(tx, account.id))
+    used = accounts.used_today(tx, counted.id, now_ms)
+    keys = wallet.keys_counted(tx, account.id)
+    used |= {
+        (accounts.Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
+        for sandbox in (False, True)
+    }
+    own = next(
+        usage for usage in accounts.quotas_of(tx, account.id) if usage.kind is accounts.Stored.KEYS
+    )
+    return [
+        {
+            "account_id": accounts.text_id(account if usage is own else counted),
+            "kind": usage.kind.value,
+            "octets_a_day": usage.octets_a_day,
+            "used_today": used.get((usage.kind, False), 0),
+            "used_today_sandbox": used.get((usage.kind, True), 0),
+            "default": usage.is_default,
+        }
+        for usage in (
+            own if each.kind is own.kind else each for each in accounts.quotas_of(tx, counted.id)
+        )
+    ]

@@ -1,0 +1,306 @@
+"""`heliograph sender …`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import print_table, show, show_list
+from heliograph.cli.values import account_option, by_option, mode_option, page_options
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.senders import Reserved, Sender
+
+command = Noun(
+    "sender", help="Sender IDs: what texts may come from. Accounts register them, you approve them."
+)
+
+_STATUSES = ("submitted", "approved", "rejected", "suspended")
+
+
+def _record(tx: "Connection", sender: "Sender") -> dict[str, Any]:
+    from heliograph import accounts, senders
+
+    account = accounts.by_id(tx, sender.account_id)
+    account_id = accounts.text_id(account)
+    record = senders.as_record(sender, account_id if account.parent_id is not None else None)
+    return {"id": record.pop("id"), "account_id": account_id, **record}
+
+
+def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]:
+    """By a sender's id: which approved senders of others it may be taken for, and whose
+    they are.
+    """
+    from heliograph import accounts, senders
+
+    return {
+        sender_id: [
+            f"{other.sender} of {accounts.text_id(accounts.by_id(tx, other.account_id))}"
+            for other in others
+        ]
+        for sender_id, others in senders.look_alikes(tx, found).items()
+    }
+
+
+def _reserved(session: Session, tx: "Connection", sender: "Sender") -> str | None:
+    """Why accounts may not register it now; in sandbox they may register all."""
+    from heliograph import senders
+
+    return (
+        None
+        if sender.sandbox
+        else senders.why_reserved(tx, sender.sender, session.settings.otp_sender)
+    )
+
+
+def _warn(session: Session, tx: "Connection", sender: "Sender") -> None:
+    if why := _reserved(session, tx, sender):
+        click.echo(f"Warning: {sender.sender} is reserved: {why}.", err=True)
+    for other in _looks_like(tx, [sender])[sender.id]:
+        click.echo(f"Warning: {sender.sender} looks like {other}, which is approved.", err=True)
+
+
+@command.command("list", epilog=examples("sender list --status submitted"))
+@click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")
+@click.option("--account", metavar="ACC", help="Only this account's.")
+@page_options
+def list_(
+    session: Session, status: str | None, account: str | None, limit: int, before: str | None
+) -> None:
+    """List sender IDs, newest first."""
+    from heliograph import accounts, senders
+
+    with session.read() as tx:
+        account_id = accounts.find(tx, account).id if account is not None else None
+        before_id = senders.find(tx, before).id if before is not None else None
+        found = senders.page(
+            tx, limit=limit, account_id=account_id, status=status, before_id=before_id
+        )
+        alike = _looks_like(tx, found)
+        records = [_record(tx, sender) | {"looks_like": alike[sender.id]} for sender in found]
+    show_list(
+        session,
+        records,
+        (
+            "id",
+            "account_id",
+            "sender",
+            "status",
+            "country_code",
+            "purpose",
+            "sandbox",
+            "looks_like",
+        ),
+        limit=limit,
+    )
+
+
+@command.command("show", epilog=examples("sender show sid_01k5…"))
+@click.argument("sender_id", metavar="ID")
+def show_(session: Session, sender_id: str) -> None:
+    """Show a sender ID: whether its name is reserved, which approved ones of others it
+    looks like, and its history, newest first.
+    """
+    from heliograph import senders
+
+    with session.read() as tx:
+        sender = senders.find(tx, sender_id)
+        record = _record(tx, sender) | {
+            "reserved": _reserved(session, tx, sender),
+            "looks_like": _looks_like(tx, [sender])[sender.id],
+        }
+        steps = [senders.as_step_record(step) for step in senders.history(tx, sender.id)]
+    if session.as_json:
+        return show(session, record | {"history": steps})
+    show(session, record)
+    click.echo()
+    return print_table(steps, ("status", "at", "by", "reason"))
+
+
+@command.command("approve", epilog=examples("sender approve sid_01k5…"))
+@click.argument("sender_id", metavar="ID")
+@by_option
+def approve(session: Session, sender_id: str, by: str) -> None:
+    """Approve a sender ID. Within a second the account can send from it. Warns when it is
+    reserved or looks like another account's.
+    """
+    from heliograph import senders
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
+        _warn(session, tx, sender)
+        record = _record(tx, sender)
+    show(session, record)
+
+
+@command.command(
+    "reject",
+    epilog=examples("sender reject sid_01k5… --reason 'Send us a letter from the trademark owner'"),
+)
+@click.argument("sender_id", metavar="ID")
+@click.option(
+    "--reason",
+    required=True,
+    type=checked_values.SENDER_REASON,
+    metavar="TEXT",
+    help="The account sees it.",
+)
+@by_option
+def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
+    """Reject a submitted sender ID."""
+    from heliograph import senders
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        record = _record(
+            tx,
+            senders.reject(
+                tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()
+            ),
+        )
+    show(session, record)
+
+
+@command.command(
+    "suspend", epilog=examples("sender suspend sid_01k5… --reason 'Complaints from the network'")
+)
+@click.argument("sender_id", metavar="ID")
+@click.option(
+    "--reason",
+    required=True,
+    type=checked_values.SENDER_REASON,
+    metavar="TEXT",
+    help="The account sees it.",
+)
+@by_option
+def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
+    """Withdraw the approval of a sender ID."""
+    from heliograph import senders
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        record = _record(
+            tx,
+            senders.suspend(
+                tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()
+            ),
+        )
+    show(session, record)
+
+
+@command.command(
+    "register", epilog=examples("sender register AMINA --account 'Amina Foods' --approve --default")
+)
+@click.argument("sender", type=checked_values.SENDER)
+@account_option
+@mode_option("In sandbox it is approved at once.")
+@click.option(
+    "--country",
+    type=checked_values.COUNTRY,
+    metavar="GH",
+    help="Where it is to be used. Whoever approves it sees this.",
+)
+@click.option(
+    "--purpose",
+    type=checked_values.PURPOSE,
+    metavar="TEXT",
+    help="What it is for. Whoever approves it sees this.",
+)
+@click.option(
+    "--default", "set_default", is_flag=True, help="Make it the sender of requests that name none."
+)
+@click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
+@by_option
+def register(
+    session: Session,
+    sender: str,
+    account: str,
+    sandbox: bool,
+    country: str | None,
+    purpose: str | None,
+    set_default: bool,
+    approve_at_once: bool,
+    by: str,
+) -> None:
+    """Register a sender ID for an account; a reserved name too."""
+    from heliograph import accounts, senders
+    from heliograph.base import clock
+
+    now_ms = clock.now_ms()
+    with session.write() as tx:
+        registered = senders.register(
+            tx,
+            accounts.find(tx, account).id,
+            sender,
+            sandbox=sandbox,
+            country_code=country,
+            purpose=purpose,
+            set_default=set_default,
+            by=by,
+            now_ms=now_ms,
+        )
+        if approve_at_once:
+            registered = senders.approve(tx, registered.id, by=by, now_ms=now_ms)
+            _warn(session, tx, registered)
+        record = _record(tx, registered)
+    show(session, record)
+
+
+@command.command(
+    "reserve", epilog=examples("sender reserve MTN --reason 'The operator of the network'")
+)
+@click.argument("sender")
+@click.option(
+    "--reason",
+    required=True,
+    type=checked_values.SENDER_REASON,
+    metavar="TEXT",
+    help="A note for operators. Accounts do not see it.",
+)
+def reserve(session: Session, sender: str, reason: str) -> None:
+    """Keep a name, and all that look like it, from being registered by accounts. Who has
+    it keeps it, and you can register it for anybody.
+    """
+    from heliograph import senders
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        record = senders.reserve(tx, sender, reason, now_ms=clock.now_ms())
+    show(session, _reserved_record(record))
+
+
+@command.command("release", epilog=examples("sender release MTN"))
+@click.argument("sender")
+def release(session: Session, sender: str) -> None:
+    """Let accounts register a reserved name again."""
+    from heliograph import senders
+
+    with session.write() as tx:
+        record = senders.release(tx, sender)
+    show(session, _reserved_record(record))
+
+
+@command.command("reserved", epilog=examples("sender reserved"))
+def reserved(session: Session) -> None:
+    """List the names that you have reserved. SANDBOX, HELIOGRAPH_OTP_SENDER and emergency numbers
+    always are.
+    """
+    from heliograph import senders
+
+    with session.read() as tx:
+        records = [_reserved_record(record) for record in senders.reserved(tx)]
+    show_list(session, records, ("sender", "reason", "created_at"))
+
+
+def _reserved_record(record: "Reserved") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339
+
+    return {
+        "sender": record.sender,
+        "reason": record.reason,
+        "created_at": rfc3339(record.created_at_ms),
+    }

@@ -1,0 +1,31 @@
+"""`heliograph tier …`."""
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import Whole
+
+command = Noun("tier", help="Rate tiers: how many requests a minute a key may make.")
+
+
+@command.command("set", epilog=examples("tier set bulk 5000"))
+@click.argument("name")
+@click.argument("per_minute", type=Whole(1))
+def set_(session: Session, name: str, per_minute: int) -> None:
+    """Add a tier, or change what it allows."""
+    from heliograph.keys import set_tier
+
+    with session.write() as tx:
+        record = set_tier(tx, name, per_minute)._asdict()
+    show(session, record)
+
+
+@command.command("list", epilog=examples("tier list"))
+def list_(session: Session) -> None:
+    """List all tiers, the slowest first."""
+    from heliograph.keys import all_tiers
+
+    with session.read() as tx:
+        records = [tier._asdict() for tier in all_tiers(tx)]
+    show_list(session, records, ("name", "per_minute"))

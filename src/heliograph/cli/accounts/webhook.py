@@ -1,0 +1,302 @@
+"""`heliograph webhook …`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.webhooks.endpoints import Endpoint
+
+command = Noun(
+    "webhook",
+    help=(
+        "Webhook endpoints: where an account's events are sent, signed. A secret is shown once,"
+        " when it is made."
+    ),
+)
+
+
+def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
+    from heliograph import accounts
+    from heliograph.webhooks import endpoints
+
+    return endpoints.as_record(endpoint, accounts.text_id(accounts.by_id(tx, endpoint.account_id)))
+
+
+@command.command(
+    "add",
+    epilog=examples(
+        "webhook add https://shop.example/heliograph --account 'Amina Foods' --events all",
+        "webhook add https://shop.example/sms --account acc_01k5… --events"
+        " message.delivered,message.failed",
+    ),
+)
+@click.argument("url", metavar="URL")
+@account_option
+@click.option(
+    "--events",
+    required=True,
+    type=checked_values.EVENTS,
+    metavar="all|a,b",
+    help="Such as message.delivered,message.failed.",
+)
+@mode_option("Events of which mode.")
+@click.option(
+    "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
+)
+def add(
+    session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool
+) -> None:
+    """Send an account's events to a URL, and show the secret that they are signed with, this once.
+
+    https:// only, and only to the public internet; HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS and
+    …_ALLOW_LOOPBACK open more.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+    from heliograph.webhooks.address_guard import check_url, openings
+
+    check_url(url, allow := openings(session.settings))
+    with session.write() as tx:
+        endpoint, secret = endpoints.add(
+            tx,
+            accounts.find(tx, account).id,
+            url,
+            checked_values.kinds_of(events),
+            sandbox=sandbox,
+            include_customers=include_customers,
+            secret_key=session.secret_keys(tx),
+            allow=allow,
+            now_ms=clock.now_ms(),
+        )
+        record = _record(tx, endpoint)
+    show(
+        session,
+        {"id": record.pop("id"), "secret": secret, **record},
+        note="Keep the secret now: it cannot be shown again.",
+    )
+
+
+@command.command(
+    "list", epilog=examples("webhook list", "webhook list --account 'Amina Foods' --json")
+)
+@click.option("--account", metavar="ACC", help="Only this account's.")
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, oldest first.",
+)
+def list_(session: Session, account: str | None, limit: int) -> None:
+    """List endpoints: where they lead, what they hear, whether and why they are disabled."""
+    from heliograph import accounts
+    from heliograph.webhooks import endpoints
+
+    with session.read() as tx:
+        account_id = accounts.find(tx, account).id if account is not None else None
+        records = [
+            _record(tx, endpoint)
+            for endpoint in endpoints.all_endpoints(tx, account_id, limit=limit)
+        ]
+    show_list(
+        session,
+        records,
+        ("id", "account_id", "mode", "events", "status", "disabled_reason", "failing_since", "url"),
+    )
+
+
+@command.command(
+    "rotate", epilog=examples("webhook rotate whe_01k5…", "webhook rotate whe_01k5… --finish")
+)
+@click.argument("endpoint", metavar="ID")
+@click.option(
+    "--finish", is_flag=True, help="The receiver has the new secret: the former one signs no more."
+)
+def rotate(session: Session, endpoint: str, finish: bool) -> None:
+    """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs
+    as well.
+
+    X-Service-Signature has room for one signature: until then it is made with the former secret;
+    webhook-signature holds both.
+    """
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+
+    with session.write() as tx:
+        if finish:
+            return show(session, _record(tx, endpoints.finish_rotation(tx, endpoint)))
+        rotated, secret = endpoints.rotate(
+            tx, endpoint, session.secret_keys(tx), now_ms=clock.now_ms()
+        )
+        record = _record(tx, rotated)
+    return show(
+        session,
+        {"id": record.pop("id"), "secret": secret, **record},
+        note="Keep the secret now: it cannot be shown again.",
+    )
+
+
+@command.command("disable", epilog=examples("webhook disable whe_01k5…"))
+@click.argument("endpoint", metavar="ID")
+def disable(session: Session, endpoint: str) -> None:
+    """Send nothing more to an endpoint. Its events are kept for 30 days, and can be replayed."""
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+
+    with session.write() as tx:
+        record = _record(tx, endpoints.disable(tx, endpoint, now_ms=clock.now_ms()))
+    show(session, record)
+
+
+@command.command("enable", epilog=examples("webhook enable whe_01k5…"))
+@click.argument("endpoint", metavar="ID")
+def enable(session: Session, endpoint: str) -> None:
+    """Send events to an endpoint again, from now on; `webhook replay` sends what it missed."""
+    from heliograph.webhooks import endpoints
+
+    with session.write() as tx:
+        record = _record(tx, endpoints.enable(tx, endpoint))
+    show(session, record)
+
+
+@command.command("remove", epilog=examples("webhook remove whe_01k5…"))
+@click.argument("endpoint", metavar="ID")
+def remove(session: Session, endpoint: str) -> None:
+    """Take an endpoint away for good, with what waits for it and what became of its
+    events. `disable` keeps them.
+    """
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+
+    with session.write() as tx:
+        endpoints.remove(tx, endpoint, now_ms=clock.now_ms())
+    show(session, {"id": endpoint, "removed": True})
+
+
+@command.command("test", epilog=examples("webhook test whe_01k5…"))
+@click.argument("endpoint", metavar="ID")
+def test(session: Session, endpoint: str) -> None:
+    """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
+    from heliograph.webhooks import endpoints
+    from heliograph.webhooks.address_guard import openings
+    from heliograph.webhooks.sample_event import send_sample
+
+    with session.read() as tx:
+        found = endpoints.endpoint_of(tx, endpoint)
+        record = _record(tx, found)
+        signing = endpoints.secrets_of(tx, found.id, session.settings.secret_keys, _now_ms())
+    outcome = session.awaited(
+        lambda _: send_sample(
+            found, record["account_id"], signing, openings(session.settings), _now_ms()
+        )
+    )
+    show(session, {"id": endpoint, "url": found.url, **outcome})
+    if outcome["reason"] is not None:
+        raise SystemExit(1)
+
+
+def _now_ms() -> int:
+    from heliograph.base import clock
+
+    return clock.now_ms()
+
+
+@command.command(
+    "events", epilog=examples("webhook events whe_01k5…", "webhook events whe_01k5… --failed")
+)
+@click.argument("endpoint", metavar="ID")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help=(
+        "Only those that are not delivered: waiting for another try, exhausted, or missed while"
+        " disabled."
+    ),
+)
+@page_options
+def events(session: Session, endpoint: str, failed: bool, limit: int, before: str | None) -> None:
+    """List an endpoint's events, newest first, and what became of each."""
+    from heliograph.webhooks import endpoints, history
+
+    with session.read() as tx:
+        records = history.events(
+            tx, endpoints.endpoint_of(tx, endpoint), limit=limit, before=before, failed=failed
+        )
+    show_list(
+        session,
+        records,
+        ("id", "event", "created_at", "outcome", "tries", "status", "took_ms", "next_try_at"),
+        limit=limit,
+    )
+
+
+@command.command(
+    "attempts",
+    epilog=examples("webhook attempts whe_01k5…", "webhook attempts whe_01k5… --event evt_01k5…"),
+)
+@click.argument("endpoint", metavar="ID")
+@click.option("--event", metavar="ID", help="Only those to deliver this event.")
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, newest first.",
+)
+def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> None:
+    """List attempts to deliver the newest events: what was answered, how long it took, the answer's
+    first KiB. Kept for 30 days.
+    """
+    from heliograph.webhooks import endpoints, history
+
+    with session.read() as tx:
+        records = history.attempts(
+            tx, endpoints.endpoint_of(tx, endpoint), limit=limit, event_id=event
+        )
+    show_list(session, records, ("event_id", "try", "at", "status", "reason", "took_ms", "answer"))
+
+
+@command.command(
+    "replay",
+    epilog=examples(
+        "webhook replay whe_01k5… --event evt_01k5…", "webhook replay whe_01k5… --since 2h"
+    ),
+)
+@click.argument("endpoint", metavar="ID")
+@click.option("--event", metavar="ID", help="This one, whatever became of it.")
+@click.option(
+    "--since",
+    type=Past(),
+    metavar="T",
+    help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
+)
+def replay(session: Session, endpoint: str, event: str | None, since: int | None) -> None:
+    """Send events again, with the ids that they had: one, or all that were not delivered
+    since a time.
+    """
+    from heliograph.base import clock
+    from heliograph.webhooks import endpoints
+    from heliograph.webhooks.replay import REPLAYED_AT_ONCE, replay_one, replay_since
+
+    if (event is None) == (since is None):
+        raise click.UsageError("Say either --event ID or --since T.")
+    replayed, last = 0, REPLAYED_AT_ONCE
+    while last == REPLAYED_AT_ONCE:
+        with session.write() as tx:
+            found = endpoints.endpoint_of(tx, endpoint)
+            if since is not None:
+                last = replay_since(tx, found, since, now_ms=clock.now_ms())
+            else:
+                replay_one(tx, found, event or "", now_ms=clock.now_ms())
+                last = 1
+        replayed += last
+    show(session, {"id": endpoint, "replayed": replayed})

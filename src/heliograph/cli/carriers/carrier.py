@@ -1,0 +1,379 @@
+"""`heliograph carrier …`."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from heliograph.cli.checked_values import MaybeEmpty
+from heliograph.cli.command import Command, Failure, Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.programs.worker import metrics_options, work
+from heliograph.cli.values import Number, OrWord, Whole, given, read_password
+
+if TYPE_CHECKING:
+    from heliograph.carriers import Carrier
+
+command = Noun(
+    "carrier",
+    help=(
+        "Carriers: connections to mobile networks over SMPP 3.4. A route leads messages to one;"
+        " `simulator` is built in."
+    ),
+)
+
+# The settings that the options below set, with their defaults shown in JSON and help; what they
+# mean and may be, carriers/ checks.
+_SHOWN: Final = (
+    "host",
+    "port",
+    "system_id",
+    "tls",
+    "binds",
+    "window",
+    "tps",
+    "bind",
+    "system_type",
+    "source_ton_npi",
+    "dest_ton_npi",
+    "alphabet",
+    "long",
+    "receipts",
+    "id_format",
+    "in_doubt",
+    "unmatched_max",
+)
+
+
+class TonNpi(click.ParamType[list[int]]):
+    """Type of number and numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+
+    name = "ton,npi"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
+        if not re.fullmatch(r"[0-9]{1,3},[0-9]{1,3}", value, re.ASCII):
+            self.fail(
+                f"{value!r} is not a type of number and a numbering plan, such as 5,0.", param, ctx
+            )
+        return [int(number) for number in value.split(",")]
+
+
+class StatusMeaning(click.ParamType[tuple[str, str | None]]):
+    """What a command_status means to this carrier, such as 0x45=retry; `default`: what it means to
+    others.
+    """
+
+    name = "status=meaning"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str | None]:
+        found = re.fullmatch(
+            r"0x([0-9a-fA-F]{1,8})=(throttled|retry|refused|default)", value, re.ASCII
+        )
+        if found is None:
+            self.fail(
+                f"{value!r} is not a command_status and its meaning, such as 0x45=retry; "
+                "the meanings are throttled, retry, refused, and default.",
+                param,
+                ctx,
+            )
+        return f"0x{int(found[1], 16):02X}", None if found[2] == "default" else found[2]
+
+
+def _together(
+    ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, str | None], ...]
+) -> dict[str, str | None] | None:
+    return dict(value) or None
+
+
+_OPTIONS: Final = (
+    click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
+    click.option("--system-id", metavar="S", help="The name to bind with."),
+    click.option(
+        "--password-file",
+        metavar="FILE|-",
+        help="Its first line is the password; - is standard input. Else it is asked for.",
+    ),
+    click.option(
+        "--tls/--no-tls", default=None, help="TLS, with the certificate checked. Default: not."
+    ),
+    click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
+    click.option(
+        "--window",
+        type=Whole(),
+        metavar="W",
+        help="submit_sm without an answer, per bind. Default: 10.",
+    ),
+    click.option(
+        "--tps",
+        type=Number(0),
+        metavar="T",
+        help="submit_sm a second, all binds together; 0: unlimited, the default.",
+    ),
+    click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
+    click.option(
+        "--system-type",
+        type=MaybeEmpty(),
+        metavar="TEXT",
+        help="As the carrier says. Default: empty.",
+    ),
+    click.option(
+        "--source-ton-npi",
+        type=OrWord(TonNpi(), "auto"),
+        metavar="T,N|auto",
+        help="Of senders. Default: auto, by the sender's form.",
+    ),
+    click.option(
+        "--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."
+    ),
+    click.option(
+        "--alphabet",
+        type=click.Choice(["gsm", "latin1", "ascii"]),
+        help=(
+            "The alphabet that texts of GSM 7-bit characters are sent in: data_coding 0, 3 or 1."
+            " Default: gsm."
+        ),
+    ),
+    click.option(
+        "--long",
+        type=click.Choice(["udh", "payload", "sar"]),
+        help="How texts of several segments go. Default: udh.",
+    ),
+    click.option(
+        "--receipts",
+        type=click.Choice(["all", "last", "none"]),
+        help="Which segments ask for one. Default: all.",
+    ),
+    click.option(
+        "--id-format",
+        type=click.Choice(["auto", "hex", "dec"]),
+        help=(
+            "Receipts print ids in this base, and answers in the other. Default: auto, learnt from"
+            " evidence."
+        ),
+    ),
+    click.option(
+        "--in-doubt",
+        type=click.Choice(["resend", "never"]),
+        help="Bulk messages whose answer never came. Default: resend.",
+    ),
+    click.option(
+        "--unmatched-max",
+        type=Whole(),
+        metavar="N",
+        help=(
+            "Receipts that found no message: so many at most are kept, the newest. Default: 200000."
+        ),
+    ),
+    click.option(
+        "--status",
+        "status_overrides",
+        type=StatusMeaning(),
+        multiple=True,
+        callback=_together,
+        metavar="0xNN=MEANING",
+        help=(
+            "What a command_status in answer to submit_sm means: throttled (again, slower), retry"
+            " (3 tries), refused (failed), or default. Once for each."
+        ),
+    ),
+)
+
+
+def _settings(callback: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        callback = option(callback)
+    return callback
+
+
+def _record(carrier: "Carrier") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339, rfc3339_or_none
+    from heliograph.carriers import setting
+
+    settings = {name: setting(carrier, name) for name in _SHOWN} if carrier.type == "smpp" else {}
+    if carrier.type == "smpp":
+        settings["status_overrides"] = carrier.settings.get("status_overrides", {})
+    return {
+        "name": carrier.name,
+        "type": carrier.type,
+        "state": carrier.state,
+        "state_detail": carrier.state_detail,
+        "down_since": rfc3339_or_none(carrier.down_since_ms),
+        "draining": carrier.draining,
+        **settings,
+        "learnt_id_format": carrier.id_format,
+        "created_at": rfc3339(carrier.created_at_ms),
+    }
+
+
+@command.command(
+    "add",
+    epilog=examples(
+        "carrier add gh-main --host smpp.example.net --port 2775 --system-id amina --password-file"
+        " gh.txt",
+        "route set 233 gh-main",
+    ),
+)
+@click.argument("name")
+@click.option(
+    "--type",
+    "kind",
+    type=click.Choice(["smpp"]),
+    default="smpp",
+    show_default=True,
+    help="The protocol that it speaks.",
+)
+@click.option(
+    "--host", required=True, metavar="H", help="Where the carrier listens: a name or an address."
+)
+@_settings
+def add(session: Session, name: str, kind: str, password_file: str | None, **options: Any) -> None:
+    """Add an SMPP carrier. A running server connects to it within a second."""
+    from heliograph.base import clock
+    from heliograph.carriers import add_carrier
+
+    settings = {name: value for name, value in given(**options).items() if value is not None}
+    if said := settings.get("status_overrides"):
+        settings["status_overrides"] = {
+            status: meaning for status, meaning in said.items() if meaning is not None
+        }
+    if missing := [option for option in ("port", "system_id") if option not in settings]:
+        raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
+    password = read_password(password_file, of=f"{settings['system_id']} at {settings['host']}")
+    with session.write() as tx:
+        record = _record(
+            add_carrier(
+                tx,
+                name,
+                settings,
+                password,
+                secret_key=session.secret_keys(tx),
+                now_ms=clock.now_ms(),
+            )
+        )
+    show(session, record)
+
+
+@command.command(
+    "set",
+    epilog=examples(
+        "carrier set gh-main --tps 50 --window 20",
+        "carrier set gh-main --password-file new.txt",
+        "carrier set gh-main --status 0x45=retry --status 0x400=refused",
+    ),
+)
+@click.argument("name")
+@click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
+@_settings
+def set_(session: Session, name: str, password_file: str | None, **options: Any) -> None:
+    """Change settings of a carrier; a running server connects anew."""
+    from heliograph.carriers import set_carrier
+
+    settings = given(**options)
+    if not settings and password_file is None:
+        raise click.UsageError("Say what to set: give at least one option.")
+    password = read_password(password_file, of=name) if password_file is not None else None
+    with session.write() as tx:
+        record = _record(
+            set_carrier(tx, name, settings, password, secret_key=session.secret_keys(tx))
+        )
+    show(session, record)
+
+
+@command.command("list", epilog=examples("carrier list"))
+def list_(session: Session) -> None:
+    """List carriers, with the state of their connections."""
+    from heliograph.carriers import all_carriers
+
+    with session.read() as tx:
+        records = [_record(carrier) for carrier in all_carriers(tx)]
+    show_list(session, records, ("name", "type", "state", "state_detail", "draining"))
+
+
+@command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
+@click.argument("name")
+def show_(session: Session, name: str) -> None:
+    """Show all settings of a carrier, the state of its connections and why, and what it has taught:
+    the base that its receipts print ids in.
+    """
+    from heliograph.carriers import carrier_named
+
+    with session.read() as tx:
+        record = _record(carrier_named(tx, name))
+    show(session, record)
+
+
+@command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))
+@click.argument("name")
+@click.option("--stop", is_flag=True, help="Give it new messages again.")
+def drain(session: Session, name: str, stop: bool) -> None:
+    """Give a carrier no new messages. What it already has is sent."""
+    from heliograph.carriers import drain_carrier
+    from heliograph.messages.queue.depths import waiting_for_carrier
+
+    with session.write() as tx:
+        carrier = drain_carrier(tx, name, draining=not stop)
+        waiting = waiting_for_carrier(tx, carrier.id)
+    show(session, {**_record(carrier), "messages_waiting": waiting})
+
+
+@command.command("remove", epilog=examples("carrier remove gh-main"))
+@click.argument("name")
+def remove(session: Session, name: str) -> None:
+    """Remove a carrier. No route may lead to it, and no message wait for it."""
+    from heliograph.carriers import carrier_named, remove_carrier
+    from heliograph.messages.queue.depths import waiting_for_carrier
+
+    with session.write() as tx:
+        remove_carrier(
+            tx, name, messages_waiting=waiting_for_carrier(tx, carrier_named(tx, name).id)
+        )
+    show(session, {"name": name, "removed": True})
+
+
+@command.command("test", epilog=examples("carrier test gh-main"))
+@click.argument("name")
+def test(session: Session, name: str) -> None:
+    """Bind to an SMPP carrier with its settings, and unbind again. Exit status 1 if it
+    does not let us in.
+    """
+    import asyncio
+    import logging
+
+    from heliograph.carriers import LinkState, carrier_named, connection_settings
+    from heliograph.processes.checks.doctor import try_to_bind
+
+    with session.read() as tx:
+        carrier = carrier_named(tx, name)
+        if carrier.type != "smpp":
+            raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
+        connection = connection_settings(tx, carrier, session.settings.secret_keys)
+    logging.disable(logging.WARNING)  # the link's own notes say the same as the one line below
+    state, detail = asyncio.run(try_to_bind(connection))
+    if state is not LinkState.BOUND:
+        raise Failure(f"{name} at {connection.host}:{connection.port} cannot be bound: {detail}")
+    show(session, {"name": name, "state": state.value, "detail": detail})
+
+
+def _run(session: Session, name: str, metrics_host: str, metrics_port: int | None) -> None:
+    work(session, "carrier", name, metrics_host, metrics_port)
+
+
+command.add_command(
+    Command(
+        "run",
+        callback=_run,
+        prints_record=False,
+        params=[click.Argument(["name"]), *metrics_options()],
+        epilog=examples("carrier run gh-main", "carrier run gh-main --metrics-port 9101"),
+        help=(
+            "Serve one carrier in a process of its own, on PostgreSQL: workers leave it alone then."
+            " Several may run for one carrier: each has all its binds, and they share its rate."
+            " SIGTERM or Ctrl-C stops it: what is on the wire is waited for."
+        ),
+    )
+)

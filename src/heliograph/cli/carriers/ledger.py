@@ -1,0 +1,186 @@
+"""`heliograph ledger …`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from heliograph.cli.command import Failure, Noun, Session, examples
+from heliograph.cli.output import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from heliograph.audit.audit import Audit
+    from heliograph.audit.smsc_log import SmscLog
+    from heliograph.wallet import Discrepancy
+
+command = Noun(
+    "ledger",
+    help="The ledger: every change of money and credits, in entries that are only ever added.",
+)
+
+
+@command.command(
+    "verify",
+    epilog=examples(
+        "ledger verify", "ledger verify --smsc-log smsc.jsonl --accepted accepted.txt --json"
+    ),
+)
+@click.option(
+    "--smsc-log",
+    "smsc_logs",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help=(
+        "What `heliograph smsc --log` wrote. Once for each SMSC, all of them; of a log that was"
+        " rotated, its pieces oldest first."
+    ),
+)
+@click.option(
+    "--accepted",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.",
+)
+def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
+    """Prove the ledger. Wallets are the sum of their entries, charges and refunds those of the
+    messages, nothing is below zero. Each campaign's statistics are what its messages add up to.
+    Each state that a message came to is one webhook event, for each endpoint that was made a minute
+    or longer before; none is made up.
+
+    With one of the options it proves the messages too: each that was accepted is terminal, sent, or
+    queued with a row that brings it on. With logs of SMSCs, for tests: what they took is what was
+    sent, what they refused or left open was sent again at most, what they reported is known. Lines
+    of a log that are dated later than now are not asked for their reason: they came while it ran.
+    Dated 5 minutes later, they are a finding.
+
+    Works beside a running server. Exit status 1, and what is wrong with which account or message,
+    if it is not so.
+    """
+    from heliograph.audit.audit import audit
+    from heliograph.audit.charges import verify_charges
+    from heliograph.audit.events import events_size, verify_events
+    from heliograph.audit.tallies import verify_tallies
+    from heliograph.base import clock
+    from heliograph.wallet import hold_still, size, verify
+
+    promised = _read_accepted(accepted) if accepted else set[str]()
+    asked_ms = clock.now_ms()
+    with session.read() as tx:
+        hold_still(tx)
+        found = [
+            *verify(tx),
+            *verify_charges(tx),
+            *verify_tallies(tx),
+            *verify_events(tx, asked_ms),
+        ]
+        counts = size(tx) | {"webhook_events": events_size(tx)}
+        told = _told(tx, found)
+        log = _read_logs(smsc_logs, asked_ms)
+        audited = audit(tx, log, promised) if smsc_logs or accepted else None
+    proven = not found and (audited is None or audited.is_clean)
+    record: dict[str, object] = {
+        "proven": proven,
+        **counts,
+        **({"promised": len(promised)} if accepted else {}),
+        **(audited.figures if audited else {}),
+    }
+    if session.as_json:
+        record["discrepancies"] = [
+            {"account_id": account_id, "what": what} for account_id, what in told
+        ]
+        record |= (
+            {"findings": [finding._asdict() for finding in audited.findings]} if audited else {}
+        )
+    show(session, record)
+    if told and not session.as_json:
+        click.echo("\n".join(f"{account_id}: {what}" for account_id, what in told))
+    _say(audited)
+    if told:
+        account_id, what = told[0]
+        raise Failure(
+            f"The ledger is not proven: account {account_id}: {what}"
+            + (f" (and {len(told) - 1} more)" if len(told) > 1 else "")
+        )
+    if audited is not None and not proven:
+        raise Failure(
+            f"The messages are not proven: {audited.figures['lost']} lost,"
+            f" {audited.figures['unexplained']} unexplained."
+        )
+
+
+def _say(audited: "Audit | None") -> None:
+    """On standard error, the first ones of what is wrong with messages."""
+    if audited is None:
+        return
+    for kind, where, what in audited.findings:
+        click.echo(f"{kind}: {where}: {what}", err=True)
+    more = audited.figures["lost"] + audited.figures["unexplained"] - len(audited.findings)
+    if more:
+        click.echo(f"and {more} more", err=True)
+
+
+def _read_logs(paths: "Sequence[Path]", asked_ms: int) -> "SmscLog | None":
+    from heliograph.audit.smsc_log import NotALog, read_logs
+
+    for path in paths:
+        if paths.count(path) > 1:
+            raise click.BadParameter(
+                f"{path} is named twice; each log counts once.", param_hint="--smsc-log"
+            )
+    try:
+        return read_logs(paths, asked_ms) if paths else None
+    except OSError as error:
+        raise click.BadParameter(
+            f"{error.filename} cannot be read: {error.strerror}.", param_hint="--smsc-log"
+        ) from error
+    except NotALog as error:
+        raise click.BadParameter(f"{error}.", param_hint="--smsc-log") from error
+
+
+def _read_accepted(path: Path) -> set[str]:
+    """Raw ids; a file without any proves nothing, and is more often one that nobody wrote."""
+    from heliograph.base import ids
+
+    promised: set[str] = set()
+    try:
+        with path.open(encoding="ascii", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                raw = ids.raw_of_text("msg", line.strip())
+                if raw is None:
+                    raise click.BadParameter(
+                        f"{path} line {number}: found no id of a message (allowed: msg_…, one a"
+                        " line).",
+                        param_hint="--accepted",
+                    )
+                promised.add(raw)
+    except OSError as error:
+        raise click.BadParameter(
+            f"{path} cannot be read: {error.strerror}.", param_hint="--accepted"
+        ) from error
+    if not promised:
+        raise click.BadParameter(
+            f"{path} is empty: found no id of a message (allowed: msg_…, one a line, at least"
+            " one).",
+            param_hint="--accepted",
+        )
+    return promised
+
+
+def _told(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
+    """With the accounts' ids as they are shown."""
+    from heliograph.accounts import by_id, text_id
+    from heliograph.base.errors import NotFound
+
+    told = []
+    for account_id, what in found:
+        try:
+            shown = text_id(by_id(tx, account_id))
+        except NotFound:  # of an entry's counterpart: nothing keeps that from being anything
+            shown = account_id
+        told.append((shown, what))
+    return told

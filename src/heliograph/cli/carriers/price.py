@@ -1,0 +1,77 @@
+"""`heliograph price …`."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import Money, Whole
+
+if TYPE_CHECKING:
+    from heliograph.wallet import Price
+
+command = Noun(
+    "price",
+    help=(
+        "Prices: what SMS credits are sold for, one in each currency. `credits buy` buys with the"
+        " money of an account's wallet."
+    ),
+)
+
+
+def _record(price: "Price") -> dict[str, Any]:
+    from heliograph.wallet import to_number
+
+    return {
+        "currency": price.currency,
+        "amount": to_number(price.amount_minor, price.currency),
+        "per": price.credits,
+    }
+
+
+@command.command(
+    "set",
+    epilog=examples(
+        "price set GHS 35 --per 1000", "price set KWD 1.250 --per 100", "price set JPY 3 --per 1"
+    ),
+)
+@click.argument("currency", type=checked_values.CURRENCY)
+@click.argument("amount", type=Money())
+@click.option(
+    "--per",
+    required=True,
+    type=Whole(1),
+    metavar="CREDITS",
+    help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
+)
+def set_(session: Session, currency: str, amount: Decimal, per: int) -> None:
+    """Set what credits cost in a currency, from now on."""
+    from heliograph.wallet import set_price
+
+    with session.write() as tx:
+        price = set_price(tx, currency, amount, per)
+    show(session, _record(price))
+
+
+@command.command("list", epilog=examples("price list"))
+def list_(session: Session) -> None:
+    """List prices, by currency."""
+    from heliograph.wallet import all_prices
+
+    with session.read() as tx:
+        found = all_prices(tx)
+    show_list(session, [_record(price) for price in found], ("currency", "amount", "per"))
+
+
+@command.command("remove", epilog=examples("price remove KWD"))
+@click.argument("currency", type=checked_values.CURRENCY)
+def remove(session: Session, currency: str) -> None:
+    """Stop selling credits for a currency."""
+    from heliograph.wallet import remove_price
+
+    with session.write() as tx:
+        remove_price(tx, currency)
+    show(session, {"currency": currency.upper(), "removed": True})

@@ -1,0 +1,91 @@
+"""`heliograph rate …`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import OrWord, Whole, given
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.carriers import Rate
+
+command = Noun(
+    "rate",
+    help="Rates: the SMS credits that a segment costs. An account's own before the general ones, "
+    "then the longest prefix, the country, default (1 until it is set).",
+)
+
+
+def _record(tx: "Connection", rate: "Rate") -> dict[str, Any]:
+    from heliograph import accounts
+    from heliograph.carriers import GENERAL
+
+    account_id = (
+        None
+        if rate.account_id == GENERAL
+        else accounts.text_id(accounts.by_id(tx, rate.account_id))
+    )
+    return {"destination": rate.destination, "credits": rate.credits, "account_id": account_id}
+
+
+def _account_id(tx: "Connection", account: str | None) -> str:
+    from heliograph import accounts
+    from heliograph.carriers import GENERAL
+
+    return GENERAL if account is None else accounts.find(tx, account).id
+
+
+@command.command(
+    "set",
+    epilog=examples(
+        "rate set default 2",
+        "rate set GH 1",
+        "rate set 23324 3 --account 'Amina Foods'",
+        "rate set CU none",
+    ),
+)
+@click.argument("destination", metavar="PREFIX|COUNTRY|default")
+@click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
+@click.option("--account", metavar="ACC", help="For this account only.")
+def set_(session: Session, destination: str, per_segment: object, account: str | None) -> None:
+    """Set what a segment costs there; none: messages there are refused."""
+    from heliograph.carriers import set_rate
+
+    with session.write() as tx:
+        rate = set_rate(
+            tx,
+            destination,
+            given(credits=per_segment)["credits"],
+            account_id=_account_id(tx, account),
+        )
+        record = _record(tx, rate)
+    show(session, record)
+
+
+@command.command("list", epilog=examples("rate list", "rate list --account 'Amina Foods'"))
+@click.option("--account", metavar="ACC", help="Only the rates of this account.")
+def list_(session: Session, account: str | None) -> None:
+    """List rates, the general ones first."""
+    from heliograph.carriers import load_rates
+
+    with session.read() as tx:
+        rates = load_rates(tx, _account_id(tx, account) if account is not None else None)
+        records = [_record(tx, rate) for rate in rates]
+    show_list(session, records, ("destination", "credits", "account_id"))
+
+
+@command.command("remove", epilog=examples("rate remove 23324 --account 'Amina Foods'"))
+@click.argument("destination", metavar="PREFIX|COUNTRY|default")
+@click.option("--account", metavar="ACC", help="Remove the rate of this account.")
+def remove(session: Session, destination: str, account: str | None) -> None:
+    """Remove a rate; the next more general one holds."""
+    from heliograph.carriers import remove_rate
+
+    with session.write() as tx:
+        account_id = _account_id(tx, account)
+        remove_rate(tx, destination, account_id=account_id)
+    show(session, {"destination": destination, "account": account, "removed": True})

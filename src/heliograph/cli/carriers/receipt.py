@@ -1,0 +1,166 @@
+"""`heliograph receipt …`. Numbers are shown in full, for whoever asks a carrier needs them."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import LISTED_MAX, Whole, by_option
+
+if TYPE_CHECKING:
+    from heliograph.messages.doubt.unmatched import Unmatched
+
+command = Noun(
+    "receipt",
+    help=(
+        "Delivery receipts that found no message. Each is kept 72 h, and matched when its answer"
+        " comes, when it settles a doubt, or when it is known how the carrier prints its ids; or by"
+        " you."
+    ),
+)
+
+
+def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339
+    from heliograph.base.ids import text_of_raw
+    from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why
+
+    may_be = [text_of_raw("msg", message_id) for message_id in candidates]
+    meant = f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
+    return {
+        "id": text_id(receipt, carrier),
+        "carrier": carrier,
+        "ref": receipt.printed,
+        "state": receipt.state,
+        "error": receipt.error,
+        "recipient": None if receipt.recipient is None else str(receipt.recipient),
+        "sender": receipt.sender,
+        "user_message_reference": receipt.reference,
+        "received_at": rfc3339(receipt.at_ms),
+        "kept_until": rfc3339(receipt.kept_until_ms),
+        "why": f"{why(receipt)}; {meant}" if receipt.state is not None else why(receipt),
+        "may_be": may_be[:CANDIDATES_MAX],
+    }
+
+
+@command.command(
+    "list",
+    epilog=examples("receipt list --unmatched", "receipt list --unmatched --carrier gh-main"),
+)
+@click.option(
+    "--unmatched",
+    is_flag=True,
+    help="Those that found no message. (The others stand with theirs: `message show`.)",
+)
+@click.option("--carrier", metavar="NAME", help="Only this carrier's.")
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show, newest first.",
+)
+def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) -> None:
+    """List receipts that found no message, newest first: why, and which messages in doubt
+    they may be of.
+    """
+    from heliograph.carriers import all_carriers, carrier_named
+    from heliograph.messages.doubt import unmatched as receipts
+    from heliograph.wallet import hold_still
+
+    if not unmatched:
+        raise click.UsageError(
+            "Say --unmatched: receipts that found their message stand there, `heliograph message"
+            " show`."
+        )
+    with session.read() as tx:
+        hold_still(tx)
+        found = receipts.unmatched(
+            tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
+        )
+        shown = found[:limit]
+        names = {each.id: each.name for each in all_carriers(tx)}
+        records = [
+            _record(
+                receipt,
+                names.get(receipt.carrier_id, f"removed ({receipt.carrier_id})"),
+                candidates,
+            )
+            for receipt, candidates in zip(shown, receipts.candidates(tx, shown), strict=True)
+        ]
+    show_list(
+        session, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")
+    )
+    if len(found) > limit:
+        click.echo(
+            f"There are more, older ones: --limit shows up to {LISTED_MAX}, --carrier one"
+            " carrier's.",
+            err=True,
+        )
+
+
+@command.command(
+    "match",
+    epilog=examples(
+        "receipt match gh-main/7f3a --message msg_01k5…",
+        "receipt match rcp_01k5… --message msg_01k5…",
+    ),
+)
+@click.argument("receipt_id", metavar="RECEIPT")
+@click.option(
+    "--message",
+    "message_id",
+    required=True,
+    metavar="ID",
+    help="In doubt with the receipt's carrier, or sent.",
+)
+@by_option
+def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
+    """Say that a receipt is a certain message's: it settles what is in doubt of it, or says what
+    became of it if it is sent.
+
+    A receipt that names another handset is refused, and one of a carrier that has nothing of the
+    message. Works beside a running server.
+    """
+    from heliograph.base import clock
+    from heliograph.carriers import all_carriers
+    from heliograph.messages.doubt import trace
+    from heliograph.messages.doubt import unmatched as receipts
+    from heliograph.messages.doubt.decide import run_again
+    from heliograph.processes.carrier import facts_of
+
+    name, place = receipts.parse_id(receipt_id)
+    with session.read() as tx:
+        raw = trace.one(tx, message_id).message.id
+        carrier_id = receipts.carrier_of(tx, place) if name is None else None
+        carrier = next(
+            (each for each in all_carriers(tx) if each.name == name or each.id == carrier_id), None
+        )
+    if carrier is None:
+        raise receipts.none_such(receipt_id)
+    session.awaited(
+        lambda db: run_again(
+            lambda: receipts.match_to(
+                db,
+                facts_of(carrier),
+                receipt_id,
+                raw,
+                by,
+                clock.now_ms(),
+                as_one=carrier.settings.get("long") == "payload",
+            )
+        )
+    )
+    with session.read() as tx:
+        message = trace.one(tx, message_id).message
+    show(
+        session,
+        {
+            "id": message_id,
+            "status": message.status,
+            "error": message.error_code,
+            "credits_refunded": message.refunded,
+            "receipt": receipt_id,
+        },
+    )

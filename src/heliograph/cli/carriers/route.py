@@ -1,0 +1,70 @@
+"""`heliograph route …`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli.checked_values import MaybeEmpty
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show, show_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from heliograph.carriers import Carrier, Route
+
+command = Noun(
+    "route",
+    help=(
+        'Routes: which carriers take which numbers. The longest prefix of digits wins; "" takes'
+        " what no other does."
+    ),
+)
+
+
+def _names(carriers: "Iterable[Carrier]") -> dict[int, str]:
+    return {carrier.id: carrier.name for carrier in carriers}
+
+
+def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
+    return {
+        "prefix": route.prefix,
+        "carriers": [names[carrier_id] for carrier_id in route.carrier_ids],
+    }
+
+
+@command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
+@click.argument("prefix", type=MaybeEmpty())
+@click.argument("carriers", metavar="CARRIER[,CARRIER…]")
+def set_(session: Session, prefix: str, carriers: str) -> None:
+    """Set the carriers of a prefix. Each next one is taken while those before it have been
+    down for a minute.
+    """
+    from heliograph.carriers import all_carriers, set_route
+
+    with session.write() as tx:
+        route = set_route(tx, prefix, [name.strip() for name in carriers.split(",")])
+        record = _record(route, _names(all_carriers(tx)))
+    show(session, record)
+
+
+@command.command("list", epilog=examples("route list"))
+def list_(session: Session) -> None:
+    """List all routes."""
+    from heliograph.carriers import all_carriers, all_routes
+
+    with session.read() as tx:
+        names = _names(all_carriers(tx))
+        records = [_record(route, names) for route in all_routes(tx)]
+    show_list(session, records, ("prefix", "carriers"))
+
+
+@command.command("remove", epilog=examples("route remove 233"))
+@click.argument("prefix", type=MaybeEmpty())
+def remove(session: Session, prefix: str) -> None:
+    """Remove a route; the next shorter prefix takes its numbers."""
+    from heliograph.carriers import remove_route
+
+    with session.write() as tx:
+        remove_route(tx, prefix)
+    show(session, {"prefix": prefix, "removed": True})

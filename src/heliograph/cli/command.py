@@ -1,0 +1,388 @@
+"""What all commands share: their options, how they fail, and the database they work on."""
+
+import re
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from heliograph.cli.checked_values import MaybeEmpty, Unfit
+from heliograph.processes import colours
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.base.data_dir import Making
+    from heliograph.base.errors import FieldError
+    from heliograph.base.secrets import Keys
+    from heliograph.base.settings import Settings
+    from heliograph.database.database import Database
+
+T = TypeVar("T")
+
+
+FIELDS_TOLD_MAX: Final = 20  # bad values of one command
+
+
+class Failure(click.ClickException):
+    """The command could not do what it was told: one line on standard error, or one for each bad
+    value; exit status 1.
+    """
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        prefix = (
+            click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
+        )
+        click.echo(f"{prefix} {self.message}", err=True, file=file)
+
+
+class BadValue(Failure):
+    """An option or argument has a value that cannot be: a mistake in the command line,
+    exit status 2.
+    """
+
+    exit_code = 2
+
+
+class Session:
+    """One run of a command: the settings, and the database when it is first needed."""
+
+    def __init__(self, data_dir: str | None, as_json: bool, making: "Making") -> None:
+        self.data_dir = data_dir
+        self.as_json = as_json
+        self.making: Making = making
+        self.any_key = False  # True: it works with whatever secret key it was given
+
+    @cached_property
+    def settings(self) -> "Settings":
+        """The settings of a command that works: before it opens any of the service's
+        files, it takes them from others.
+        """
+        from heliograph.base import private_files
+        from heliograph.database import sessions
+
+        found = self.settings_as_found
+        private_files.make_private(
+            found.data_dir,
+            (
+                None
+                if found.database_url.startswith("postgres")
+                else sessions.sqlite_path(found.database_url)
+            ),
+        )
+        return found
+
+    @cached_property
+    def settings_as_found(self) -> "Settings":
+        """The settings of a command that looks only."""
+        from heliograph.base import settings
+
+        _keep_logs_out()
+        return settings.load(self.data_dir, making=self.making)
+
+    @cached_property
+    def database(self) -> "Database":
+        """For what opens transactions of its own, one after the other."""
+        from heliograph.cli.preflight import require_usable
+        from heliograph.database.database import Database
+
+        database = Database(self.settings.database_url, self.settings.synchronous_commit)
+        click.get_current_context().call_on_close(database.close)
+        require_usable(database, self.settings, makes=self.making != "never", any_key=self.any_key)
+        return database
+
+    @contextmanager
+    def write(self) -> Iterator["Connection"]:
+        """The command's transaction."""
+        with self.database.write() as tx:
+            yield tx
+
+    @contextmanager
+    def read(self) -> Iterator["Connection"]:
+        with self.database.read() as tx:
+            yield tx
+
+    def secret_keys(self, tx: "Connection") -> "Keys":
+        """The keys that stored secrets may be under, the one in use first: it stays so while this
+        transaction lasts. Raises SettingError.
+        """
+        from heliograph.database import secret_key_canary
+
+        there = secret_key_canary.found(tx, shared=True)
+        return (
+            self.settings.secret_keys
+            if there is None
+            else secret_key_canary.in_use(there, self.settings.secret_keys)
+        )
+
+    def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
+        """What `work(database)` returns: it opens transactions of the hot paths, as the turns of a
+        running server do.
+        """
+        import asyncio
+
+        database = self.database
+
+        async def whole() -> T:
+            try:
+                return await work(database)
+            finally:
+                await database.close_hot()
+
+        return asyncio.run(whole())
+
+
+class Command(click.Command):
+    """A command with --data-dir, --env-file and --json, whose callback gets a `session`; expected
+    errors become a Failure.
+
+    `own_data_dir`: where it works unless told by --data-dir, whatever the environment says.
+    `prints_record` False: it has no --json. `making`: whether it makes a database of SQLite where
+    there is none.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        own_data_dir: str | None = None,
+        prints_record: bool = True,
+        making: "Making" = "never",
+        **more: Any,
+    ) -> None:
+        super().__init__(*args, **more)
+        self._own_data_dir = own_data_dir
+        self._making: Making = making
+        variable = None if own_data_dir else "HELIOGRAPH_DATA_DIR"
+        self.params.append(
+            click.Option(
+                ["--data-dir"],
+                metavar="DIR",
+                envvar=variable,
+                show_envvar=True,
+                help=f"Default: ./{own_data_dir or 'heliograph-data'}",
+            )
+        )
+        self.params.append(
+            click.Option(
+                ["--env-file"],
+                metavar="FILE",
+                envvar="HELIOGRAPH_ENV_FILE",
+                show_envvar=True,
+                help="Settings, one KEY=VALUE a line; the environment wins.",
+            )
+        )
+        if prints_record:
+            self.params.append(
+                click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document.")
+            )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A number below zero is a value, for its field to refuse, and no option."""
+        from heliograph.cli.did_you_mean import near
+
+        ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
+        known = [
+            word for param in self.get_params(ctx) for word in (*param.opts, *param.secondary_opts)
+        ]
+        try:
+            rest = super().parse_args(ctx, [*args])
+            self._refuse_empty(ctx, args)
+            return rest
+        except Unfit as error:
+            raise BadValue(_in_words_of(self.params, error.why, str(error.why))) from error.why
+        except click.NoSuchOption as error:
+            raise click.NoSuchOption(
+                error.option_name, possibilities=near(error.option_name, known), ctx=ctx
+            ) from None
+        except click.UsageError:
+            for name in (
+                arg.partition("=")[0]
+                for arg in args
+                if ctx.ignore_unknown_options and arg.startswith("--")
+            ):
+                if name not in known:
+                    raise click.NoSuchOption(
+                        name, possibilities=near(name, known), ctx=ctx
+                    ) from None
+            raise
+
+    def _refuse_empty(self, ctx: click.Context, args: list[str]) -> None:
+        """Raises BadParameter for a value that was typed and is empty: most often a variable of a
+        shell that is not set.
+        """
+        if not any(arg == "" or arg.endswith("=") for arg in args):
+            return
+        typed, _, _ = self.make_parser(ctx).parse_args([*args])
+        for param in self.get_params(ctx):
+            value = typed.get(str(param.name))
+            if "" in (value if isinstance(value, list | tuple) else [value]) and not isinstance(
+                param.type, MaybeEmpty
+            ):
+                raise click.BadParameter("it is empty.", ctx, param)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from heliograph.base import env_file
+
+        ctx.params["session"] = Session(
+            ctx.params.pop("data_dir") or self._own_data_dir,
+            ctx.params.pop("as_json", False),
+            self._making,
+        )
+        try:
+            with env_file.applied(ctx.params.pop("env_file")):
+                return super().invoke(ctx)
+        except _expected() as error:
+            told = (
+                _unconfirmed(ctx.params)
+                if _is_unconfirmed(error)
+                else _in_words_of(self.params, error, _told(error))
+            )
+            raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error
+
+
+class Noun(click.Group):
+    """A group of commands about one thing."""
+
+    command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from heliograph.cli.did_you_mean import near
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=near(error.command_name, self.commands), ctx=ctx
+            ) from None
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """The errors whose text is for the operator. Asked for only when there is one: naming
+    them loads their modules.
+    """
+    from sqlalchemy.exc import OperationalError
+
+    from heliograph.base.errors import ServiceError
+    from heliograph.base.secrets import SecretUnreadable
+    from heliograph.base.settings import SettingError
+
+    return ServiceError, SettingError, SecretUnreadable, OperationalError
+
+
+# What a field of the API is called on the command line, where that is another word.
+_OPTION_OF: Final = {
+    "country_code": "country",
+    "amount": "balance",
+    "expires_at": "expires",
+    "tier": "max_tier",
+    "password": "password_file",
+    "low_balance_credits": "low_balance",
+    "tags": "tag",
+    "validity_s": "validity",
+}
+
+
+def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str) -> str:
+    """What is told of bad values, all of them, with their options or arguments in place of
+    the fields' names.
+    """
+    fields: list[FieldError] = getattr(error, "fields", [])
+    if not fields or not told.startswith(f"{fields[0].field} "):
+        return told
+    typed = {
+        word.lstrip("-").replace("-", "_"): word
+        for param in params
+        if isinstance(param, click.Option)
+        for word in param.opts
+    }
+    typed |= {
+        str(param.name): param.make_metavar(click.get_current_context())
+        for param in params
+        if isinstance(param, click.Argument)
+    }
+
+    def as_typed(field: str) -> str:
+        name, path = re.fullmatch(r"(\w*)(.*)", field, re.DOTALL).groups()  # type: ignore[union-attr]  # every string is
+        place = re.fullmatch(r"\[(\d+)\]", path)
+        return typed.get(name, typed.get(_OPTION_OF.get(name, ""), name)) + (
+            f" {int(place[1]) + 1}" if place else path.replace(".", " ", 1)
+        )
+
+    if len(fields) == 1:
+        return as_typed(fields[0].field) + told.removeprefix(fields[0].field)
+    lines = [f"{as_typed(field)} {message}." for field, message in fields[:FIELDS_TOLD_MAX]]
+    return "\n".join(
+        [
+            f"{len(fields)} values are wrong.",
+            *(f"  {line}" for line in lines),
+            *(["  …"] if len(fields) > FIELDS_TOLD_MAX else []),
+        ]
+    )
+
+
+def _keep_logs_out() -> None:
+    """What a library of ours logs must not stand in a record that is printed, nor beside the one
+    line of a failure. Processes that go on set up their logs themselves.
+    """
+    import structlog
+
+    if not structlog.is_configured():
+        structlog.configure(
+            logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+            wrapper_class=structlog.make_filtering_bound_logger("error"),
+        )
+        click.get_current_context().call_on_close(structlog.reset_defaults)
+
+
+def _is_unconfirmed(error: Exception) -> bool:
+    from heliograph.database.commits import Unconfirmed
+
+    return isinstance(error, Unconfirmed)
+
+
+def _unconfirmed(given: dict[str, Any]) -> str:
+    """What is true of a command whose commit no standby has confirmed: it has no
+    Idempotency-Key, but may have a reference.
+    """
+    told = (
+        "The database does not confirm what it stores: no synchronous standby answers. It may have"
+        " been applied, or may be yet. When one answers,"
+    )
+    if given.get("reference"):
+        return (
+            f"{told} repeat it with the same --reference: that is applied once, and it says whether"
+            " it was already."
+        )
+    if "reference" in given:
+        return (
+            f"{told} look whether it was (heliograph account show) before you repeat it: without a"
+            " --reference a repeat is applied again."
+        )
+    return f"{told} look whether it was before you repeat it."
+
+
+def _told(error: Exception) -> str:
+    from sqlalchemy.exc import DBAPIError
+
+    from heliograph.database.outage import is_conflict
+
+    if not isinstance(error, DBAPIError):
+        return str(error)
+    if is_conflict(error):
+        return "The database is busy; nothing was changed. Try again."
+    # without SQLAlchemy's second line, which holds the statement and its values
+    return f"The database refused: {str(error.orig).splitlines()[0]}"
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: what one would type. The \\b keeps click from filling
+    the lines.
+    """
+    return "\b\nExamples:\n" + "\n".join(f"  heliograph {line}" for line in lines)

@@ -1,0 +1,41 @@
+"""How the commands that change a wallet make their ledger entry, and show it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from heliograph.cli.command import Session
+from heliograph.cli.output import show
+
+if TYPE_CHECKING:
+    from heliograph.wallet import Posted
+
+
+def post_entry(
+    session: Session, make: "Callable[..., Posted]", account: str, *change: object
+) -> None:
+    """Makes an entry by one of the wallet's functions, `make(tx, account_id, *change,
+    now_ms=…)`: new, or as the same reference made it before.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.wallet import as_record
+
+    with session.write() as tx:
+        found = accounts.find(tx, account)
+        posted = make(tx, found.id, *change, now_ms=clock.now_ms())
+    record = as_record(posted.entry)
+    note = (
+        None
+        if posted.applied
+        else "Nothing was changed: this reference was already applied, as shown."
+    )
+    show(
+        session,
+        {
+            "id": record.pop("id"),
+            "account_id": accounts.text_id(found),
+            **record,
+            "applied": posted.applied,
+        },
+        note=note,
+    )

@@ -1,0 +1,97 @@
+"""Files that a command writes: never its own input, nor over what is there unless it is
+told to, and for their owner alone (mode 0600).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+import click
+
+from heliograph.base.private_files import opener
+from heliograph.cli.command import Failure
+
+
+def refuse_same(path: str, source: str | int, *, option: str) -> None:
+    """Raises BadParameter when both are one file, by whatever path or link. Opens nothing.
+    `source`: its path, or its descriptor.
+    """
+    if os.path.exists(path) and os.path.samefile(path, source):
+        raise click.BadParameter(
+            f"{path} is the file that is read; name another one.", param_hint=option
+        )
+
+
+def is_standard_output(path: str) -> bool:
+    """/dev/stdout, say; also where that leads to a file."""
+    with suppress(OSError):
+        return os.path.samestat(os.stat(path), os.fstat(1))
+    return False
+
+
+def open_to_write(path: str, *, force: bool) -> IO[str]:
+    """For rows as they were read, octets that are not UTF-8 among them. A file is replaced with
+    `force` only. Raises Failure.
+    """
+    try:
+        if not force and os.path.isfile(path) and not is_standard_output(path):
+            raise _there_already(path)
+        return open(
+            path, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=opener
+        )
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+@contextmanager
+def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
+    """To write a file that is there whole or not at all: until then it is `path`.part. Raises
+    Failure.
+
+    What is there stays what it is: a link leads to the new file, and a device or pipe is written
+    to. A file is replaced with `force` only.
+    """
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "w", encoding="utf-8", newline="") as opened:
+                yield opened
+            return
+        target = os.path.realpath(path)
+        part = f"{target}.part"
+        _make_way(target, part, force=force)
+        with (
+            open(part, "x", encoding="utf-8", newline="", opener=opener) as opened,
+            _removed_on_error(part),
+        ):
+            yield opened
+            opened.flush()
+            os.replace(part, target)
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _make_way(target: str, part: str, *, force: bool) -> None:
+    for there in (target, part):
+        if os.path.lexists(there) and not force:
+            raise _there_already(there)
+    with suppress(FileNotFoundError):
+        os.unlink(part)
+
+
+@contextmanager
+def _removed_on_error(part: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def _there_already(path: str) -> Failure:
+    return Failure(f"{path} is there already; --force overwrites it.")
+
+
+def _failure(path: str, error: OSError) -> Failure:
+    return Failure(f"{path} cannot be written: {error.strerror}.")

@@ -1,0 +1,71 @@
+"""Before a command touches the database: is it one, with a schema that this version works with, and
+are clock and secret key right?
+"""
+
+import sqlalchemy as sa
+
+from heliograph.base.database_url import without_password
+from heliograph.base.errors import Unavailable
+from heliograph.base.settings import Settings
+from heliograph.cli.command import Failure
+from heliograph.database import clock_check
+from heliograph.database.database import Database
+from heliograph.database.outage import why
+from heliograph.database.schema import found_version, is_usable, newest_version
+
+
+def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
+    """Makes sure of all that. `makes`: a database of SQLite in which nothing is gets the schema.
+    `any_key`: whatever the secret key is.
+
+    Raises Failure, ClockApart, SettingError, Unavailable.
+    """
+    try:
+        require_schema(database, makes=makes)
+    except Unavailable as error:
+        if type(error) is not Unavailable:
+            raise
+        raise Failure(
+            f"{why(error)} It was looked for at {without_password(database.url)}."
+        ) from error
+    except sa.exc.DatabaseError as error:
+        if isinstance(error, sa.exc.OperationalError) or database.postgresql:
+            raise
+        raise Failure(
+            f"{without_password(database.url)} is no database of SQLite: {error.orig}."
+        ) from error
+    clock_check.begin(database)
+    if not any_key:
+        from heliograph.processes.checks.secret_key import require_secret_key
+
+        require_secret_key(database, settings)
+
+
+def require_schema(database: Database, *, makes: bool) -> None:
+    """Migrates a database of SQLite, as `serve` does; on PostgreSQL that is the operator's
+    decision. Raises Failure.
+    """
+    place = without_password(database.url)
+    with database.read() as tx:
+        found = found_version(tx)
+        if is_usable(tx, found):
+            return
+        is_empty = found is None and not sa.inspect(tx).get_table_names()
+    if found is not None and found > newest_version():
+        raise Failure(
+            f"The database has schema {found}; this version of Heliograph knows it up to"
+            f" {newest_version()}. Use the newer version."
+        )
+    if database.postgresql:
+        raise Failure(
+            f"The database {place} does not have the schema that this version needs; run"
+            " `heliograph migrate`."
+        )
+    if found is None and not (makes and is_empty):
+        raise Failure(
+            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of a"
+            " file in which nothing is."
+        )
+    from heliograph.database import migrate  # only now: Alembic takes a third of a second to load
+
+    migrate.upgrade(database.url)

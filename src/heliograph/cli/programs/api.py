@@ -1,0 +1,47 @@
+"""`heliograph api`."""
+
+import sys
+
+import click
+
+from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.values import Whole, listen_options
+
+WORKERS_MAX = 64
+
+
+def _api(session: Session, host: str, port: int, workers: int) -> None:
+    from heliograph.api.listening import AddressInUse
+    from heliograph.processes import api_processes, logs
+
+    settings = session.settings
+    logs.set_up(settings)
+    try:
+        sys.exit(api_processes.run(settings, host, port, workers))
+    except AddressInUse as error:
+        raise Failure(str(error)) from error
+
+
+command = Command(
+    "api",
+    callback=_api,
+    prints_record=False,
+    params=[
+        *listen_options(),
+        click.Option(
+            ["--workers"],
+            default=1,
+            show_default=True,
+            type=Whole(1, WORKERS_MAX),
+            metavar="N",
+            help="Processes that share the port.",
+        ),
+    ],
+    epilog=examples("api --workers 2", "api --host 0.0.0.0 --port 8080 --workers 4"),
+    help=(
+        "Answer the API in processes of its own, on PostgreSQL: beside heliograph worker, which"
+        " sends what they accept. More than one API process needs REDIS_URL. One that ends is"
+        " started again. SIGTERM stops them all: for HELIOGRAPH_DRAIN_S seconds (5 unless set)"
+        " requests are still answered while /readyz says 503. A second one, or Ctrl-C, ends that."
+    ),
+)

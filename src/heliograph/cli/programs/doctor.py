@@ -1,0 +1,38 @@
+"""`heliograph doctor`."""
+
+import json
+
+import click
+
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.output import coloured
+
+
+def _doctor(session: Session) -> None:
+    from heliograph.processes.checks.doctor import examine
+
+    findings = list(examine(session.settings_as_found))
+    if session.as_json:
+        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        width = max(len(finding.check) for finding in findings)
+        for finding in findings:
+            click.echo(
+                f"{coloured(finding.verdict)}{'':{8 - len(finding.verdict)}}"
+                f" {finding.check:{width}}  {finding.found}"
+            )
+            if finding.remedy is not None:
+                click.echo(f"{'':8} {'':{width}}  → {finding.remedy}")
+    if any(finding.verdict == "failure" for finding in findings):
+        click.get_current_context().exit(1)
+
+
+command = Command(
+    "doctor",
+    callback=_doctor,
+    epilog=examples("doctor"),
+    help=(
+        "Check settings, who may read the files, disk, Redis, database, clock, carriers, routes and"
+        " webhooks; say what to do. Exit status 1 if something has failed."
+    ),
+)

@@ -1,0 +1,93 @@
+"""`heliograph listen`."""
+
+import json
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.output import printable
+from heliograph.cli.values import account_option, mode_option
+
+
+@click.command(
+    "listen",
+    cls=Command,
+    prints_record=False,
+    epilog=examples(
+        "listen --account 'Amina Foods' --forward http://127.0.0.1:3000/hook",
+        "listen --account acc_01k5… --forward http://127.0.0.1:3000/hook --mode sandbox",
+    ),
+)
+@account_option
+@click.option(
+    "--forward",
+    "url",
+    required=True,
+    metavar="URL",
+    help="Such as http://127.0.0.1:3000/hook: loopback is open for this command.",
+)
+@click.option(
+    "--events",
+    type=checked_values.EVENTS,
+    default="all",
+    show_default=True,
+    metavar="all|a,b",
+    help="Such as message.delivered,message.failed.",
+)
+@mode_option("Events of which mode.")
+def command(session: Session, account: str, url: str, events: str, sandbox: bool) -> None:
+    """Show an account's events as they happen, and forward each to an address of yours: for
+    development without a public URL.
+
+    They are signed like all others, with a secret that holds for this run. Works beside a running
+    server, until Ctrl-C.
+    """
+    from dataclasses import replace
+
+    from heliograph import accounts
+    from heliograph.base.clock import rfc3339
+    from heliograph.base.ids import text_of_raw
+    from heliograph.processes import listen, logs
+    from heliograph.webhooks.address_guard import check_url, openings
+    from heliograph.webhooks.record_attempts import Tried
+
+    def show(kind: str, body: str, tried: Tried) -> None:
+        answered = (
+            f"{tried.status}"
+            if tried.status is not None
+            else f"{tried.reason}: {printable(tried.answer or '')}"
+        )
+        click.echo(
+            f"{rfc3339(tried.at_ms)}  {kind}  {text_of_raw('evt', tried.waiting.event_id)}  →"
+            f" {answered} in {tried.took_ms} ms\n  {_shown(body)}"
+        )
+
+    def ready(secret: str) -> None:
+        click.echo(
+            f"Listening; what happens now is forwarded to {url}. Ctrl-C ends it.\nThe secret of"
+            f" this run: {secret}"
+        )
+
+    check_url(url, replace(openings(session.settings), loopback=True))
+    logs.set_up(replace(session.settings, log_level="warning"))
+    with session.read() as tx:
+        account_id = accounts.find(tx, account).id
+    listen.run(
+        session.settings,
+        account_id,
+        url,
+        checked_values.kinds_of(events),
+        sandbox=sandbox,
+        on_ready=ready,
+        on_attempt=show,
+    )
+
+
+def _shown(body: str) -> str:
+    """The event as it is sent, but for what a terminal would obey, which JSON can say in
+    another way.
+    """
+    return "".join(
+        character if character.isprintable() else json.dumps(character)[1:-1] for character in body
+    )

@@ -1,0 +1,65 @@
+"""`heliograph migrate`."""
+
+from typing import TYPE_CHECKING
+
+from heliograph.cli.command import Command, Session, examples
+
+if TYPE_CHECKING:
+    from heliograph.base.settings import Settings
+    from heliograph.database.database import Database
+
+
+def _migrate(session: Session) -> None:
+    import click
+
+    from heliograph.cli.output import show
+    from heliograph.database import migrate, processes
+    from heliograph.database.database import Database
+    from heliograph.database.schema import newest_version
+    from heliograph.processes.checks.secret_key import require_secret_key
+
+    settings = session.settings
+    processes.be_known_as("migrate")
+    database = Database(settings.database_url)
+    try:
+        _look(database, settings)
+        migrate.upgrade(
+            settings.database_url, lambda line: click.echo(f"heliograph: {line}", err=True)
+        )
+        require_secret_key(database, settings)
+    finally:
+        database.close()
+    show(
+        session,
+        {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()},
+    )
+
+
+def _look(database: "Database", settings: "Settings") -> None:
+    """Makes sure that the database can be reached, goes by this machine's time and, if it has a
+    secret key, that it is this one: before anything is changed. Raises OperationalError, which says
+    why, ClockApart, SettingError.
+    """
+    from heliograph.database import clock_check, secret_key_canary
+
+    with database.engine.connect():
+        pass
+    clock_check.begin(database)  # the months that are made are those of its clock
+    with database.read() as tx:
+        there = secret_key_canary.found(tx) if secret_key_canary.is_there(tx) else None
+    if there is not None:
+        secret_key_canary.in_use(there, settings.secret_keys)
+
+
+command = Command(
+    "migrate",
+    callback=_migrate,
+    making="always",
+    epilog=examples("migrate"),
+    help=(
+        "Bring the database to the current schema. Safe to repeat, beside others who do the same,"
+        " and beside processes of the version before: they are named, and go on. It waits for no"
+        " lock for longer than 100 ms, and tries again for two minutes. On SQLite every command"
+        " does it by itself."
+    ),
+)

@@ -1,0 +1,167 @@
+"""`heliograph restore-check`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.values import Past
+
+if TYPE_CHECKING:
+    from heliograph.messages.sweeps.restored import Kept
+
+_COLUMNS = ("account_id", "carrier", "type", "mode", "messages", "segments", "expires_at")
+
+
+def _restore_check(
+    session: Session,
+    decision: str | None,
+    since: int | None,
+    leave_later: bool,
+    account: str | None,
+    carrier: str | None,
+) -> None:
+    if decision is not None and (since is not None or leave_later):
+        raise click.UsageError(
+            f"--since and --leave-later say what is to be kept; {decision} says what becomes of"
+            " what is."
+        )
+    if leave_later and since is None:
+        raise click.UsageError(
+            "--leave-later is about what was accepted after a time: give --since."
+        )
+    if decision is not None:
+        return _decide(session, decision, account, carrier)
+    if account is not None or carrier is not None:
+        raise click.UsageError(
+            "--account and --carrier say what is to be decided about: give send or cancel. All of a"
+            " copy is kept."
+        )
+    return (
+        _keep(session, since, leave_later) if since is not None else _show(session, _kept(session))
+    )
+
+
+def _keep(session: Session, since: int, leave_later: bool) -> None:
+    from heliograph.base import clock
+    from heliograph.base.short_texts import refused
+    from heliograph.database import processes
+    from heliograph.processes.checks import restore_check as restoring
+
+    if since > clock.now_ms():
+        raise refused("since", "must not be in the future")
+    processes.be_known_as("restore-check")
+    done = session.awaited(
+        lambda db: restoring.keep(db, session.settings, since, leave_later=leave_later)
+    )
+    _show(session, done.kept, [campaign._asdict() for campaign in done.campaigns])
+
+
+def _kept(session: Session) -> "list[Kept]":
+    from heliograph.messages.sweeps import restored
+
+    with session.read() as tx:
+        return restored.kept(tx)
+
+
+def _show(
+    session: Session, found: "list[Kept]", campaigns: list[dict[str, str]] | None = None
+) -> None:
+    from heliograph import accounts
+    from heliograph.base.clock import rfc3339
+    from heliograph.carriers import all_carriers
+    from heliograph.cli.output import print_table, show
+
+    with session.read() as tx:
+        names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
+        rows: list[dict[str, Any]] = [
+            {
+                "account_id": accounts.text_id(accounts.by_id(tx, kept.account_id)),
+                "carrier": names.get(kept.carrier_id),
+                "type": kept.type,
+                "mode": "sandbox" if kept.sandbox else "live",
+                "messages": kept.messages,
+                "segments": kept.segments,
+                "expires_at": rfc3339(kept.last_expires_at_ms),
+            }
+            for kept in found
+        ]
+    if session.as_json:
+        return show(
+            session, {"kept": rows, **({"campaigns": campaigns} if campaigns is not None else {})}
+        )
+    if campaigns:
+        print_table(campaigns, ("id", "status"))
+        click.echo()
+    if rows:
+        print_table(rows, _COLUMNS)
+        click.echo(
+            "Nothing of this goes out before you say so: heliograph restore-check send, or cancel;"
+            " --account and --carrier for a part of it.",
+            err=True,
+        )
+    else:
+        click.echo("Nothing is kept.")
+    return None
+
+
+def _decide(session: Session, decision: str, account: str | None, carrier: str | None) -> None:
+    from heliograph import accounts
+    from heliograph.carriers import carrier_named
+    from heliograph.cli.output import show
+    from heliograph.messages.sweeps.restored import Which
+    from heliograph.processes.checks import restore_check as restoring
+
+    with session.read() as tx:
+        which = Which(
+            accounts.find(tx, account).id if account is not None else None,
+            carrier_named(tx, carrier).id if carrier is not None else None,
+        )
+    decided = session.awaited(lambda db: restoring.decide(db, which, send=decision == "send"))
+    show(
+        session,
+        {
+            "sent" if decision == "send" else "canceled": decided,
+            "kept": sum(kept.messages for kept in _kept(session)),
+        },
+    )
+
+
+command = Command(
+    "restore-check",
+    callback=_restore_check,
+    params=[
+        click.Argument(["decision"], type=click.Choice(["send", "cancel"]), required=False),
+        click.Option(
+            ["--since"],
+            type=Past(),
+            metavar="T",
+            help=(
+                "When the copy was taken: keep what was accepted until then and had not left. A"
+                " time, a date, or 7d, 2h, 30m ago. Refused while processes run."
+            ),
+        ),
+        click.Option(
+            ["--leave-later"],
+            is_flag=True,
+            help=(
+                "With --since: processes have run since the restore, and what they accepted after T"
+                " is not of the copy."
+            ),
+        ),
+        click.Option(["--account"], metavar="ACC", help="Decide about this account's only."),
+        click.Option(["--carrier"], metavar="NAME", help="Decide about this carrier's only."),
+    ],
+    epilog=examples(
+        "restore-check --since 2027-01-31T09:30:00Z",
+        "restore-check",
+        "restore-check send --carrier gh-main",
+        "restore-check cancel --account 'Amina Foods'",
+    ),
+    help=(
+        "After a restore from a backup, before processes are started: keep what was queued in the"
+        " copy, for it may have been sent since, and pause its campaigns. Then start them, and"
+        " decide: send lets it go, cancel fails it and pays it back. Without a decision and without"
+        " --since: show what is kept."
+    ),
+)

@@ -1,0 +1,23 @@
+"""`heliograph scheduler`."""
+
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.programs.worker import metrics_options, work
+
+
+def _scheduler(session: Session, metrics_host: str, metrics_port: int | None) -> None:
+    work(session, "scheduler", None, metrics_host, metrics_port)
+
+
+command = Command(
+    "scheduler",
+    callback=_scheduler,
+    prints_record=False,
+    params=metrics_options(),
+    epilog=examples("scheduler", "scheduler --metrics-port 9102"),
+    help=(
+        "Do the work that all processes share, on PostgreSQL: validity that ends, messages in"
+        " doubt, carriers that are down, work of processes that died, deleting. One is active;"
+        " should it stop, another one takes over within 45 s. Without any, heliograph worker"
+        " does it."
+    ),
+)

@@ -1,0 +1,49 @@
+"""`heliograph secret …`."""
+
+import click
+
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.output import show
+
+command = Noun(
+    "secret", help="HELIOGRAPH_SECRET_KEY, with which stored passwords and secrets are encrypted."
+)
+
+
+@command.command(
+    "rotate", epilog=examples("secret rotate", "secret rotate --json", "secret rotate --lost")
+)
+@click.option(
+    "--lost",
+    is_flag=True,
+    help="The key in use is lost: go on without it, and without what was encrypted with it.",
+)
+def rotate(session: Session, lost: bool) -> None:
+    """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
+    HELIOGRAPH_SECRET_KEY_OLD.
+
+    Every process must have been started with both keys before; those that were not are named, and
+    nothing is changed. When it is broken off, the same command goes on. docs/operations.md (The
+    secret key) has all steps.
+    """
+    from heliograph.base.clock import rfc3339
+    from heliograph.database import processes
+    from heliograph.processes.checks import sealed_secrets
+
+    processes.be_known_as("secret-rotate")
+    session.any_key = lost
+    rotated = sealed_secrets.rotate(session.database, session.settings, lost=lost)
+    show(
+        session,
+        {
+            "resealed": rotated.resealed,
+            "unreadable": rotated.unreadable,
+            "old_key_needed_until": rfc3339(rotated.old_needed_until_ms),
+        },
+    )
+    if rotated.unreadable:
+        click.echo(
+            "heliograph: some cannot be read with either key: set those carriers' passwords, and"
+            " rotate those webhooks' secrets",
+            err=True,
+        )

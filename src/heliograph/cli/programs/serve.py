@@ -1,0 +1,30 @@
+"""`heliograph serve`."""
+
+from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.values import listen_options
+
+
+def _serve(session: Session, host: str, port: int) -> None:
+    from heliograph.processes import logs, serve
+
+    settings = session.settings
+    logs.set_up(settings)
+    try:
+        serve.run(settings, host, port)
+    except (serve.AlreadyServed, serve.AddressInUse) as error:
+        raise Failure(str(error)) from error
+
+
+command = Command(
+    "serve",
+    callback=_serve,
+    prints_record=False,
+    making="always",
+    params=listen_options(),
+    epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),
+    help=(
+        "Run everything in one process: API, carriers, simulator. On SQLite in the data directory"
+        " unless DATABASE_URL is set. SIGTERM or Ctrl-C stops it: requests under way are answered,"
+        " what is on the wire is waited for."
+    ),
+)

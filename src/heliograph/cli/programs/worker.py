@@ -1,0 +1,56 @@
+"""`heliograph worker`, and what it shares with `carrier run` and `scheduler`."""
+
+import click
+
+from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.values import Whole
+
+
+def work(
+    session: Session, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+) -> None:
+    """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
+    from heliograph.processes import logs, worker
+
+    settings = session.settings
+    logs.set_up(settings)
+    try:
+        worker.run(settings, kind, carrier, metrics_host, metrics_port)
+    except worker.AlreadyServed as error:
+        raise Failure(str(error)) from error
+
+
+def metrics_options() -> list[click.Parameter]:
+    """--metrics-host and --metrics-port."""
+    return [
+        click.Option(
+            ["--metrics-host"],
+            default="127.0.0.1",
+            show_default=True,
+            metavar="ADDRESS",
+            help="Where, with HELIOGRAPH_METRICS_TOKEN set, other machines may read /metrics too.",
+        ),
+        click.Option(
+            ["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there."
+        ),
+    ]
+
+
+def _worker(session: Session, metrics_host: str, metrics_port: int | None) -> None:
+    work(session, "worker", None, metrics_host, metrics_port)
+
+
+command = Command(
+    "worker",
+    callback=_worker,
+    prints_record=False,
+    params=metrics_options(),
+    epilog=examples("worker", "worker --metrics-port 9100"),
+    help=(
+        "Run everything but the API, on PostgreSQL, beside heliograph api: the simulator, every"
+        " carrier that has no process of its own (heliograph carrier run), and the work of every"
+        " second while no heliograph scheduler does it. Several may run: they share carriers'"
+        " rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it: what is on"
+        " the wire is waited for."
+    ),
+)

@@ -1,0 +1,254 @@
+"""The columns and cells of a file of contacts: how fields become cells, and cells fields again.
+Pure.
+
+A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can
+write a contact's name could write one. So such a cell is written with an apostrophe before it,
+which spreadsheets take for "this is text", and read without it: it comes back as it was. A
+spreadsheet may be set to another separator than the file's, and then takes a cell apart: so each
+piece of a cell is treated as a cell is.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import JOINERS, cut
+from heliograph.contacts.change import Change
+from heliograph.contacts.contact import Contact
+from heliograph.contacts.fields import (
+    TAG_SEPARATOR,
+    read_custom_name,
+    read_custom_value,
+    read_email,
+    read_name,
+    read_phone,
+    read_tags,
+)
+from heliograph.text import read_country
+
+# columns of every file that is written
+FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")
+COLUMNS_MAX: Final = 1_000  # of a file
+# the first one there is the phone
+PHONE_COLUMNS: Final = (
+    "phone",
+    "phone_number",
+    "number",
+    "msisdn",
+    "mobile",
+    "recipient",
+    "telephone",
+    "tel",
+)
+WRONG_SAID_MAX: Final = 10  # columns that are wrong
+FOUND_SHOWN_MAX: Final = 200  # characters of a first line that an error repeats
+COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
+# before the name of a custom field that would be taken for something else
+CUSTOM_MARK: Final = "custom."
+COMMENT_MARK: Final = "#"  # a column that is not read
+# what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
+_RUNS: Final = rf"['\"\s{JOINERS}]*[=+\-@＝＋－＠\t\r]"
+# where a cell begins, or what another separator makes one of
+_PIECE: Final = r"(?:\A|(?<=[,;\t\r\n]))"
+_BARE: Final = re.compile(f"{_PIECE}(?={_RUNS})")
+_MARKED: Final = re.compile(f"{_PIECE}'(?={_RUNS})")
+# what a cell is quoted for, whichever of them separates cells
+_QUOTED: Final = re.compile(r'[,;\t\r\n"]')
+_LINE_END: Final = re.compile(r"\s*[\r\n\t]\s*")  # in a cell; a contact's fields are one line
+_YES: Final = ("yes", "true", "1", "y", "x")
+_NO: Final = ("no", "false", "0", "n")
+
+
+def neutral(text: str) -> str:
+    """A cell of which no spreadsheet runs anything, however it takes it apart."""
+    return _BARE.sub("'", text)
+
+
+def plain(cell: str) -> str:
+    """What `neutral` made a cell of."""
+    return _MARKED.sub("", cell) if "'" in cell else cell
+
+
+def line_of(cells: Iterable[str], delimiter: str) -> str:
+    """Neutral cells as a line of a file."""
+    quoted = (
+        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
+    )
+    return delimiter.join(quoted) + "\r\n"
+
+
+def header_of(custom_names: Sequence[str]) -> list[str]:
+    """The columns of a file with these custom fields."""
+    marked = [f"{CUSTOM_MARK}{name}" if _is_taken(name) else name for name in custom_names]
+    return [*FIELDS, *(neutral(name) for name in marked)]
+
+
+def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
+    """A contact's row under `header_of(custom_names)`."""
+    fields = (
+        contact.phone,
+        contact.name or "",
+        contact.email or "",
+        TAG_SEPARATOR.join(contact.tags),
+        "yes" if contact.opted_out else "no",
+    )
+    return [
+        neutral(cell)
+        for cell in (*fields, *(contact.custom.get(name, "") for name in custom_names))
+    ]
+
+
+class Layout(NamedTuple):
+    """Which cell of a row is what: places by field, and by the name of a custom field.
+    `names`: of all columns, as the file has them.
+    """
+
+    fields: Mapping[str, int]
+    custom: Mapping[str, int]
+    names: Sequence[str]
+
+    @property
+    def unread(self) -> list[str]:
+        """Columns that are left alone: marked so, or without a name."""
+        read = {*self.fields.values(), *self.custom.values()}
+        return [
+            name or f"column {place + 1}"
+            for place, name in enumerate(self.names)
+            if place not in read
+        ]
+
+
+def layout_of(header: Sequence[str]) -> Layout:
+    """Raises InvalidRequest, which names every column that is wrong."""
+    names = [plain(cell.strip()).strip() for cell in header]
+    known = [_normal(name) for name in names]
+    phone = next((known.index(name) for name in PHONE_COLUMNS if name in known), None)
+    if phone is None:
+        found = cut(", ".join(shown(name) for name in names), FOUND_SHOWN_MAX) or "nothing"
+        raise InvalidRequest(
+            "The first line must name the columns, and one of them must be phone (or"
+            f" {', '.join(PHONE_COLUMNS[1:])}); it has {found}."
+        )
+    fields, custom = {"phone": phone}, dict[str, int]()
+    wrong: list[str] = []
+    for place, name in enumerate(names):
+        field = "country_code" if known[place] in COUNTRY_COLUMNS else known[place]
+        try:
+            if place == phone or name == "" or name.startswith(COMMENT_MARK):
+                continue
+            if field in (*FIELDS, "country_code"):
+                _once(fields, field, place)
+            else:
+                _once(custom, read_custom_name(name.removeprefix(CUSTOM_MARK)), place)
+        except ValueError as error:
+            wrong.append(f"column {place + 1}, {shown(name)}, {error}")
+    if len(names) > COLUMNS_MAX:
+        raise InvalidRequest(f"The file has {len(names)} columns; {COLUMNS_MAX} are allowed.")
+    if wrong:
+        more = [f"and {len(wrong) - WRONG_SAID_MAX} more"] if len(wrong) > WRONG_SAID_MAX else []
+        raise InvalidRequest(
+            f"The first line is wrong: {'; '.join(wrong[:WRONG_SAID_MAX] + more)}."
+        )
+    return Layout(fields, custom, names)
+
+
+def change_of(
+    cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None
+) -> Change:
+    """What a row says of its contact: a column that is there changes the contact, an empty cell
+    clears; of `opted_out` it changes nothing. Empty cells beyond the last column, as spreadsheets
+    leave them, are nothing. Raises ValueError for all that is wrong with it.
+    """
+    if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
+        has = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+        raise ValueError(f"has {has}, and the first line {len(layout.names)}")
+    read = _Reader()
+    own_country = read(layout.fields, "country_code", cells, read_country)
+    phone = read(
+        layout.fields,
+        "phone",
+        cells,
+        lambda text: read_phone(text, own_country or country, home),
+        required=True,
+    )
+    given: dict[str, Any] = {}
+    for field, reads in _READS.items():
+        if field in layout.fields:
+            given[field] = read(layout.fields, field, cells, reads) or (
+                () if field == "tags" else None
+            )
+    opted_out = read(layout.fields, "opted_out", cells, _read_opted_out)
+    if opted_out is not None:
+        given["opted_out"] = opted_out
+    parts = {name: read(layout.custom, name, cells, read_custom_value) for name in layout.custom}
+    if read.wrong:
+        raise ValueError("; ".join(read.wrong))
+    return Change(phone, given, parts)
+
+
+class _Reader:
+    """Cells read one by one; what is wrong with any is kept."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+
+    def __call__(
+        self,
+        places: Mapping[str, int],
+        name: str,
+        cells: Sequence[str],
+        reads: Any,
+        *,
+        required: bool = False,
+    ) -> Any:
+        """None for an empty cell, one that is not there, and one that is wrong."""
+        if name not in places:
+            return None
+        text = _LINE_END.sub(" ", plain(cells[places[name]])).strip()
+        if not text:
+            if required:
+                self.wrong.append(f"{name} is empty")
+            return None
+        try:
+            return reads(text)
+        except ValueError as error:  # of BadParts, which has no text of its own, the first part's
+            parts = getattr(error, "parts", None)
+            self.wrong.append(f"{name} {parts[0].message if parts else error}")
+            return None
+
+
+def _read_tags(text: str) -> tuple[str, ...]:
+    return read_tags([tag for tag in text.split(TAG_SEPARATOR) if tag.strip()])
+
+
+def _read_opted_out(text: str) -> bool:
+    if text.lower() not in (*_YES, *_NO):
+        raise ValueError(f"must be yes or no, not {shown(text)}")
+    return text.lower() in _YES
+
+
+_READS: Final[dict[str, Callable[[str], Any]]] = {
+    "name": read_name,
+    "email": read_email,
+    "tags": _read_tags,
+}
+
+
+def _normal(name: str) -> str:
+    """As columns are compared: `Opted out` is `opted_out`."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a column of this name would not be read as the custom field."""
+    return _normal(name) in (*FIELDS, *COUNTRY_COLUMNS) or name.startswith(
+        (CUSTOM_MARK, COMMENT_MARK)
+    )
+
+
+def _once(places: dict[str, int], name: str, place: int) -> None:
+    if name in places:
+        raise ValueError(f"is {name} again, which column {places[name] + 1} is already")
+    places[name] = place

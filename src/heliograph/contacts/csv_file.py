@@ -1,0 +1,115 @@
+"""A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab
+between cells; quoted cells (RFC 4180).
+"""
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple, TextIO
+
+from heliograph.base.csv_records import Record, read_records
+from heliograph.base.errors import InvalidRequest
+from heliograph.contacts.change import Change
+from heliograph.contacts.csv_cells import PHONE_COLUMNS, Layout, change_of, layout_of
+
+# characters; a contact has at most 30,000, and a file that is no text has no ends of lines
+LINE_MAX: Final = 65_536
+DELIMITERS: Final = (",", ";", "\t")
+
+
+class Row(NamedTuple):
+    """A row that can be stored. `line`: where it begins in the file; `cells`: as they
+    stand there.
+    """
+
+    line: int
+    cells: Sequence[str]
+    change: Change
+
+
+class BadRow(NamedTuple):
+    """A row that is left out, and why."""
+
+    line: int
+    cells: Sequence[str]
+    why: str
+
+
+def open_sheet(path: str) -> TextIO:
+    """`-`: standard input. Octets that are not UTF-8 are read as lone surrogates, so that
+    the row that has them can be told.
+    """
+    how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
+
+
+class Sheet:
+    """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises
+    InvalidRequest when it is no such file.
+    """
+
+    def __init__(self, file: TextIO, country: str | None, home: str) -> None:
+        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`:
+        without one, those of numbers with a leading 0.
+        """
+        lines = _lines(file)
+        self._country, self._home = country, home
+        first = next(lines, "")
+        if first.startswith(("\udcff\udcfe", "\udcfe\udcff")):
+            raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
+        self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
+        self._records = read_records(_first_then(first, lines), self.delimiter)
+        head = next(self._records, Record(1, []))
+        if head.why:
+            raise InvalidRequest(f"Line {head.line} {head.why}.")
+        if not all(map(_is_utf_8, head.cells)):
+            raise InvalidRequest("The first line is not UTF-8; save the file as UTF-8.")
+        self.header = head.cells
+        self.layout: Layout = layout_of(self.header)
+
+    def rows(self) -> Iterator[Row | BadRow]:
+        """Each row that is not empty. Raises InvalidRequest where the file cannot be read
+        any further.
+        """
+        for line, cells, why in self._records:
+            if not any(cells):
+                continue
+            if why:
+                yield BadRow(line, cells, why)
+                continue
+            if not all(map(_is_utf_8, cells)):
+                yield BadRow(line, cells, "is not UTF-8")
+                continue
+            try:
+                yield Row(line, cells, change_of(cells, self.layout, self._country, self._home))
+            except ValueError as error:
+                yield BadRow(line, cells, str(error))
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LINE_MAX + 1):
+        number += 1
+        if len(line) > LINE_MAX:
+            raise InvalidRequest(f"Line {number} has more than {LINE_MAX} characters.")
+        yield line
+
+
+def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
+    """How well the first line is taken apart: whether there is a phone, then into how many
+    cells.
+    """
+    cells = next(csv.reader([line], delimiter=delimiter), [])
+    return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(
+        cells
+    )
+
+
+def _is_utf_8(cell: str) -> bool:
+    return cell.isascii() or not any("\ud800" <= character <= "\udfff" for character in cell)

@@ -1,0 +1,75 @@
+"""Contacts written to a file, page by page: what `sheet.py` reads back to the same contacts."""
+
+from collections.abc import Callable, Iterator
+from typing import IO, Final
+
+import sqlalchemy as sa
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
+from heliograph.contacts.csv_cells import COLUMNS_MAX, FIELDS, cells_of, header_of, line_of
+from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
+
+DELIMITER: Final = ","
+PAGE: Final = 2_000  # contacts that are in memory at once
+
+
+def write(
+    db: Database, world: World, file: IO[str], tell: Callable[[int], object] = lambda more: None
+) -> int:
+    """All contacts of a world, in the order in which they were made; how many. `tell` is told of
+    each page.
+
+    They are read twice, for the columns and for the cells. Raises InvalidRequest when there are too
+    many columns, or a new one came up between.
+    """
+    names: dict[str, None] = {}
+    for page in _pages(db, world):
+        for contact in page:
+            names |= dict.fromkeys(contact.custom)
+        if len(names) > COLUMNS_MAX - len(FIELDS):
+            raise InvalidRequest(
+                f"The contacts have more than {COLUMNS_MAX - len(FIELDS)} different custom fields:"
+                " too many columns for a file."
+            )
+        tell(len(page))
+    columns = sorted(names)
+    file.write(line_of(header_of(columns), DELIMITER))
+    written = 0
+    for page in _pages(db, world):
+        if any(contact.custom.keys() - names.keys() for contact in page):
+            raise InvalidRequest(
+                "A new custom field came up while the contacts were written; the file is not whole."
+                " Export again."
+            )
+        file.writelines(line_of(cells_of(contact, columns), DELIMITER) for contact in page)
+        written += len(page)
+        tell(len(page))
+    return written
+
+
+def count(db: Database, world: World) -> int:
+    """How many contacts there are."""
+    with db.read() as tx:
+        return tx.execute(
+            sa.select(sa.func.count()).select_from(contacts).where(world.here)
+        ).scalar_one()
+
+
+def _pages(db: Database, world: World) -> Iterator[list[Contact]]:
+    """Oldest first; each page has a transaction of its own, so that none stays open as
+    long as a file takes.
+    """
+    after = ""
+    while True:
+        query = sa.select(*COLUMNS).where(world.here).order_by(contacts.c.id).limit(PAGE)
+        with db.read() as tx:
+            page = [
+                of_row(row)
+                for row in tx.execute(query.where(contacts.c.id > after) if after else query)
+            ]
+        if not page:
+            return
+        after = page[-1].id
+        yield page

@@ -1,0 +1,118 @@
+"""What the fields of a contact may be. Each function takes what was given and returns what
+is stored, or raises ValueError (BadParts).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import BadParts, as_text, keeping, shown
+from heliograph.base.short_texts import one_line
+from heliograph.contacts.tables import EMAIL_MAX, NAME_MAX
+from heliograph.text import Phone, parse_phone
+
+TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign
+TAG_MAX: Final = 64  # characters
+CUSTOM_MAX: Final = 50  # fields of one contact: as many as a campaign's text may ask for
+CUSTOM_NAME_MAX: Final = 64  # characters; so long may a placeholder's name be
+# characters; ten segments hold 1,530, and 50 fields of a contact 25,000
+CUSTOM_VALUE_MAX: Final = 500
+TAG_SEPARATOR: Final = "|"  # between the tags of a cell
+NOT_IN_NAMES: Final = "{}|"  # what a placeholder of a campaign's text ends at
+OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could not be asked for
+# nobody is written to by email: not more is judged
+_EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
+
+
+def read_phone(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
+    found = parse_phone(as_text(value), country_code, home)
+    if found is None:
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
+    return found
+
+
+read_name: Final = keeping(lambda text: one_line("name", text, most=NAME_MAX))
+_tag: Final = keeping(lambda text: one_line("tag", text, most=TAG_MAX))
+_custom_name: Final = keeping(lambda text: one_line("name", text, most=CUSTOM_NAME_MAX))
+_custom_value: Final = keeping(lambda text: one_line("value", text, most=CUSTOM_VALUE_MAX))
+
+
+def read_email(value: Any) -> str:
+    text = as_text(value).strip()
+    if len(text) > EMAIL_MAX or not text.isprintable() or _EMAIL.fullmatch(text) is None:
+        raise ValueError(
+            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(value)}"
+        )
+    return text
+
+
+def read_tag(value: Any) -> str:
+    tag = _tag(value)
+    if TAG_SEPARATOR in tag:
+        raise ValueError(
+            f"must have no {TAG_SEPARATOR}, which stands between tags in files; found"
+            f" {shown(value)}"
+        )
+    return tag
+
+
+def read_tags(value: Any) -> tuple[str, ...]:
+    """Each once, in the order in which they were given."""
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"must be an array of strings, not {shown(value)}")
+    if len(value) > TAGS_MAX:
+        raise ValueError(f"must have at most {TAGS_MAX} tags, not {len(value)}")
+    tags: dict[str, None] = {}
+    wrong: list[FieldError] = []
+    for place, each in enumerate(value):
+        try:
+            tags[read_tag(each)] = None
+        except ValueError as error:
+            wrong.append(FieldError(f"[{place}]", str(error)))
+    if wrong:
+        raise BadParts(wrong)
+    return tuple(tags)
+
+
+def read_custom_name(value: Any) -> str:
+    """As a campaign's text names it between braces."""
+    name = _custom_name(value)
+    if name in OWN_PLACEHOLDERS:
+        raise ValueError(
+            f"must not be called {name}, which a campaign's text means the contact's own {name} by"
+        )
+    if any(mark in name for mark in NOT_IN_NAMES):
+        raise ValueError(
+            "must have none of { } | in its name, for a campaign's text asks for it by {name}"
+        )
+    return name
+
+
+def read_custom_value(value: Any) -> str:
+    return _custom_value(value)
+
+
+def read_custom(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be an object of strings, not {shown(value)}")
+    if len(value) > CUSTOM_MAX:
+        raise ValueError(f"must have at most {CUSTOM_MAX} fields, not {len(value)}")
+    custom: dict[str, str] = {}
+    wrong: list[FieldError] = []
+    for name, each in value.items():
+        try:
+            known = read_custom_name(name)
+            if known in custom:
+                raise ValueError(
+                    f"is given twice: {shown(known)} and the same with spaces at its ends"
+                )
+            custom[known] = read_custom_value(each)
+        except ValueError as error:
+            wrong.append(FieldError(f".{shown(name).strip(chr(39))}", str(error)))
+    if wrong:
+        raise BadParts(wrong)
+    return custom

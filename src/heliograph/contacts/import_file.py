@@ -1,0 +1,105 @@
+"""A file of contacts, stored batch by batch: each is one transaction, and what is in stays in."""
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Final
+
+from heliograph.base import clock
+from heliograph.contacts.contact import World
+from heliograph.contacts.csv_file import BadRow, Row
+from heliograph.contacts.store import AT_ONCE_MAX, Outcome, upsert
+from heliograph.database.database import Database
+
+TOLD_MAX: Final = 20  # rows of each kind that a report names by line
+
+
+class Import:
+    """How far an import is; the figures stand for what is committed. Rows of one phone:
+    the later one wins.
+    """
+
+    def __init__(self, db: Database, world: World) -> None:
+        self._db = db
+        self._world = world
+        self._began_ms = clock.now_ms()
+        # contacts that are older than the import; what it makes or changes itself has its time
+        self._there_before = _Seen()
+        self.created = self.updated = self.repeated = self.bad = 0
+        self.line = 1  # up to which the file is done
+        self.repeated_lines: list[int] = []
+        self.bad_rows: list[BadRow] = []
+
+    @property
+    def stored(self) -> int:
+        return self.created + self.updated + self.repeated
+
+    def run(self, rows: Iterable[Row | BadRow]) -> Iterator[list[BadRow]]:
+        """Stores batch after batch, while the rows of the next are read; gives the bad rows of each
+        when it is committed. What ends the reading is raised when all that was read is stored.
+        """
+        every, ended = iter(rows), deque[Exception]()
+        with ThreadPoolExecutor(1, thread_name_prefix="import") as thread:
+            batch = _read(every, ended)
+            while batch:
+                storing = thread.submit(self._store, batch)
+                batch = _read(every, ended)
+                yield storing.result()
+        if ended:
+            raise ended[0]
+
+    def _store(self, batch: list[Row | BadRow]) -> list[BadRow]:
+        good = [row for row in batch if isinstance(row, Row)]
+        bad = [row for row in batch if isinstance(row, BadRow)]
+        changes = [row.change for row in good]
+        outcomes = (
+            self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms))
+            if changes
+            else []
+        )
+        for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
+            if contact is None:
+                bad.append(BadRow(row.line, row.cells, why))
+            elif outcome is Outcome.CREATED:
+                self.created += 1
+            elif before_ms == self._began_ms or self._there_before.again(contact.phone):
+                self.repeated += 1
+                if len(self.repeated_lines) < TOLD_MAX:
+                    self.repeated_lines.append(row.line)
+            else:
+                self.updated += 1
+        bad.sort()
+        self.bad += len(bad)
+        self.bad_rows += bad[: TOLD_MAX - len(self.bad_rows)]
+        self.line = batch[-1].line
+        return bad
+
+
+def _read(every: Iterator[Row | BadRow], ended: deque[Exception]) -> list[Row | BadRow]:
+    """The next batch, as far as it can be read."""
+    batch: list[Row | BadRow] = []
+    try:
+        batch.extend(islice(every, AT_ONCE_MAX))
+    except Exception as error:  # noqa: BLE001  told when what was read before it is stored
+        ended.append(error)
+    return batch
+
+
+class _Seen:
+    """The phones of a file so far, in a file of SQLite's own that goes with it: so memory
+    stays flat, however long the file is.
+    """
+
+    def __init__(self) -> None:
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._file.execute("PRAGMA journal_mode = OFF")
+        self._file.execute("CREATE TABLE phones (phone INTEGER PRIMARY KEY)")
+        self._file.execute("BEGIN")  # and no transaction for each phone
+
+    def again(self, phone: str) -> bool:
+        return (
+            self._file.execute("INSERT OR IGNORE INTO phones VALUES (?)", (int(phone),)).rowcount
+            == 0
+        )

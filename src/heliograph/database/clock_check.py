@@ -1,0 +1,124 @@
+"""The database's clock, by which all processes of one database go: compared at the start of each,
+and every minute.
+
+Validity, retries and the order of the ledger are by stored times, which several machines write and
+read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a
+process whose clock is more than 2 s from the database's does not start; what is less is corrected
+(`clock.agree`). One that runs, and finds them more than 5 s apart, claims nothing and lets nothing
+expire until they agree again: one of the two was set, and nobody can know which. SQLite has no
+clock of its own; there the machine's is the only one.
+"""
+
+import asyncio
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+import structlog
+
+from heliograph.base import cancelling, clock, metrics
+from heliograph.base.errors import Unavailable
+from heliograph.base.logged_errors import told
+from heliograph.database.database import Database
+
+# apart: what time servers keep apart is a hundred times less, and what is valid for a minute bears
+# this
+START_MS_MAX: Final = 2_000
+# apart, of a process that runs: more than any correction; what it holds would be ended, or sent,
+# too early
+CLAIM_MS_MAX: Final = 5_000
+EVERY_S: Final = 60.0
+QUESTIONS_MAX: Final = 5  # one that is answered at once says most
+ANSWERED_MS: Final = 5.0  # at once
+
+_CLOCK: Final = sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+log = structlog.get_logger(__name__)
+
+
+class ClockApart(Unavailable):
+    """This machine's clock and the database's are too far apart."""
+
+
+class Measured(NamedTuple):
+    """How far the database's clock is ahead of this process's. `within_us`: how wrong that can be,
+    half of the time that the answer took.
+    """
+
+    ahead_us: int
+    within_us: int
+
+    @property
+    def apart_ms(self) -> int:
+        """How far they are apart at least, in milliseconds: a slow answer says nothing against a
+        clock.
+        """
+        return max(0, abs(self.ahead_us) - self.within_us) // 1_000
+
+    def in_words(self) -> str:
+        return (
+            f"{abs(self.ahead_us) / 1e6:.1f} s {'behind' if self.ahead_us > 0 else 'ahead of'} the"
+            " database's"
+        )
+
+
+def measure(db: Database) -> Measured | None:
+    """Asks the database for the time, a few times if need be; the best answer counts. None
+    on SQLite. Raises Unavailable.
+    """
+    if not db.postgresql:
+        return None
+    best: Measured | None = None
+    with db.read() as tx:
+        for _ in range(QUESTIONS_MAX):
+            asked_us = clock.process_us()
+            database_us = int(tx.execute(_CLOCK).scalar_one())
+            answered_us = clock.process_us()
+            measured = Measured(
+                database_us - (asked_us + answered_us) // 2, (answered_us - asked_us) // 2
+            )
+            best = measured if best is None or measured.within_us < best.within_us else best
+            if best.within_us < ANSWERED_MS * 1_000 / 2:
+                break
+    return best
+
+
+def begin(db: Database) -> None:
+    """Compares before anything is written, and goes by the database's clock from then on. Raises
+    ClockApart, Unavailable.
+    """
+    measured = measure(db)
+    if measured is None:
+        return
+    if measured.apart_ms > START_MS_MAX:
+        raise ClockApart(
+            f"The clock of this machine is {measured.in_words()}; it may be {START_MS_MAX // 1_000}"
+            " s apart at most. Synchronise both with NTP."
+        )
+    clock.agree(measured.ahead_us)
+
+
+async def keep(db: Database) -> None:
+    """Compares every minute, until cancelled."""
+    while True:
+        await asyncio.sleep(EVERY_S)
+        try:
+            await asyncio.to_thread(look, db)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+            cancelling.obey(error)
+            log.warning("clock_not_compared", **told(error))
+
+
+def look(db: Database) -> None:
+    """Compares once: nears the database's clock, or disputes it. Raises Unavailable."""
+    measured = measure(db)
+    if measured is None:
+        return
+    metrics.CLOCK_APART.set(measured.apart_ms / 1_000)
+    apart = measured.apart_ms > CLAIM_MS_MAX
+    if apart:
+        log.error("clock_apart", seconds=round(measured.ahead_us / 1e6, 3))
+    else:
+        clock.agree(measured.ahead_us)
+        if clock.is_disputed():
+            log.info("clock_agrees_again", seconds=round(measured.ahead_us / 1e6, 3))
+    clock.dispute(apart)

@@ -1,0 +1,130 @@
+"""The database: who opens a transaction, on SQLite and on PostgreSQL.
+
+`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, the same
+statements on both databases. They stand in an `api.py`, a command, a job or a batch, nowhere else;
+use cases take `tx` first and never commit. `hot()` is for the few statements that carry the load
+(accepting a batch, a carrier's turn).
+
+Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a value means the same
+on both databases.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, Final, TypeVar
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection, Dialect
+
+from heliograph.base.errors import Unavailable
+from heliograph.database.commits import Commits, confirmed, refuse_if_held_up
+from heliograph.database.hot import HotTx, News
+from heliograph.database.hot_sqlite import SqliteHot
+from heliograph.database.outage import CONFLICT_TRIES, is_conflict, reachable, readable
+from heliograph.database.postgresql.engine import postgres_engine, postgres_hosts, postgres_session
+from heliograph.database.postgresql.hot import PostgresHot
+from heliograph.database.sessions import DURABLE, FairLock, sqlite_engine, sqlite_path
+
+metadata: Final = sa.MetaData()
+
+T = TypeVar("T")
+
+
+class RawId(sa.types.TypeDecorator[str]):
+    """An id in raw form: uuid on PostgreSQL, 32 hex digits on SQLite, always 32 hex digits
+    in Python.
+    """
+
+    impl = sa.Uuid(as_uuid=False)
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else str(value).replace("-", "")
+
+
+class Database:
+    """One database. Made once a process, by whatever is started; closed by `close()` (and
+    `close_hot()` in the event loop). `synchronous_commit`: when PostgreSQL may answer a COMMIT, one
+    of settings.SYNCHRONOUS_COMMITS.
+    """
+
+    def __init__(self, url: str, synchronous_commit: str = DURABLE) -> None:
+        self.url = url
+        self.postgresql = url.startswith("postgres")
+        self._lock = FairLock()
+        self.news = News()  # of hot transactions
+        self.hosts = postgres_hosts(url) if self.postgresql else None  # None on SQLite
+        self.commits = Commits(self._session)  # on SQLite none is ever unconfirmed
+        self._hot = (
+            PostgresHot(self.hosts, self.news, self.commits, synchronous_commit)
+            if self.hosts
+            else SqliteHot(sqlite_path(url), self._lock, self.news, self.commits)
+        )
+        self.engine = (
+            postgres_engine(self.hosts, self.commits, synchronous_commit)
+            if self.hosts
+            else sqlite_engine(sqlite_path(url))
+        )
+
+    def _session(self) -> "psycopg.Connection[Any]":
+        assert self.hosts is not None
+        return postgres_session(self.hosts)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is committed at the end of the block, or rolled back whole by any
+        exception.
+
+        Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may
+        be yet.
+        """
+        if self.postgresql:
+            self.commits.check()
+            with confirmed(), reachable(), self.engine.begin() as connection:
+                yield connection
+            return
+        self._lock.acquire()
+        try:
+            with reachable(), self.engine.connect() as connection:
+                # a plain BEGIN that reads first would lose updates
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
+        finally:
+            self._lock.release()
+
+    def transact(self, effect: Callable[[Connection], T]) -> T:
+        """What `effect(tx)` returns, from a transaction that is run again, whole, when it met what
+        `is_conflict` names; then Unavailable.
+        """
+        for _ in range(CONFLICT_TRIES):
+            try:
+                with self.write() as tx:
+                    return effect(tx)
+            except exc.DBAPIError as error:
+                if not is_conflict(error):
+                    raise
+            with self.read() as tx:
+                refuse_if_held_up(tx)
+        raise Unavailable("The database is busy.")
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent view; nothing is stored."""
+        with readable(), self.engine.connect() as connection:
+            if not self.postgresql:
+                connection.exec_driver_sql("BEGIN")
+            yield connection
+            connection.rollback()
+
+    def hot(self) -> AbstractAsyncContextManager[HotTx]:
+        """A transaction of the hot paths, committed at the end of the block."""
+        return self._hot.transaction()
+
+    async def close_hot(self) -> None:
+        await self._hot.close()
+
+    def close(self) -> None:
+        self.engine.dispose()

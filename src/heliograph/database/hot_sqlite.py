@@ -1,0 +1,124 @@
+"""Transactions of the hot paths on SQLite, in the one writer thread."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from heliograph.base import clock
+from heliograph.database.commits import Commits
+from heliograph.database.hot import HotTx, News
+from heliograph.database.outage import reachable
+from heliograph.database.sessions import FairLock, connect_sqlite
+
+T = TypeVar("T")
+
+
+class _SqliteTx:
+    postgresql = False
+
+    def __init__(self, writer: "_SqliteWriter") -> None:
+        self._writer = writer
+        self.news: set[str] = set()
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        return await self._writer.run(
+            lambda connection: connection.execute(_numbered(sql), args).fetchall()
+        )
+
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        if not columns[0]:
+            return []
+        if sql.lstrip().startswith("SELECT") or "RETURNING" in sql:
+            return await self._writer.run(
+                lambda connection: [
+                    row
+                    for values in zip(*columns, strict=True)
+                    for row in connection.execute(sql, values)
+                ]
+            )
+        await self._writer.run(
+            lambda connection: connection.executemany(sql, zip(*columns, strict=True))
+        )
+        return []
+
+
+class SqliteHot:
+    """The writer thread, started at the first use. `lock` is the process's: whoever writes
+    to the file holds it.
+    """
+
+    def __init__(self, path: Path, lock: FairLock, news: News, commits: Commits) -> None:
+        self._path = path
+        self._lock = lock
+        self._news = news
+        self._commits = commits
+        # the hot paths share the thread: who waits for the file must not block it
+        self._turn = asyncio.Lock()
+        self._holds_lock = False  # set and read by that thread alone
+        self._writer: _SqliteWriter | None = None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[HotTx]:
+        writer = self._writer = self._writer or _SqliteWriter(self._path)
+        with reachable():
+            async with self._turn:
+                tx = _SqliteTx(writer)
+                try:
+                    await writer.run(self._begin)
+                    yield tx
+                    await writer.run(self._commit)
+                # if canceled, what the thread has begun goes on: this comes right behind it
+                except BaseException:
+                    await asyncio.shield(writer.run(self._end))
+                    raise
+        self._commits.confirmed_s = clock.monotonic_s()
+        self._news.committed(tx.news)
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        self._lock.acquire()
+        self._holds_lock = True
+        connection.execute("BEGIN IMMEDIATE")
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        connection.execute("COMMIT")
+        self._end(connection)
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if self._holds_lock:
+            self._holds_lock = False
+            self._lock.release()
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+class _SqliteWriter:
+    """The hot paths' own connection, used by one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._connection = self._thread.submit(connect_sqlite, path).result()
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, work, self._connection
+        )
+
+    def close(self) -> None:
+        self._thread.submit(self._connection.close).result()
+        self._thread.shutdown()
+
+
+@lru_cache(maxsize=256)
+def _numbered(sql: str) -> str:
+    """`$1` is `?1` to SQLite."""
+    return sql.replace("$", "?")

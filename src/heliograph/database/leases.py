@@ -1,0 +1,268 @@
+"""Which processes are alive: each has a row, with an epoch that is never given twice, and shows in
+it every few seconds that it goes on.
+
+What a process claims from the queue carries its epoch, and is its own for as long as its row
+stands. Whoever sees, by its own monotonic clock, that a process's beat has stood still for 30 s
+takes that row away. A process that was stopped may not know it yet: so it writes nothing to the
+wire once its own last beat is 20 s old.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple, NoReturn
+
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.database.database import Database, metadata
+
+LOOK_S: Final = 1.0  # how often a process looks at all rows
+LOOKED_WITHIN_S: Final = 1.0  # for a look to come to its end, before whoever waits for it goes on
+BEAT_S: Final = 5.0  # how often it shows itself
+# no beat for so long: nothing more goes to the wire, long before others may think so
+WRITE_S: Final = 20.0
+RETIRE_S: Final = 30.0  # a beat that stood still for so long is a dead process's
+# who has not looked for so long knows nothing of the others' beats, and begins anew
+BLIND_S: Final = 10.0
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column(
+        "epoch",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        sa.Identity(),
+        primary_key=True,
+        comment="never given twice",
+    ),
+    sa.Column(
+        "kind", sa.String(16), nullable=False, comment="serve, api, worker, carrier or scheduler"
+    ),
+    sa.Column(
+        "carrier_id",
+        sa.SmallInteger,
+        nullable=True,
+        comment="the one that a process of the kind carrier serves",
+    ),
+    sa.Column("started_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column(
+        "waived",
+        sa.Text,
+        nullable=False,
+        server_default="",
+        comment="comma-separated ids of carriers that it leaves its part of the rate of",
+    ),
+    sa.Column(
+        "secret_keys",
+        sa.Text,
+        nullable=True,
+        comment="ids of the secret keys that it knows; null: of an earlier version",
+    ),
+    sqlite_autoincrement=True,
+)
+
+
+class Retired(Exception):
+    """This process showed no sign of life for so long that others took over what it held."""
+
+
+class Peer(NamedTuple):
+    """A process's row as it was last seen."""
+
+    kind: str
+    carrier_id: int | None
+    beat: int
+    moved_s: float  # monotonic: when its beat was first seen to be this one
+    waived: frozenset[int]  # carriers of whose rate it takes no part now
+
+
+class Lease:
+    """This process among its peers. Its methods wait for each other; `peers`, `looked_s` and
+    `may_write` are for any thread, at any time. `secret_keys`: what secrets.key_ids says of the
+    keys that it knows.
+    """
+
+    def __init__(
+        self, db: Database, kind: str, carrier_id: int | None = None, *, secret_keys: str = ""
+    ) -> None:
+        self._db = db
+        self.kind = kind
+        self.carrier_id = carrier_id
+        self._secret_keys = secret_keys
+        self._beaten_s = float("-inf")
+        self._one_at_a_time = threading.Lock()
+        self._looking: asyncio.Task[None] | None = None
+        self._looking_as = 0
+        self.epoch = 0
+        # epochs of registrations whose end is not known: each may be a row of ours
+        self._tried: set[int] = set()
+        # by epoch, itself among them; a new dictionary at each look
+        self.peers: dict[int, Peer] = {}
+        self.looked_s = float("-inf")  # monotonic
+        # carriers of whose rate this process is to take no part: the next look tells the others
+        self.waived: frozenset[int] = frozenset()
+        self._told_waived: frozenset[int] = frozenset()
+
+    def begin(self, instead_of: Collection[str] = ()) -> None:
+        """Registers this process, with a new epoch if it had one; all others of the kinds that it
+        stands in for are retired. Raises Unavailable.
+        """
+        with self._one_at_a_time:
+            self._begin(instead_of)
+
+    def _begin(self, instead_of: Collection[str]) -> None:
+        began_s = clock.monotonic_s()
+        with self._db.write() as tx:
+            tx.execute(
+                workers.delete().where(
+                    workers.c.kind.in_(instead_of) | workers.c.epoch.in_({self.epoch, *self._tried})
+                )
+            )
+            row = {
+                "kind": self.kind,
+                "carrier_id": self.carrier_id,
+                "started_at_ms": clock.now_ms(),
+                "secret_keys": self._secret_keys,
+            }
+            epoch = int(
+                tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one()
+            )
+            self._tried.add(epoch)
+        self.epoch, self._tried = epoch, set()
+        self._told_waived = frozenset()  # a new row waives nothing
+        self._beaten_s = began_s
+        self._read()
+
+    def look(self) -> None:
+        """Shows itself when it is time, sees who else does, and retires who does not.
+
+        Raises Retired when this process's own row is gone, Unavailable when the database is."""
+        with self._one_at_a_time:
+            self._look()
+
+    async def looked(self) -> None:
+        """`look`, in a thread. When it takes long this is Unavailable, and the next call is for the
+        same look: a database that fell silent must hold up neither whoever waits for it nor one
+        thread after another.
+        """
+        if self._looking is None:
+            self._looking, self._looking_as = (
+                asyncio.create_task(asyncio.to_thread(self.look)),
+                self.epoch,
+            )
+        done, _ = await asyncio.wait({self._looking}, timeout=LOOKED_WITHIN_S)
+        if not done:
+            raise Unavailable("The database does not answer.")
+        looking, self._looking = self._looking, None
+        error = looking.exception()
+        # else it was about what this process was before it began anew
+        if error is not None and self._looking_as == self.epoch:
+            raise error
+
+    def _look(self) -> None:
+        if (
+            clock.monotonic_s() - self._beaten_s >= BEAT_S - LOOK_S / 2
+            or self.waived != self._told_waived
+        ):
+            self._beat()
+        self._read()
+        now_s = clock.monotonic_s()
+        for epoch, peer in self.peers.items():
+            if (
+                epoch != self.epoch
+                and now_s - peer.moved_s >= RETIRE_S
+                and self._must_show_itself(peer)
+            ):
+                self._retire(epoch, peer)
+
+    def _must_show_itself(self, peer: Peer) -> bool:
+        """Beside a server that has a SQLite file there are only commands, which show themselves to
+        each other; the server shows nothing to nobody.
+        """
+        return self._db.postgresql or peer.kind == self.kind
+
+    def end(self) -> None:
+        """Says that this process is gone, at once. Raises Unavailable."""
+        with self._one_at_a_time, self._db.write() as tx:
+            tx.execute(workers.delete().where(workers.c.epoch == self.epoch))
+
+    def may_write(self) -> bool:
+        """Whether nobody can have taken over what this process holds. Asked immediately
+        before bytes leave. A SQLite file has one process only.
+        """
+        return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
+
+    def permit(self) -> Callable[[], bool]:
+        """Returns what whoever works under the present epoch asks before it claims, binds or
+        writes: `may_write`, until this process begins anew. What is left of a former epoch may do
+        none of these any more, however long it lives.
+        """
+        epoch = self.epoch
+        return lambda: self.epoch == epoch and self.may_write()
+
+    def count(self, *kinds: str) -> int:
+        """How many live processes are of these kinds, as it was last seen."""
+        return sum(peer.kind in kinds for peer in self.peers.values())
+
+    def _beat(self) -> None:
+        # a commit that takes long, or a process that is stopped meanwhile, must not count as a late
+        # beat
+        began_s = clock.monotonic_s()
+        waived = self.waived
+        with self._db.write() as tx:
+            beaten = tx.execute(
+                workers.update()
+                .where(workers.c.epoch == self.epoch)
+                .values(beat=workers.c.beat + 1, waived=",".join(map(str, sorted(waived))))
+            )
+        if not beaten.rowcount:
+            self._retired()
+        self._beaten_s, self._told_waived = began_s, waived
+
+    def _read(self) -> None:
+        began_s = clock.monotonic_s()
+        with self._db.read() as tx:
+            rows = tx.execute(
+                sa.select(
+                    workers.c.epoch,
+                    workers.c.kind,
+                    workers.c.carrier_id,
+                    workers.c.beat,
+                    workers.c.waived,
+                )
+            ).all()
+        now_s = clock.monotonic_s()
+        known = self.peers if now_s - self.looked_s < BLIND_S else {}
+        peers = {}
+        for epoch, kind, carrier_id, beat, waived in rows:
+            before = known.get(epoch)
+            peers[epoch] = (
+                before
+                if before is not None and before.beat == beat
+                else Peer(
+                    kind,
+                    carrier_id,
+                    beat,
+                    now_s,
+                    frozenset(map(int, waived.split(","))) if waived else frozenset(),
+                )
+            )
+        self.peers, self.looked_s = peers, began_s
+        if self.epoch not in peers:
+            self._retired()
+
+    def _retired(self) -> NoReturn:
+        """From now on this process may write nothing, until it begins anew."""
+        self._beaten_s = float("-inf")
+        raise Retired
+
+    def _retire(self, epoch: int, peer: Peer) -> None:
+        """Unless it has shown itself after all."""
+        with self._db.write() as tx:
+            tx.execute(
+                workers.delete().where(workers.c.epoch == epoch, workers.c.beat == peer.beat)
+            )
+        self.peers = {other: row for other, row in self.peers.items() if other != epoch}

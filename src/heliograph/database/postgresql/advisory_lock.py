@@ -1,0 +1,110 @@
+"""An advisory lock of PostgreSQL: held by a connection of its own for as long as that lives, and
+watched.
+"""
+
+import asyncio
+from typing import Final
+
+from heliograph.base.errors import Unavailable
+from heliograph.database.hosts import Hosts
+from heliograph.database.outage import reachable
+from heliograph.database.postgresql.pool import PostgresConnection, postgres_connection
+
+# how often the connection is tried: one that is cut off without a word is noticed so,
+BEAT_S: Final = 1.0
+# and within this, long before PostgreSQL lets somebody else have the lock (sessions.KEEPALIVE)
+ANSWER_WITHIN_S: Final = 3.0
+
+
+class AdvisoryLock:
+    """One lock of the database on these hosts, by its number. Nobody else holds it while `held`, or
+    only others who share it too; `lost` tells when that has ended. What is held on a host that
+    another one has taken the place of is held no more: the successor knows nothing of it.
+    """
+
+    def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
+        self._hosts = hosts
+        self._number = number
+        self._take = (
+            "SELECT pg_try_advisory_lock_shared($1)"
+            if shared
+            else "SELECT pg_try_advisory_lock($1)"
+        )
+        self._connection: PostgresConnection | None = None
+        self._asking = asyncio.Lock()  # a connection answers one question at a time
+
+    @property
+    def held(self) -> bool:
+        return self._connection is not None and self._counts(self._connection)
+
+    async def take(self) -> bool:
+        """False: another session holds it. Raises Unavailable."""
+        connection = await postgres_connection(self._hosts)
+        try:
+            with reachable():
+                taken = bool(
+                    await connection.fetchval(self._take, self._number, timeout=ANSWER_WITHIN_S)
+                )
+        except BaseException:
+            connection.terminate()
+            raise
+        if taken:
+            self._connection = connection
+        else:
+            connection.terminate()
+        return taken
+
+    async def alone(self) -> bool:
+        """Whether nobody shares it. If so, nobody else can until `together`; a process that is
+        stopped meanwhile loses the lock within seconds, by the time limit of idle transactions.
+        Raises Unavailable.
+        """
+        await self._ask("BEGIN")
+        if await self._ask("SELECT pg_try_advisory_xact_lock($1)", self._number):
+            return True
+        await self.together()
+        return False
+
+    async def together(self) -> None:
+        """Lets others share it, after `alone`. Raises Unavailable."""
+        await self._ask("COMMIT")
+
+    async def _ask(self, sql: str, *values: int) -> object:
+        if self._connection is None or not self._counts(self._connection):
+            raise Unavailable("The connection that holds the lock is gone.")
+        async with self._asking:
+            try:
+                with reachable():
+                    return await self._connection.fetchval(sql, *values, timeout=ANSWER_WITHIN_S)
+            except BaseException:
+                self._connection.terminate()  # what it holds now, nobody knows
+                raise
+
+    async def lost(self) -> None:
+        """Returns when the connection that holds the lock is gone, or does not answer."""
+        connection, closed = self._connection, asyncio.Event()
+        assert connection is not None
+        connection.add_termination_listener(lambda _: closed.set())
+        while self._counts(connection):
+            try:
+                async with asyncio.timeout(BEAT_S):
+                    await closed.wait()
+            except TimeoutError:
+                await self._try(connection)
+        connection.terminate()  # if it is a host's whose place was taken
+
+    async def _try(self, connection: PostgresConnection) -> None:
+        try:
+            async with self._asking:
+                with reachable():
+                    await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
+        except Unavailable:
+            self._hosts.failed(connection.seat.turn)
+            connection.terminate()
+
+    def _counts(self, connection: PostgresConnection) -> bool:
+        return not connection.is_closed() and connection.seat.era == self._hosts.era
+
+    def release(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()

@@ -1,0 +1,262 @@
+"""Connections to PostgreSQL for synchronous transactions: an SQLAlchemy engine over psycopg."""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.abc import PQGen
+
+from heliograph.base.database_url import Host
+from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
+from heliograph.database.hosts import (
+    DOUBTED_AFTER_S,
+    Hosts,
+    Seat,
+    Standing,
+    standing_of,
+    standing_sql,
+)
+from heliograph.database.outage import READ_ONLY_SQLSTATE
+from heliograph.database.sessions import (
+    ANY_HOST,
+    CONNECT_TIMEOUT_S,
+    DURABLE,
+    KEEPALIVE_COUNT,
+    KEEPALIVE_IDLE_S,
+    KEEPALIVE_INTERVAL_S,
+    SYNC_CONNECTIONS_MAX,
+    UNACKNOWLEDGED_MS,
+    begin_session,
+    name,
+    session_settings,
+)
+
+# past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
+POSTGRES_ANSWER_S: Final = 12.0
+POSTGRES_PING_S: Final = 1.0  # for a connection to show that it lives, before it is used
+
+T = TypeVar("T")
+
+
+class ImpatientConnection(psycopg.Connection[Any]):
+    """A connection that is closed when no answer comes. PostgreSQL's own limits are of no use when
+    it is stopped, or cut off without a word: what it was asked has been acknowledged, so TCP has no
+    complaint, and a thread would wait for ever.
+    """
+
+    answer_within_s: float | None = POSTGRES_ANSWER_S
+    commits: Commits
+    backend: Backend
+    seat: Seat
+    hosts: Hosts | None = None  # once it has a seat
+    _is_committing = False
+
+    def commit(self) -> None:
+        """Commits, or raises NotConfirmedInTime. Then the connection is closed, and the commit goes
+        on: PostgreSQL does not look who is there.
+        """
+        self._is_committing = self.answer_within_s is not None
+        try:
+            super().commit()
+        except psycopg.OperationalError as error:
+            if not self._is_committing or error.sqlstate is not None:
+                raise
+            is_connected = self.pgconn.status == psycopg.pq.ConnStatus.OK
+            self.pgconn.finish()
+            if not is_connected:
+                raise
+            self.commits.add(self.backend)
+            raise NotConfirmedInTime(str(error)) from error
+        finally:
+            self._is_committing = False
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        within_s = self.answer_within_s
+        # SQLAlchemy's is all that runs in no transaction
+        is_ping = self.autocommit and within_s is not None
+        if is_ping:
+            within_s = POSTGRES_PING_S
+            self._be_of_this_turn()
+        elif self._is_committing:
+            within_s = self.commits.within_s
+        elif within_s is not None and self.hosts is not None:
+            gen = self._doubting(self.hosts, gen)
+        try:
+            return super().wait(gen, interval, within_s if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            # not PostgreSQL's words
+            if error.sqlstate is None and timeout is None and not self._is_committing:
+                is_silent = self.pgconn.status == psycopg.pq.ConnStatus.OK
+                self.pgconn.finish()
+                # SQLAlchemy makes another connection at once
+                if is_ping and self.hosts is not None:
+                    self.hosts.failed(self.seat.turn, silent=is_silent)
+            raise
+
+    def _be_of_this_turn(self) -> None:
+        if self.hosts is not None and self.seat.turn != self.hosts.turn:
+            self.pgconn.finish()
+            raise psycopg.OperationalError("a connection as old as this one was lost")
+
+    def _doubting(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
+        """As `gen`. Whenever an answer is overdue its host is asked whether it is there; raises
+        OperationalError if it is not. Whoever waits wakes it many times a second, ready or not.
+        """
+        is_silent = False
+
+        def cut() -> None:
+            nonlocal is_silent
+            is_silent = True
+
+        overdue_s = monotonic() + DOUBTED_AFTER_S
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and is_silent:
+                    raise psycopg.OperationalError("the host has fallen silent")
+                if not ready and monotonic() >= overdue_s:
+                    overdue_s = monotonic() + DOUBTED_AFTER_S
+                    hosts.doubt(self.seat.turn, cut)
+                wanted = gen.send(ready)
+        except StopIteration as ended:
+            hosts.heard_s = monotonic()
+            answer: T = ended.value
+            return answer
+
+
+def wait_for_it(tx: sa.Connection) -> None:
+    """What `tx` asks until its connection is given back may take as long as it does."""
+    answer_within(tx, None)
+
+
+def answer_within(tx: sa.Connection, seconds: float | None) -> None:
+    """What `tx` asks until its connection is given back has this long for an answer, each time."""
+    connection = tx.connection.driver_connection
+    if isinstance(connection, ImpatientConnection):
+        connection.answer_within_s = seconds
+
+
+def postgres_hosts(url: str) -> Hosts:
+    """The hosts of this URL, and how each is asked what it is. Raises WrongUrl."""
+    return Hosts(url, _ask)
+
+
+def postgres_session(hosts: Hosts) -> "psycopg.Connection[Any]":
+    """Opens one connection beside the engine's, for questions that must not wait for others: it is
+    closed when an answer takes POSTGRES_PING_S. Who needs it has long had no answer: first all
+    hosts are asked, for another one may have been promoted.
+    """
+    hosts.doubt(hosts.turn).wait()
+    return _open(hosts.seat().host)
+
+
+def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DURABLE) -> sa.Engine:
+    engine = sa.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: _connect(hosts, commits, synchronous_commit),
+        pool_size=SYNC_CONNECTIONS_MAX,
+        max_overflow=0,
+        pool_timeout=2,
+        pool_pre_ping=True,
+        hide_parameters=True,
+    )
+    sa.event.listen(engine, "checkin", _be_impatient)
+
+    @sa.event.listens_for(engine, "checkout")
+    def _is_of_this_turn(connection: ImpatientConnection, record: object, proxy: object) -> None:
+        hosts.look()
+        if connection.seat.turn != hosts.turn:
+            raise sa.exc.InvalidatePoolError  # whatever is as old as it, too: another one is made
+
+    @sa.event.listens_for(engine, "handle_error")
+    def _tell_hosts(context: sa.engine.ExceptionContext) -> None:
+        if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_SQLSTATE:
+            context.is_disconnect = True
+        if context.is_disconnect and context.connection is not None:
+            connection = context.connection.connection.driver_connection
+            hosts.failed(
+                connection.seat.turn if isinstance(connection, ImpatientConnection) else hosts.turn
+            )
+
+    return engine
+
+
+def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> ImpatientConnection:
+    """A connection to the host that can be written to. When the one that was known does not answer,
+    the others are asked, once.
+    """
+    for is_last in (len(hosts.all) == 1, True):
+        seat = hosts.seat()
+        try:
+            connection = _seated(hosts, seat, synchronous_commit)
+        except psycopg.OperationalError as error:
+            hosts.not_reached(seat, silent=isinstance(error, psycopg.errors.ConnectionTimeout))
+            if is_last:
+                raise
+        else:
+            connection.commits, connection.hosts = commits, hosts
+            return connection
+    raise AssertionError("the last try returns or raises")
+
+
+def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConnection:
+    connection = _open(seat.host)
+    try:
+        settings = session_settings(synchronous_commit)
+        standing = _standing(
+            hosts, connection, lambda with_system: begin_session(settings, with_system=with_system)
+        )
+        connection.seat = hosts.taken(seat, standing)
+        row = connection.execute(WHO_AM_I, prepare=False).fetchone()
+        assert row is not None
+        # a commit that is not confirmed is asked after by its session
+        connection.backend = Backend(*row)
+        connection.autocommit = False
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open(host: Host) -> ImpatientConnection:
+    return ImpatientConnection.connect(
+        host.url,
+        autocommit=True,
+        target_session_attrs=ANY_HOST,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        application_name=name(),
+        tcp_user_timeout=UNACKNOWLEDGED_MS,
+        keepalives_idle=KEEPALIVE_IDLE_S,
+        keepalives_interval=KEEPALIVE_INTERVAL_S,
+        keepalives_count=KEEPALIVE_COUNT,
+    )
+
+
+def _ask(hosts: Hosts, host: Host) -> Standing:
+    with closing(_open(host)) as connection:
+        return _standing(hosts, connection, standing_sql)
+
+
+def _standing(
+    hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
+) -> Standing:
+    """What the host says of itself, asked with the statement that `sql` makes with or without the
+    system, as the role may.
+    """
+    with_system = hosts.may_ask_system  # now: another thread may find out meanwhile that it may not
+    try:
+        return standing_of(connection.execute(sql(with_system), prepare=False).fetchone())
+    except psycopg.errors.InsufficientPrivilege:
+        if not with_system:
+            raise
+        hosts.forbidden()
+        return standing_of(connection.execute(sql(False), prepare=False).fetchone())
+
+
+def _be_impatient(connection: ImpatientConnection | None, record: object) -> None:
+    if connection is not None:
+        connection.answer_within_s = ImpatientConnection.answer_within_s

@@ -1,0 +1,199 @@
+"""Transactions of the hot paths on PostgreSQL, by asyncpg."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Any, Final
+
+import asyncpg
+
+from heliograph.base import cancelling, clock
+from heliograph.database.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
+from heliograph.database.hosts import Hosts
+from heliograph.database.hot import HotTx, News
+from heliograph.database.outage import is_lost, reachable
+from heliograph.database.postgresql.arrays import as_text, literal
+from heliograph.database.postgresql.pool import postgres_pool
+from heliograph.database.postgresql.pool_slots import Slots
+from heliograph.database.sessions import DURABLE, HOT_CONNECTIONS_MAX
+
+LOCK_NOT_AVAILABLE: Final = "55P03"
+# a COMMIT has no limit: past one, the driver would cancel it; and None is the limit of statements
+# to it
+A_YEAR_S: Final = 31_536_000.0
+CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
+
+
+class _PostgresTx:
+    postgresql = True
+
+    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
+        self._connection = connection
+        self.news: set[str] = set()
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        with self._connection.asking:
+            rows: list[Any] = await self._connection.fetch(
+                as_text(sql), *[literal(arg) if isinstance(arg, list) else arg for arg in args]
+            )
+        return rows
+
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        return await self.fetch(sql, *columns) if columns[0] else []
+
+
+class PostgresHot:
+    """A pool of connections, opened at the first use. A COMMIT is never cancelled: cancelled is
+    whoever waits for it.
+    """
+
+    def __init__(
+        self, hosts: Hosts, news: News, commits: Commits, synchronous_commit: str = DURABLE
+    ) -> None:
+        self._hosts = hosts
+        self._synchronous_commit = synchronous_commit
+        self._news = news
+        self._commits = commits
+        self._slots = Slots(HOT_CONNECTIONS_MAX)
+        self._opening = asyncio.Lock()
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._committing: set[asyncio.Task[None]] = set()
+        self._turn = hosts.turn  # of the pool's connections: see Hosts
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[HotTx]:
+        self._commits.check()
+        pool = self._pool or await self._opened()
+        await self._renew(pool)
+        with reachable():
+            async with AsyncExitStack() as holding:
+                await self._slots.take()
+                holding.callback(self._slots.give_back)
+                connection = await holding.enter_async_context(pool.acquire())
+                # it may have taken long to be made: nobody begins what would only wait for a lock
+                self._commits.check()
+                # not of one that could not be made: those that exist stay in use
+                with self._told(connection.seat.turn):
+                    connection.asking.may_cut = True
+                    with connection.asking:
+                        await connection.execute("BEGIN")
+                    tx = _PostgresTx(connection)
+                    try:
+                        yield tx
+                    except BaseException as error:
+                        await self._roll_back(connection, error)
+                        raise
+                    await self._commit(connection, tx, holding.pop_all())
+
+    async def _opened(self) -> "asyncpg.Pool[asyncpg.Record]":
+        # several at once would open a pool each, and leave all but one behind
+        async with self._opening:
+            if self._pool is None:
+                self._pool = await postgres_pool(self._hosts, self._synchronous_commit)
+                self._commits.hear(self._slots.refuse_waiting)
+        return self._pool
+
+    async def _renew(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+        """Has connections of an earlier turn replaced before they are used."""
+        self._hosts.look()
+        if self._turn != self._hosts.turn:
+            self._turn = self._hosts.turn
+            await pool.expire_connections()
+
+    async def _roll_back(self, connection: Any, error: BaseException) -> None:
+        """Raises Unconfirmed when a lock was not got because somebody's commit is not
+        confirmed, and has all others here refused too.
+        """
+        if connection.is_closed():
+            return
+        with connection.asking:
+            await connection.execute("ROLLBACK")
+            is_held_up = getattr(
+                error, "sqlstate", None
+            ) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
+        if is_held_up:
+            self._commits.others_wait()
+            raise Unconfirmed from error
+
+    def _commit(
+        self, connection: Any, tx: _PostgresTx, holding: AsyncExitStack
+    ) -> "asyncio.Future[None]":
+        """Begins to commit, in a task of its own. What is returned ends with the answer, or as
+        Unconfirmed when none comes in time. The COMMIT goes on in either case; what is `holding`
+        the connection ends with it.
+        """
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._until_answered(connection, tx, holding, told))
+        self._committing.add(task)
+        task.add_done_callback(self._committing.discard)
+        return told
+
+    async def _until_answered(
+        self,
+        connection: Any,
+        tx: _PostgresTx,
+        holding: AsyncExitStack,
+        told: "asyncio.Future[None]",
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        backend: Backend = connection.backend
+        timer = loop.call_later(
+            self._commits.within_s, self._unconfirmed, backend, connection, told
+        )
+        try:
+            async with holding:
+                connection.asking.may_cut = False
+                with connection.asking:
+                    await connection.execute("COMMIT", timeout=A_YEAR_S)
+        except BaseException as error:
+            if not told.done():
+                told.set_exception(error) if isinstance(error, Exception) else told.cancel()
+            cancelling.obey(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._commits.confirmed_s = clock.monotonic_s()
+            self._news.committed(tx.news)
+            if not told.done():
+                told.set_result(None)
+        finally:
+            timer.cancel()
+            self._commits.over(backend)
+
+    def _unconfirmed(self, backend: Backend, connection: Any, told: "asyncio.Future[None]") -> None:
+        loop = asyncio.get_running_loop()
+        self._commits.add(backend, lambda: loop.call_soon_threadsafe(_cut, connection))
+        if not told.done():
+            told.set_exception(Unconfirmed())
+
+    @contextmanager
+    def _told(self, turn: int) -> Iterator[None]:
+        """Tells the hosts when a connection is lost: none of its age is tried after it,
+        each of which would cost as long as this one did.
+        """
+        try:
+            yield
+        except (
+            OSError,
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+        ) as error:
+            if is_lost(error):
+                self._hosts.failed(turn)
+            raise
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            with suppress(TimeoutError):  # then the connections are cut
+                async with asyncio.timeout(CLOSE_S):
+                    await self._pool.close()
+            self._pool = None
+
+
+def _cut(connection: Any) -> None:
+    """Ends the wait for an answer that was lost; one that has come meanwhile has given the
+    connection back.
+    """
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()

@@ -1,0 +1,182 @@
+"""Connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of
+the hot paths, and single ones.
+"""
+
+import asyncio
+import socket
+import time
+from contextlib import suppress
+from typing import Any
+
+import asyncpg
+
+from heliograph.base import cancelling
+from heliograph.database.commits import WHO_AM_I, Backend
+from heliograph.database.hosts import DOUBTED_AFTER_S, Hosts, Seat, Standing, standing_of
+from heliograph.database.outage import is_lost, reachable
+from heliograph.database.sessions import (
+    ANY_HOST,
+    CONNECT_TIMEOUT_S,
+    DURABLE,
+    HOT_CONNECTIONS_MAX,
+    KEEPALIVE_COUNT,
+    KEEPALIVE_IDLE_S,
+    KEEPALIVE_INTERVAL_S,
+    POSTGRES_STATEMENT_TIMEOUT_MS,
+    UNACKNOWLEDGED_MS,
+    begin_session,
+    hot_session_settings,
+    name,
+    session_settings,
+)
+
+
+class Asking:
+    """`with` it, whoever waits for an answer over the connection. Whenever one is overdue the host
+    is asked whether it is there; if it is not, the connection is cut without a word, unless
+    `may_cut` is False: asyncpg would wait for the cancellation of what it asked. A timer for each
+    statement would cost as much as a small one does, so there is one a second at most.
+    """
+
+    def __init__(self, hosts: Hosts, connection: "PostgresConnection") -> None:
+        self._hosts = hosts
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._asked_s: float | None = None  # monotonic; None: no answer is waited for
+        self._timer: asyncio.TimerHandle | None = None
+        self.may_cut = True
+
+    def __enter__(self) -> None:
+        self._asked_s = time.monotonic()
+        if self._timer is None:
+            self._timer = self._loop.call_later(DOUBTED_AFTER_S, self._look)
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._asked_s = None
+        if error is None:
+            self._hosts.heard_s = time.monotonic()
+
+    def _look(self) -> None:
+        asked_s, self._timer = self._asked_s, None
+        if asked_s is None:
+            return
+        left_s = asked_s + DOUBTED_AFTER_S - time.monotonic()
+        self._timer = self._loop.call_later(left_s if left_s > 0 else DOUBTED_AFTER_S, self._look)
+        if left_s <= 0:
+            self._hosts.doubt(
+                self._connection.seat.turn,
+                lambda: self._loop.call_soon_threadsafe(self._cut, asked_s),
+            )
+
+    def _cut(self, asked_s: float) -> None:
+        if self.may_cut and self._asked_s == asked_s:  # else the answer has come meanwhile
+            self._connection.terminate()
+
+
+class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
+    """A connection that is closed when what was sent over it is not even acknowledged. One of the
+    hot paths knows its session (`backend`): a commit that is not confirmed is asked after by it.
+    """
+
+    seat: Seat
+    asking: Asking
+    backend: Backend
+
+    def __init__(self, protocol: Any, transport: Any, *more: Any, **named: Any) -> None:
+        super().__init__(protocol, transport, *more, **named)
+        wire = transport.get_extra_info("socket")
+        with suppress(OSError):  # a Unix socket
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S)
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_COUNT)
+
+
+async def postgres_pool(
+    hosts: Hosts, synchronous_commit: str = DURABLE
+) -> "asyncpg.Pool[asyncpg.Record]":
+    """The hot paths' connections. Raises Unavailable."""
+
+    async def connect(*_: object, **__: object) -> PostgresConnection:
+        return await _connected(
+            hosts, hot_session_settings(synchronous_commit), POSTGRES_STATEMENT_TIMEOUT_MS / 1_000
+        )
+
+    with reachable():
+        return await asyncpg.create_pool(
+            min_size=1,
+            max_size=HOT_CONNECTIONS_MAX,
+            connect=connect,
+            connection_class=PostgresConnection,
+            init=_prepare_hot,
+            reset=_as_it_is,
+        )
+
+
+async def postgres_connection(hosts: Hosts) -> PostgresConnection:
+    """One connection that is kept for its session. Raises Unavailable."""
+    with reachable():
+        return await _connected(hosts, session_settings(DURABLE))
+
+
+async def _connected(
+    hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None
+) -> PostgresConnection:
+    """As `_connect`, in the event loop."""
+    for is_last in (len(hosts.all) == 1, True):
+        seat = hosts.seat() if hosts.chosen is not None else await asyncio.to_thread(hosts.seat)
+        connection: PostgresConnection | None = None
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                connection = await asyncpg.connect(
+                    seat.host.url,
+                    command_timeout=command_timeout_s,
+                    target_session_attrs=ANY_HOST,
+                    connection_class=PostgresConnection,
+                    server_settings={"application_name": name()},
+                )
+                connection.seat = hosts.taken(seat, await _standing(hosts, connection, settings))
+            connection.asking = Asking(hosts, connection)
+            return connection
+        except BaseException as error:
+            if connection is not None:
+                connection.terminate()
+            cancelling.obey(error)
+            if is_lost(error):
+                hosts.not_reached(seat, silent=isinstance(error, TimeoutError))
+            if is_last or not is_lost(error):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _standing(
+    hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]
+) -> Standing:
+    """Begins the session and returns what the host says of itself; without the system
+    where the role may not ask for it.
+    """
+    # now: another connection may find out meanwhile that it may not
+    with_system = hosts.may_ask_system
+    try:
+        return standing_of(
+            await connection.fetchrow(begin_session(settings, with_system=with_system))
+        )
+    except asyncpg.InsufficientPrivilegeError:
+        if not with_system:
+            raise
+        hosts.forbidden()
+        return standing_of(await connection.fetchrow(begin_session(settings, with_system=False)))
+
+
+async def _prepare_hot(connection: PostgresConnection) -> None:
+    connection.backend = Backend(*await connection.fetchrow(WHO_AM_I))
+    await connection.set_type_codec(
+        "uuid", schema="pg_catalog", encoder=bytes.fromhex, decoder=bytes.hex, format="binary"
+    )
+
+
+async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Our transactions leave nothing behind in a session; the driver's RESET ALL after
+    each would be a round trip more.
+    """

@@ -1,0 +1,48 @@
+"""The places of a pool of connections, to wait for."""
+
+import asyncio
+from collections import deque
+
+from heliograph.database.commits import Unconfirmed
+
+
+class Slots:
+    """The connections of a pool as places to wait for, in order of arrival. Whoever waits can be
+    refused, which a pool cannot do.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def take(self) -> None:
+        """Raises Unconfirmed when commits are found unconfirmed meanwhile: whoever holds the
+        connections may hold them for long.
+        """
+        if self._free:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """Lets the next one have it."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    def refuse_waiting(self) -> None:
+        """Raises Unconfirmed where they wait."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(Unconfirmed())

@@ -1,0 +1,78 @@
+"""Rows that have served their time are deleted, oldest first, a few at a time: nobody who
+sends waits for it.
+"""
+
+from functools import cache
+from typing import Final, NamedTuple
+
+from heliograph.base.paging import first_id_of
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import BigInt, GivenT, Gone, Id, Int, Row, Statement
+
+# in one transaction: about 10 ms, in which others wait for SQLite's one writer
+ROWS_AT_ONCE: Final = 1_000
+
+# By the index of the age, and by the rows' own places: no other row is looked at. Rows that
+# somebody has locked are left for the next time.
+_PRUNE: Final = """
+    DELETE FROM {table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM {table} WHERE {age} <= :until ORDER BY {age} LIMIT :most
+            FOR UPDATE SKIP LOCKED)) RETURNING 1 AS one"""
+_PRUNE_SQLITE: Final = """
+    DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {age} <= :until
+        ORDER BY {age} LIMIT :most)
+    RETURNING 1 AS one"""
+
+
+class Kept(NamedTuple):
+    """A table whose rows are kept for so long. `age`: the indexed column that tells it, a time in
+    milliseconds or an id.
+    """
+
+    table: str
+    age: str
+    ms: int
+    # it tells of no single message: it is kept for as long as it is needed, however soon texts go
+    is_counts: bool = False
+
+
+class _IdsUpTo(Row, frozen=True):
+    until: Id
+    most: Int
+
+
+class _TimesUpTo(Row, frozen=True):
+    until: BigInt
+    most: Int
+
+
+@cache  # there are as many as tables
+def of_ids(kept: Kept) -> Statement[_IdsUpTo, Gone]:
+    """Returns what deletes the oldest rows of a table whose age is an id."""
+    return _pruning(_IdsUpTo, kept)
+
+
+@cache
+def of_times(kept: Kept) -> Statement[_TimesUpTo, Gone]:
+    """Returns what deletes the oldest rows of a table whose age is a time."""
+    return _pruning(_TimesUpTo, kept)
+
+
+def _pruning(given: type[GivenT], kept: Kept) -> Statement[GivenT, Gone]:
+    postgresql, sqlite = (
+        text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
+    )
+    return Statement(given, Gone, postgresql=postgresql, sqlite=sqlite)
+
+
+async def prune_ids(tx: HotTx, kept: Kept, until: str) -> int:
+    """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`; how many."""
+    return len(await of_ids(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
+
+
+async def prune(tx: HotTx, kept: Kept, now_ms: int) -> int:
+    """Deletes the oldest rows that are past their time, at most `ROWS_AT_ONCE`; how many."""
+    until_ms = now_ms - kept.ms
+    if kept.age == "id":
+        return await prune_ids(tx, kept, first_id_of(until_ms))
+    return len(await of_times(kept).rows(tx, _TimesUpTo(until_ms, ROWS_AT_ONCE)))

@@ -1,0 +1,209 @@
+"""Where a database is at home, by which a copy that was restored is told from the database that was
+served.
+
+`installation.home` is a mark, which is made anew at each start, every minute, and at a stop. A file
+beside it remembers the last one. What else tells a copy:
+
+- on PostgreSQL the mark holds the server's identifier, the database's in it, and the transaction
+  that wrote it, which is its row's `xmin` as long as nobody restores the row: a row that
+  `pg_restore` writes has another one. So it does not matter into which server and database. The
+  file is in the data directory; it tells a copy of the whole server (which has all of this) by a
+  later transaction than the copy's.
+- on SQLite the mark is a word, and the file stands beside the database. It also remembers when it
+  was made itself, and when the database's file was: a copy of both files, by whatever program, was
+  made later.
+
+What cannot be told is in docs/operations.md (Restore).
+"""
+
+import asyncio
+import os
+import secrets
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.engine import Connection
+
+from heliograph.base import cancelling
+from heliograph.base.logged_errors import told
+from heliograph.database.database import Database
+from heliograph.database.file_birth import birth_ns
+from heliograph.database.schema import installation
+from heliograph.database.sessions import sqlite_path
+
+SUFFIX: Final = ".home"  # of the file beside a SQLite database
+FILE: Final = "postgresql.home"  # in the data directory
+EVERY_S: Final = 60.0
+_BORN: Final = "born"  # before the two births; words have no such line
+_XIDS: Final = 1 << 32  # xmin has the lower half of a transaction's number
+
+# some hosts forbid it
+_MAY_ASK: Final = sa.text("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")
+_IN_POSTGRESQL: Final = sa.text("""
+    SELECT c.system_identifier || '/' || d.oid FROM pg_control_system() c, pg_database d
+    WHERE d.datname = current_database()""")
+_KNOWN: Final = sa.text(
+    "SELECT home, CAST(CAST(xmin AS text) AS bigint) AS written_by FROM installation"
+)
+_MARK: Final = sa.text("""
+    UPDATE installation SET home = CAST(:place AS text)
+        || '/' || coalesce(CAST(:checked_s AS text), nullif(split_part(home, '/', 3), ''),
+            '0') || '/' || txid_current()
+    RETURNING home""")
+_NOWHERE: Final = "0/0"  # the place, where it may not be asked for
+
+log = structlog.get_logger(__name__)
+
+
+class _Mark(NamedTuple):
+    """A mark of PostgreSQL."""
+
+    place: str
+    # Unix time of the last restore-check, so that what data directories remember of before is past
+    checked_s: int
+    written_by: int  # the number of a transaction, with its epoch
+
+    @classmethod
+    def of(cls, text: str) -> "_Mark":
+        """Raises ValueError when it is none."""
+        place, checked_s, written_by = text.rsplit("/", 2)
+        return cls(place, int(checked_s), int(written_by))
+
+
+def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
+    """Says whether the database has been served, and is not what it was then: it is a copy, or it
+    was moved. `anew`: a process asks that has run, whose database may have failed over to a standby
+    that did not have the last mark yet. Raises Unavailable.
+    """
+    if db.postgresql:
+        with db.read() as tx:
+            return _is_copy(tx, None if anew else _remembered(data_dir))
+    with db.read() as tx:
+        known = tx.execute(sa.select(installation.c.home)).scalar_one()
+    return known is not None and not _is_beside(_file(db), sqlite_path(db.url), known)
+
+
+def settle(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
+    """Says that the database is at home here, by a new mark. `checked_s`: the time, when it may be
+    a copy and somebody has seen to it; other data directories may remember what the copy does not.
+    Raises Unavailable; on SQLite OSError.
+    """
+    if db.postgresql:
+        _remember(data_dir, db.transact(lambda tx: mark(tx, checked_s)))
+        return
+    file, database, word = _file(db), sqlite_path(db.url), secrets.token_hex(16)
+    with db.read() as tx:
+        before = tx.execute(sa.select(installation.c.home)).scalar_one()
+    # a kill leaves either in the database
+    _replace(file, [word, *([before] if before is not None else [])], database)
+    with db.write() as tx:
+        tx.execute(sa.update(installation).values(home=word))
+    _replace(file, [word], database)
+
+
+def mark(tx: Connection, checked_s: int | None = None) -> str:
+    """Marks a database of PostgreSQL as at home, in the caller's transaction. Returns the mark."""
+    return str(tx.execute(_MARK, {"place": _place(tx), "checked_s": checked_s}).scalar_one())
+
+
+def is_marked(tx: Connection) -> bool:
+    """Says whether a database of PostgreSQL is one that has been served, and no copy. What changes
+    the mark's row must mark it anew if so.
+    """
+    return tx.execute(sa.select(installation.c.home)).scalar_one() is not None and not _is_copy(
+        tx, None
+    )
+
+
+async def keep(db: Database, data_dir: Path) -> None:
+    """Marks it anew every minute, until cancelled: so a copy is told that was taken since
+    the start, too.
+    """
+    while True:
+        await asyncio.sleep(EVERY_S)
+        try:
+            await asyncio.to_thread(settle, db, data_dir)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next minute must come
+            cancelling.obey(error)
+            log.warning("home_not_marked", **told(error))
+
+
+def _is_copy(tx: Connection, remembered: _Mark | None) -> bool:
+    row = tx.execute(_KNOWN).one()
+    if row.home is None:
+        return False
+    known, here = _Mark.of(row.home), _place(tx)
+    if known.written_by % _XIDS != row.written_by:
+        return True
+    if _NOWHERE in (here, known.place):
+        return False
+    if here != known.place:
+        return True
+    return remembered is not None and remembered.place == here and remembered[1:] > known[1:]
+
+
+def _place(tx: Connection) -> str:
+    return (
+        str(tx.execute(_IN_POSTGRESQL).scalar_one())
+        if tx.execute(_MAY_ASK).scalar_one()
+        else _NOWHERE
+    )
+
+
+def _remembered(data_dir: Path) -> _Mark | None:
+    try:
+        return _Mark.of(_lines(data_dir / FILE)[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _remember(data_dir: Path, made: str) -> None:
+    """As far as the data directory may be written to: without it, a copy of the whole server is not
+    told.
+    """
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace(data_dir / FILE, [made])
+    except OSError as error:
+        log.warning("home_not_remembered", **told(error))
+
+
+def _file(db: Database) -> Path:
+    path = sqlite_path(db.url)
+    return path.with_name(path.name + SUFFIX)
+
+
+def _is_beside(file: Path, database: Path, known: str) -> bool:
+    lines = _lines(file)
+    born = [line for line in lines if line.startswith(_BORN)]
+    return known in lines and (not born or born[0] == _born(file, database))
+
+
+def _born(file: Path, database: Path) -> str:
+    return f"{_BORN} {birth_ns(file)} {birth_ns(database)}"
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _replace(file: Path, lines: list[str], database: Path | None = None) -> None:
+    """Replaces the file whole, and has it on the disk. With `database`, when both files
+    were made is in it.
+    """
+    # processes may share a data directory
+    beside = file.with_name(f"{file.name}.{os.getpid()}.new")
+    beside.unlink(missing_ok=True)  # one that a kill has left was made earlier
+    with os.fdopen(
+        os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+    ) as opened:
+        found = [*lines, _born(beside, database)] if database is not None else lines
+        opened.write("".join(f"{line}\n" for line in found))
+        opened.flush()
+        os.fsync(opened.fileno())
+    beside.replace(file)

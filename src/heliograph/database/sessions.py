@@ -1,0 +1,165 @@
+"""What connections to SQLite and PostgreSQL have in common, with the settings that keep one stuck
+process from holding up the others. Connections to PostgreSQL themselves are made in
+`postgres_engine.py` and `postgres_pool.py`.
+"""
+
+import sqlite3
+import threading
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.base import private_files
+from heliograph.database.hosts import standing_sql
+
+# how long a command beside a running server waits for its turn to write
+SQLITE_BUSY_TIMEOUT_MS: Final = 5_000
+# a stopped process must not hold up others (architecture section 4)
+POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000
+# Who waits for a row behind another waiter takes that one's place when it gives up, and its time
+# begins anew. Twice this part of the limit is below the 2 s within which a client is answered.
+HOT_LOCK_TIMEOUT_PART: Final = 0.8
+POSTGRES_STATEMENT_TIMEOUT_MS: Final = 10_000
+POSTGRES_IDLE_IN_TRANSACTION_MS: Final = 5_000
+# which one is wanted is judged by `Hosts`, whatever PGTARGETSESSIONATTRS says
+ANY_HOST: Final = "any"
+CONNECT_TIMEOUT_S: Final = 1  # psycopg makes 2 of it, libpq's least
+# a host that does not even acknowledge what it was sent for so long is gone, whatever it was asked
+UNACKNOWLEDGED_MS: Final = 2_000
+KEEPALIVE_IDLE_S: Final = 5  # and over which nothing is said it is asked after so long,
+KEEPALIVE_INTERVAL_S: Final = 1  # and again and again
+KEEPALIVE_COUNT: Final = 2
+# PostgreSQL finds within 11 s that nobody is at a connection's other end any more. By the kernel's
+# own limits it takes hours: after a few cuts of the network, connections of processes that are long
+# back would be all that it has.
+KEEPALIVE: Final = {
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "11000",
+}
+# PostgreSQL answers a COMMIT when it is on its disk, and on that of its synchronous standby where
+# it has one
+DURABLE: Final = "on"
+HOT_CONNECTIONS_MAX: Final = 6  # accept, large sends, and one turn for each of a few carriers
+# eight threads of requests, and as many for what must never wait for them: the configuration,
+# sweeps
+SYNC_CONNECTIONS_MAX: Final = 16
+
+_name = "heliograph"  # of all sessions of this process in PostgreSQL
+
+
+def call_them(name: str) -> None:
+    """Names the sessions that are opened from now on, for whoever looks at `pg_stat_activity`."""
+    global _name
+    _name = name
+
+
+def name() -> str:
+    """Returns the name that sessions are given now."""
+    return _name
+
+
+class FairLock:
+    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers
+    starve one another.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._held = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    def acquire(self) -> None:
+        with self._guard:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()
+
+    def release(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+
+def sqlite_path(url: str) -> Path:
+    """`sqlite:////var/lib/heliograph/heliograph.db` → the file."""
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def connect_sqlite(path: Path) -> sqlite3.Connection:
+    private_files.make_file(path)
+    connection = sqlite3.connect(
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=SQLITE_BUSY_TIMEOUT_MS / 1_000,
+        cached_statements=512,
+    )
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        f"busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}",
+        "temp_store = MEMORY",
+        "cache_size = -16000",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def sqlite_engine(path: Path) -> sa.Engine:
+    return sa.create_engine(
+        "sqlite://",
+        creator=lambda: connect_sqlite(path),
+        poolclass=sa.QueuePool,
+        pool_size=SYNC_CONNECTIONS_MAX,
+        max_overflow=0,
+        pool_timeout=5,
+        hide_parameters=True,
+    )
+
+
+def session_settings(synchronous_commit: str) -> dict[str, str]:
+    return {
+        # whatever the server, the database or the role has: accepted means stored
+        "synchronous_commit": synchronous_commit,
+        "application_name": _name,
+        "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
+        "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
+        "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
+        "timezone": "UTC",
+        "jit": "off",  # compiling takes longer than any statement of ours
+        **KEEPALIVE,
+    }
+
+
+def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
+    """The hot statements are planned once: their arrays differ in length only, and planning anew
+    cost a fifth of the database's time. And by index: a plan made while a table was empty would go
+    on reading it from end to end as it grows.
+    """
+    return session_settings(synchronous_commit) | {
+        "lock_timeout": str(int(POSTGRES_LOCK_TIMEOUT_MS * HOT_LOCK_TIMEOUT_PART)),
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+    }
+
+
+def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
+    """Returns the first statement of a connection. Its first columns are those of `standing_sql`.
+    PgBouncer refuses settings that come with the connection itself (its manual,
+    ignore_startup_parameters).
+    """
+    return standing_sql(
+        with_system,
+        *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()),
+    )

@@ -1,0 +1,273 @@
+"""Closing an account for good: only when nothing of it is owed any more, in either direction.
+
+What is owed is told at once, each thing with the command that settles it, in the order in which the
+commands are run: what pays credits back stands before the wallet is paid out, and the endpoints,
+which are told of all that, stand last.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts, keys, wallet
+from heliograph.accounts import Account, text_id
+from heliograph.accounts.tables import accounts as accounts_table
+from heliograph.base import clock, ids
+from heliograph.base.errors import Conflict, InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import one_line
+from heliograph.campaigns.campaign import ID_PREFIX as CAMPAIGN_PREFIX
+from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
+from heliograph.campaigns.tables import campaigns
+from heliograph.carriers import all_carriers
+from heliograph.database import config
+from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
+
+# campaigns, endpoints or customers: more than anybody settles by hand; the next try tells the
+# others
+EACH_TOLD_MAX: Final = 20
+IN_DOUBT: Final = "in_doubt"
+
+
+class Owed(NamedTuple):
+    """One thing that is owed, and the command that settles it."""
+
+    what: str
+    command: str
+
+
+class StillOwed(Conflict):
+    """The account cannot be closed while anything is owed."""
+
+    reason = "still_owed"
+
+    def __init__(self, account: Account, owed: list[Owed]) -> None:
+        lines = "".join(f"\n  {each.what}: heliograph {each.command}" for each in owed)
+        super().__init__(
+            f"The account {text_id(account)} cannot be closed yet. Settle this first, in this"
+            f" order:{lines}"
+        )
+
+
+def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_ms: int) -> Account:
+    """Closes the account (raw id) if nothing is owed. Raises NotFound, AccountClosed, StillOwed,
+    InvalidRequest for a reason of several lines.
+
+    It looks twice: at first without holding anybody up, then under the lock of the wallet, past
+    which no message of the account is accepted.
+    """
+    account = accounts.require_open(accounts.locked(tx, account_id))
+    _require_settled(tx, account)
+    config.bump(tx)
+    wallet.locked(tx, account.id)
+    _require_settled(tx, account)
+    wallet.close(tx, account.id)
+    closed = accounts.close(tx, account.id, now_ms=now_ms)
+    keys.revoke_all(tx, account.id, now_ms=now_ms)
+    endpoints.disable_all(tx, account.id, now_ms=now_ms)
+    accounts.record_status(
+        tx, account.id, accounts.StatusChange(accounts.CLOSED, reason, by, now_ms)
+    )
+    return closed
+
+
+def _require_settled(tx: Connection, account: Account) -> None:
+    found = owed(tx, account)
+    if found:
+        raise StillOwed(account, found)
+
+
+def owed(tx: Connection, account: Account) -> list[Owed]:
+    """All that is owed of an account and of its open customers, in the order in which it is to be
+    settled.
+    """
+    found: list[Owed] = []
+    for customer in _open_customers(tx, account):
+        its = f"its Connect customer {text_id(customer)} ({shown(customer.name)})"
+        found += [Owed(f"{its}: {each.what}", each.command) for each in owed(tx, customer)]
+        found.append(Owed(f"{its} is open", f"account close {text_id(customer)}"))
+    moving = [
+        *_campaigns(tx, account),
+        *_in_doubt(tx, account),
+        *_queued(tx, account),
+        *_on_the_wire(tx, account),
+    ]
+    found += [*moving, *_held(tx, account, more_to_come=bool(moving or found))]
+    return [*found, *_untold(tx, account, more_to_come=bool(found))]
+
+
+def _open_customers(tx: Connection, account: Account) -> list[Account]:
+    query = sa.select(accounts_table.c.id).where(
+        accounts_table.c.parent_id == account.id, accounts_table.c.closed_at_ms.is_(None)
+    )
+    found = tx.execute(query.order_by(accounts_table.c.id).limit(EACH_TOLD_MAX)).scalars().all()
+    return [accounts.by_id(tx, customer_id) for customer_id in found]
+
+
+def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
+    """A paused one too: it could go on. A draft has cost nothing, and cannot be launched
+    any more.
+    """
+    columns = campaigns.c
+    query = sa.select(columns.id, columns.name, columns.status).where(
+        columns.account_id == account.id, columns.status.in_((SCHEDULED, SENDING, PAUSED))
+    )
+    for campaign_id, name, status in tx.execute(query.order_by(columns.id).limit(EACH_TOLD_MAX)):
+        campaign = ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)
+        yield Owed(
+            f"the campaign {campaign} ({shown(name)}) is {status}", f"campaign cancel {campaign}"
+        )
+
+
+def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tuple[int, int]]:
+    """Of each carrier that has some: its number, and of how many messages it was given
+    segments that it has not answered for.
+    """
+    columns = inflight.c
+    query = sa.select(columns.carrier_id, sa.func.count(columns.message_id.distinct())).join_from(
+        inflight, messages, messages.c.id == columns.message_id
+    )
+    which = columns.state == IN_DOUBT if doubtful else columns.state != IN_DOUBT
+    query = (
+        query.where(messages.c.account_id == account.id, which)
+        .group_by(columns.carrier_id)
+        .order_by(columns.carrier_id)
+    )
+    return [(carrier_id, count) for carrier_id, count in tx.execute(query)]
+
+
+def _in_doubt(tx: Connection, account: Account) -> Iterator[Owed]:
+    names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
+    for carrier_id, count in _in_flight(tx, account, doubtful=True):
+        carrier = names[carrier_id]
+        yield Owed(
+            f"{_messages(count)} in doubt with the carrier {carrier} (ask it; --as sent, delivered"
+            " or undeliverable if it has them)",
+            f"message settle --carrier {carrier} --account {text_id(account)} --as canceled"
+            " --reason 'never sent'",
+        )
+
+
+def _queued(tx: Connection, account: Account) -> Iterator[Owed]:
+    query = sa.select(sa.func.sum(queue.c["count"])).join_from(
+        queue, sends, sends.c.id == queue.c.send_id
+    )
+    count = tx.execute(query.where(sends.c.account_id == account.id)).scalar_one()
+    if count:
+        yield Owed(
+            f"{_messages(int(count))} queued (or wait until a carrier has them)",
+            f"message cancel --account {text_id(account)}",
+        )
+
+
+def _on_the_wire(tx: Connection, account: Account) -> Iterator[Owed]:
+    count = sum(count for _, count in _in_flight(tx, account, doubtful=False))
+    if count:
+        yield Owed(
+            f"{_messages(count)} with a carrier that has not answered yet (wait until it has; then"
+            " see what became of them)",
+            f"message list --account {text_id(account)} --status queued",
+        )
+
+
+def _held(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+    """What sandbox customers are shown to hold is owed to nobody: no ledger knows of it."""
+    held = wallet.wallet_of(tx, account.id)
+    parts = [f"{held.sms_credits} SMS credits"] if held.sms_credits else []
+    parts += [wallet.to_text(held.balance_minor, held.currency)] if held.balance_minor else []
+    what = (
+        f"its wallet holds {' and '.join(parts)}"
+        if parts
+        else "its wallet will hold what the commands above pay back"
+    )
+    if parts or (more_to_come and not account.sandbox):
+        yield Owed(what, f"account pay-out {text_id(account)} --reason 'account closed'")
+
+
+def _untold(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+    """Endpoints that events wait for, or will: what is settled is told to them. Those of a partner
+    hear of its customers, and stay its own.
+    """
+    endpoint = webhook_endpoints.c
+    waiting = (
+        sa.select(sa.func.count())
+        .where(webhook_queue.c.endpoint_id == endpoint.id)
+        .scalar_subquery()
+    )
+    query = sa.select(endpoint.id, waiting).where(
+        endpoint.account_id == account.id,
+        endpoint.disabled_at_ms.is_(None),
+        endpoint.listens_until_ms.is_(None),
+    )
+    for endpoint_id, count in tx.execute(query.order_by(endpoint.id).limit(EACH_TOLD_MAX)):
+        if count or more_to_come:
+            told = (
+                f"has {count} event{'s' * (count > 1)} waiting for it"
+                if count
+                else "will be told of the above"
+            )
+            yield Owed(
+                f"the webhook endpoint {endpoints.text_id(endpoint_id)} {told} (wait until it has"
+                " them, or disable it)",
+                f"webhook disable {endpoints.text_id(endpoint_id)}",
+            )
+
+
+def _messages(count: int) -> str:
+    return f"{count} messages are" if count > 1 else "1 message is"
+
+
+def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]:
+    """Takes all out of the wallet: of a customer to its partner, for there it came from; else the
+    credits back to issuance and the money out of the house. The entries, none when there was
+    nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox
+    customer.
+    """
+    accounts.require_open(account)
+    said = one_line("reason", reason, most=wallet.DESCRIPTION_MAX)
+    if account.sandbox:
+        raise InvalidRequest(
+            "This is a sandbox customer: it has no part in the ledger, and nothing is owed to it."
+        )
+    both = {
+        account_id: wallet.locked(tx, account_id)
+        for account_id in sorted({account.id, account.parent_id or account.id})
+    }
+    # each of the time of its turn: the ledger lists them in the order of their figures
+    held, entries = both[account.id], list[wallet.Entry]()
+    credits, balance_minor = held.sms_credits, held.balance_minor
+    if account.parent_id is not None:
+        minor = balance_minor if both[account.parent_id].currency == held.currency else 0
+        if credits or minor:
+            moved = wallet.transfer(
+                tx,
+                account.id,
+                account.parent_id,
+                amount_minor=minor,
+                credits=credits,
+                description=said,
+            )
+            wallet.count_moved(tx, account.parent_id, account.id, -credits, moved.created_at_ms)
+            entries.append(moved)
+        credits, balance_minor = 0, balance_minor - minor
+    if credits:
+        entries.append(
+            wallet.adjust_credits(tx, account.id, -credits, said, now_ms=clock.now_ms()).entry
+        )
+    if balance_minor:
+        entries.append(
+            wallet.post(
+                tx,
+                account.id,
+                "adjustment",
+                wallet.BANK_ID,
+                amount_minor=-balance_minor,
+                description=said,
+                now_ms=clock.now_ms(),
+            ).entry
+        )
+    return entries

@@ -1,0 +1,136 @@
+"""Why a number cannot be erased yet: something of it is still to be sent, and must not go
+to nobody.
+"""
+
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import Conflict
+from heliograph.campaigns.campaign import ID_PREFIX
+from heliograph.campaigns.states import STARTABLE
+from heliograph.campaigns.tables import campaign_recipients, campaigns
+from heliograph.messages.states import QUEUED
+from heliograph.messages.tables import inflight, messages, queue, sends
+from heliograph.text.phones_in_text import Quoted
+from heliograph.wallet import streamed
+
+
+class StillUnderWay(Conflict):
+    """Something to this number is still to be sent."""
+
+    reason = "still_under_way"
+
+
+def refuse_while_under_way(
+    tx: Connection, account_id: str, quoted: Quoted, *, erased: int = 0
+) -> None:
+    """Raises StillUnderWay, with all that is. `erased`: rows that were by then."""
+    found = [
+        *_messages(tx, account_id, quoted),
+        *_texts(tx, account_id, quoted),
+        *_campaigns(tx, account_id, quoted),
+    ]
+    if found:
+        so_far = (
+            f"{erased} rows were erased, but meanwhile something came that is under way; run this"
+            " again"
+            if erased
+            else "Nothing was erased"
+        )
+        raise StillUnderWay(f"{so_far}: {'; '.join(found)}.")
+
+
+def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
+    columns = messages.c
+    on_its_way = (columns.status == QUEUED) | sa.exists().where(inflight.c.message_id == columns.id)
+    count, until_ms = tx.execute(
+        sa.select(sa.func.count(), sa.func.max(sends.c.expires_at_ms))
+        .select_from(messages.join(sends, sends.c.id == columns.send_id))
+        .where(
+            columns.account_id == account_id, columns.recipient == int(quoted.digits), on_its_way
+        )
+    ).one()
+    if count:
+        yield (
+            f"{_so_many(count, 'message', 'to this number')} not sent yet, or not answered; at"
+            f" {rfc3339(until_ms)} validity is over"
+        )
+
+
+def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
+    """To others, that name it."""
+    in_flight = sa.select(messages.c.send_id).join(inflight, inflight.c.message_id == messages.c.id)
+    query = sa.select(sends.c.id, sends.c.text, sends.c.expires_at_ms).where(
+        sends.c.account_id == account_id,
+        sends.c.text.is_not(None),
+        sends.c.id.in_(sa.union_all(sa.select(queue.c.send_id), in_flight)),
+    )
+    until = [
+        expires_at_ms for _, text, expires_at_ms in streamed(tx, query) if quoted.stands_in(text)
+    ]
+    if until:
+        yield (
+            f"{_so_many(len(until), 'text', 'with this number in it')} not sent yet; at"
+            f" {rfc3339(max(until))} validity is over"
+        )
+
+
+def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
+    """One that has not begun leaves out a recipient whose row is gone; a text that quotes
+    the number it would send with `…` to somebody else.
+    """
+    to_come = sa.exists().where(
+        campaign_recipients.c.group_id == campaigns.c.group_id,
+        campaign_recipients.c.recipient == int(quoted.digits),
+        campaign_recipients.c.recipient > campaigns.c.cursor,
+        sa.not_(campaign_recipients.c.opted_out),
+    )
+    has_begun = campaigns.c.status.not_in(STARTABLE)
+    query = sa.select(
+        campaigns.c.id,
+        campaigns.c.group_id,
+        campaigns.c.freezing,
+        has_begun,
+        has_begun & to_come,
+        campaigns.c.name,
+        campaigns.c.text,
+        campaigns.c.audience,
+    ).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))
+    for campaign_id, group_id, freezing, is_frozen, is_to_come, *texts in tx.execute(query).all():
+        its_id = ids.text_of_raw(ID_PREFIX, campaign_id)
+        if freezing is not None:
+            yield (
+                f"the campaign {its_id} is just being launched, or its file read: run this again"
+                " when that is done, or 30 s after it was killed"
+            )
+        elif (
+            is_to_come
+            or any(map(quoted.stands_in, texts))
+            or _quotes(tx, group_id, quoted, is_frozen)
+        ):
+            yield (
+                f"the campaign {its_id} has it in its audience or its texts, and has not ended: it"
+                " can be canceled"
+            )
+
+
+def _quotes(tx: Connection, group_id: int, quoted: Quoted, is_frozen: bool) -> bool:
+    """Whether what a campaign has for somebody else names it. Who was left out when it was
+    frozen gets nothing.
+    """
+    texts = sa.select(campaign_recipients.c.text).where(
+        campaign_recipients.c.group_id == group_id,
+        campaign_recipients.c.recipient != int(quoted.digits),
+        campaign_recipients.c.text.is_not(None),
+        *([sa.not_(campaign_recipients.c.opted_out)] if is_frozen else []),
+    )
+    # all of them: a cursor that is left half read stays open
+    return sum(quoted.stands_in(text) for (text,) in streamed(tx, texts)) > 0
+
+
+def _so_many(count: int, what: str, which: str) -> str:
+    return f"1 {what} {which} is" if count == 1 else f"{count} {what}s {which} are"

@@ -1,0 +1,393 @@
+"""One phone number, erased from everything that an account has: on request of whom it belongs to.
+
+First it is found, in one view of the database; then what was found is changed, a few rows in a
+transaction. Messages come last, for what was sent to the number is known by them: a command that
+was killed begins anew, and finds the rest.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts, customers, notices
+from heliograph.base import ids
+from heliograph.campaigns.states import STARTABLE
+from heliograph.campaigns.tables import campaign_recipients, campaigns
+from heliograph.contacts.tables import contacts, opt_outs
+from heliograph.messages.tables import (
+    carrier_refs,
+    groups,
+    messages,
+    operator_decisions,
+    sends,
+    unmatched_receipts,
+)
+from heliograph.otp.tables import otp_ranges, otps
+from heliograph.plugin.tables import site_events, site_logs, sites
+from heliograph.requests.tables import idempotency_keys
+from heliograph.text.phones_in_text import ERASED, Quoted
+from heliograph.wallet import streamed
+from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events
+
+ROWS_AT_ONCE: Final = 500  # in one transaction
+RANGE_DIGITS: Final = 8
+# carriers that strip the country code leave at least six digits (settle.RECIPIENT_DIGITS_AGREEING)
+AGREEING: Final = 10**6
+
+
+class Change(NamedTuple):
+    """A row that names the number: by its key, what it becomes; None: it goes."""
+
+    table: sa.Table
+    key: tuple[Any, ...]
+    becomes: dict[str, Any] | None
+
+
+def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """All that is to be done, of both modes, in its order. `tx` sees one moment. Texts that went to
+    others lose it too.
+    """
+    for place in (
+        _contacts,
+        _recipients,
+        _campaigns,
+        _otps,
+        _receipts,
+        _sites,
+        _customers,
+        _texts_about,
+        _events,
+        _sends,
+        _messages,
+    ):
+        yield from place(tx, account_id, quoted)
+
+
+def counted(found: Sequence[Change]) -> dict[str, int]:
+    """Of how many rows of each table."""
+    return dict(sorted(Counter(change.table.name for change in found).items()))
+
+
+def batches(found: Sequence[Change]) -> Iterator[Callable[[Connection], None]]:
+    """What is to be called with a transaction each, in this order."""
+    for start in range(0, len(found), ROWS_AT_ONCE):
+        yield partial(_apply, some=found[start : start + ROWS_AT_ONCE])
+
+
+def note(tx: Connection, account_id: str, by: str, counts: dict[str, int], now_ms: int) -> None:
+    """For the account, and whoever asks later: that it was done, and not which number it was."""
+    rows = ", ".join(f"{table} {count}" for table, count in counts.items())
+    tx.execute(
+        notices.insert().values(
+            id=ids.raw_of_number(ids.new_number(now_ms)),
+            account_id=account_id,
+            kind="number_erased",
+            text=f"A phone number was erased on request, by {by}. Rows: {rows}.",
+            created_at_ms=now_ms,
+        )
+    )
+
+
+def _apply(tx: Connection, some: Sequence[Change]) -> None:
+    for (table, columns), alike in groupby(
+        some,
+        lambda change: (
+            change.table,
+            None if change.becomes is None else tuple(sorted(change.becomes)),
+        ),
+    ):
+        keys = list(table.primary_key.columns)
+        here = sa.and_(
+            *(column == sa.bindparam(f"key_{column.name}", type_=column.type) for column in keys)
+        )
+        statement = (
+            table.delete().where(here)
+            if columns is None
+            else table.update()
+            .where(here)
+            .values(
+                {name: sa.bindparam(f"new_{name}", type_=table.c[name].type) for name in columns}
+            )
+        )
+        tx.execute(
+            statement,
+            [
+                {
+                    f"key_{column.name}": value
+                    for column, value in zip(keys, change.key, strict=True)
+                }
+                | {f"new_{name}": value for name, value in (change.becomes or {}).items()}
+                for change in alike
+            ],
+        )
+
+
+def _redacted(
+    tx: Connection,
+    table: sa.Table,
+    columns: Sequence[str],
+    mine: sa.ColumnElement[bool],
+    quoted: Quoted,
+    joined: sa.FromClause | None = None,
+) -> Iterator[Change]:
+    """The number goes out of texts, which stay. Of those columns that it stands in."""
+    keys = list(table.primary_key.columns)
+    query = (
+        sa.select(*keys, *(table.c[name] for name in columns))
+        .select_from(table if joined is None else joined)
+        .where(mine)
+    )
+    for row in streamed(tx, query):
+        texts = dict(zip(columns, row[len(keys) :], strict=True))
+        becomes = {
+            name: quoted.erased_from(text) for name, text in texts.items() if quoted.stands_in(text)
+        }
+        if becomes:
+            yield Change(table, tuple(row[: len(keys)]), becomes)
+
+
+def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[Change]:
+    for row in streamed(tx, sa.select(*table.primary_key.columns).where(*mine)):
+        yield Change(table, tuple(row), None)
+
+
+def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    mine, number = contacts.c.account_id == account_id, int(quoted.digits)
+    yield from _gone(tx, contacts, mine, contacts.c.phone == number)
+    yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
+    yield from _redacted(
+        tx,
+        contacts,
+        ("name", "email", "tags", "custom", "searched"),
+        mine & (contacts.c.phone != number),
+        quoted,
+    )
+
+
+def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """Its own row goes: it was reached, or the campaign has not begun or has ended. What
+    others get is touched where nothing will be sent.
+    """
+    mine = campaign_recipients.c.group_id.in_(
+        sa.select(groups.c.id).where(groups.c.account_id == account_id)
+    )
+    their = sa.select(campaigns.c.group_id).where(campaigns.c.account_id == account_id)
+    over = campaign_recipients.c.group_id.in_(their.where(campaigns.c.ended_at_ms.is_not(None)))
+    left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(
+        their.where(campaigns.c.status.not_in(STARTABLE))
+    )
+    yield from _gone(
+        tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
+    )
+    query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
+        over | left_out,
+        campaign_recipients.c.recipient != int(quoted.digits),
+        campaign_recipients.c.text.is_not(None),
+    )
+    yield from (
+        Change(campaign_recipients, tuple(key), {"text": ERASED})
+        for *key, text in streamed(tx, query)
+        if quoted.stands_in(text)
+    )
+
+
+def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """The cursor of one that has ended is nobody's number any more; that of one that goes
+    on moves by itself.
+    """
+    mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
+    yield from _redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
+    for row in tx.execute(
+        sa.select(campaigns.c.id).where(
+            mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
+        )
+    ):
+        yield Change(campaigns, tuple(row), {"cursor": 0})
+
+
+def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """A range is a number only where that has no more digits: else it is many people's,
+    and goes after a day.
+    """
+    yield from _gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
+    if len(quoted.digits) <= RANGE_DIGITS:
+        yield from _gone(
+            tx,
+            otp_ranges,
+            otp_ranges.c.account_id == account_id,
+            otp_ranges.c.digits == quoted.digits,
+        )
+
+
+def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """Receipts name the number as the carrier spells it. Those that found no message are nobody's:
+    they go, unless another account has sent to the number, whose they may be.
+    """
+    number = int(quoted.digits)
+    near = carrier_refs.c.recipient % AGREEING == number % AGREEING
+    query = sa.select(
+        *carrier_refs.primary_key.columns,
+        carrier_refs.c.message_id,
+        messages.c.account_id,
+        carrier_refs.c.recipient,
+    )
+    query = query.select_from(
+        carrier_refs.outerjoin(messages, messages.c.id == carrier_refs.c.message_id)
+    ).where(near)
+    is_others = (
+        tx.execute(
+            sa.select(accounts.c.id)
+            .where(
+                accounts.c.id != account_id,
+                sa.exists().where(
+                    messages.c.account_id == accounts.c.id, messages.c.recipient == number
+                ),
+            )
+            .limit(1)
+        ).first()
+        is not None
+    )
+    for carrier_id, ref, message_id, owner, recipient in streamed(tx, query):
+        if not quoted.digits.endswith(str(recipient)):
+            continue
+        if message_id is None and not is_others:
+            yield Change(carrier_refs, (carrier_id, ref), None)
+        elif owner == account_id:
+            yield Change(carrier_refs, (carrier_id, ref), {"recipient": None})
+    parked = sa.select(
+        unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
+    )
+    for receipt_id, recipient, raw in () if is_others else streamed(tx, parked):
+        if (
+            recipient is not None
+            and len(str(recipient)) >= len(str(AGREEING)) - 1
+            and quoted.digits.endswith(str(recipient))
+        ) or quoted.stands_in(bytes(raw).decode("latin-1")):
+            yield Change(unmatched_receipts, (receipt_id,), None)
+
+
+def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """What a plugin told of it goes as a whole: it is the shop's word, and nothing is made
+    of it.
+    """
+    mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
+    for table in (site_logs, site_events):
+        texts = [column for column in table.c if isinstance(column.type, sa.String | sa.Text)]
+        for raw_id, *said in streamed(
+            tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
+        ):
+            if any(quoted.stands_in(text) for text in said):
+                yield Change(table, (raw_id,), None)
+
+
+def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """A customer stays, and has no number any more."""
+    mine = (customers.c.partner_id == account_id) | (customers.c.account_id == account_id)
+    for row in tx.execute(
+        sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
+    ):
+        yield Change(customers, tuple(row), {"phone": ""})
+    yield from _redacted(tx, customers, ("label", "email"), mine, quoted)
+
+
+def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """Words of the service, of operators and of receivers that name it."""
+    yield from _redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
+    yield from _redacted(
+        tx, idempotency_keys, ("answer",), idempotency_keys.c.account_id == account_id, quoted
+    )
+    yield from _redacted(
+        tx,
+        operator_decisions,
+        ("decided_by", "reason"),
+        messages.c.account_id == account_id,
+        quoted,
+        operator_decisions.join(messages, messages.c.id == operator_decisions.c.message_id),
+    )
+    for table in (webhook_deliveries, webhook_attempts):
+        columns = ("answer", "retry_after") if "retry_after" in table.c else ("answer",)
+        yield from _redacted(
+            tx,
+            table,
+            columns,
+            webhook_events.c.account_id == account_id,
+            quoted,
+            table.join(webhook_events, webhook_events.c.id == table.c.event_id),
+        )
+
+
+def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """Of a message to the number, number and text are null, as in its record; one that
+    still waits is posted so.
+    """
+    for event_id, body in streamed(
+        tx,
+        sa.select(webhook_events.c.id, webhook_events.c.body).where(
+            webhook_events.c.account_id == account_id
+        ),
+    ):
+        if quoted.stands_in(body):
+            event = json.loads(body)
+            if event["data"].get("recipient") == quoted.digits:
+                event["data"] |= {"recipient": None, "message": None}
+            told = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+            yield Change(webhook_events, (event_id,), {"body": quoted.erased_from(told)})
+
+
+def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    """A text that went to the number alone, or names it, goes; one that went to others too
+    is theirs. A recipient that was refused stays one.
+    """
+    columns = sends.c
+    alone = set(
+        tx.execute(
+            sa.select(messages.c.send_id)
+            .join(sends, sends.c.id == messages.c.send_id)
+            .where(
+                messages.c.account_id == account_id,
+                messages.c.recipient == int(quoted.digits),
+                columns.message_count == 1,
+            )
+        ).scalars()
+    )
+    query = sa.select(columns.id, columns.text, columns.reference, columns.exceptions).where(
+        columns.account_id == account_id
+    )
+    for send_id, text, reference, exceptions in streamed(tx, query):
+        becomes: dict[str, Any] = {}
+        if text is not None and (send_id in alone or quoted.stands_in(text)):
+            becomes["text"] = None
+        if quoted.stands_in(reference):
+            becomes["reference"] = None
+        if quoted.stands_in(exceptions):
+            becomes["exceptions"] = _without(quoted, exceptions)
+        if becomes:
+            yield Change(sends, (send_id,), becomes)
+
+
+def _without(quoted: Quoted, exceptions: str) -> str:
+    told = json.loads(exceptions)
+    told["rejected"] = [
+        [index, ERASED if quoted.stands_in(recipient) else recipient, reason]
+        for index, recipient, reason in told["rejected"]
+    ]
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+
+
+def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+    columns = messages.c
+    query = sa.select(columns.id, columns.error_message).where(
+        columns.account_id == account_id, columns.recipient == int(quoted.digits)
+    )
+    for message_id, error_message in streamed(tx, query):
+        becomes = {
+            "recipient": None,
+            "error_message": error_message and quoted.erased_from(error_message),
+        }
+        yield Change(messages, (message_id,), becomes)

@@ -1,0 +1,106 @@
+"""What has served its time is deleted: the texts of one-time passwords after ten minutes and all
+else of them after a day, Idempotency-Keys, carriers' ids and receipts that matched nothing after 72
+h, webhook events after 30 days, what sites told after 90; counts of past days after two; and
+endpoints that were removed. Once a minute, in small batches.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from heliograph import accounts, messages, otp, plugin, requests, webhooks
+from heliograph.base import cancelling, clock, metrics
+from heliograph.base.logged_errors import told
+from heliograph.base.paging import first_id_of
+from heliograph.database.database import Database
+from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune
+from heliograph.messages.retention.retention import EVENTS, keep_from
+from heliograph.webhooks import forget_endpoint
+from heliograph.webhooks.tables import EVENTS_KEPT_MS
+
+EVERY_S: Final = 60.0
+FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first
+# after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
+PAUSE_S: Final = 0.1
+# batches of rows of endpoints that have gone, each minute: what else has served its time waits for
+# them
+FORGETS_MAX: Final = 100
+KEPT: Final = (
+    *requests.KEPT,
+    *messages.KEPT,
+    *webhooks.KEPT,
+    *otp.KEPT,
+    *plugin.KEPT,
+    *accounts.KEPT,
+)
+
+log = structlog.get_logger(__name__)
+
+
+def tables(texts_ms: int | None) -> tuple[Kept, ...]:
+    """All that is pruned. What holds texts and numbers of messages is kept no longer than those
+    (`texts_ms`; None: for ever).
+    """
+    return tuple(
+        kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms))
+        for kept in KEPT
+    )
+
+
+async def keep_pruning(
+    db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None
+) -> None:
+    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    eraser = otp.Eraser(db)
+    await asyncio.sleep(FIRST_AFTER_S)
+    while True:
+        try:
+            if is_ours():
+                await eraser.erase()
+                await prune_all(db, texts_ms)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
+            cancelling.obey(error)
+            log.error("pruning_failed", **told(error))
+        await asyncio.sleep(EVERY_S)
+
+
+async def prune_all(db: Database, texts_ms: int | None = None) -> None:
+    """Deletes all that is past its time now."""
+    # the proof of the events knows of the usual time only
+    if texts_ms is not None and texts_ms < EVENTS_KEPT_MS:
+        async with db.hot() as tx:
+            await keep_from(tx, EVENTS, first_id_of(clock.now_ms() - texts_ms))
+    for kept in tables(texts_ms):
+        rows = await _prune_table(db, kept)
+        if rows:
+            log.info("pruned", table=kept.table, rows=rows)
+    await _forget_the_gone(db)
+
+
+async def _forget_the_gone(db: Database) -> None:
+    """Endpoints that were removed, and those of a `heliograph listen` that was killed."""
+    async with db.hot() as tx:
+        endpoint_ids = await forget_endpoint.gone(tx, clock.now_ms())
+    batches = 0
+    for endpoint_id in endpoint_ids:
+        rows = 1
+        while rows and batches < FORGETS_MAX:
+            async with db.hot() as tx:
+                rows = await forget_endpoint.forget_some(tx, endpoint_id)
+            batches += 1
+            await asyncio.sleep(PAUSE_S)
+
+
+async def _prune_table(db: Database, kept: Kept) -> int:
+    rows = batch = 0
+    while rows == 0 or batch == ROWS_AT_ONCE:
+        async with db.hot() as tx:
+            batch = await prune(tx, kept, clock.now_ms())
+        if batch == 0:
+            break
+        rows += batch
+        metrics.PRUNED.labels(kept.table).inc(batch)
+        await asyncio.sleep(PAUSE_S)
+    return rows

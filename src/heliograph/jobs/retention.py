@@ -1,0 +1,136 @@
+"""What the operator's days for texts, and for messages, bring about: once a minute, in small
+batches, each a transaction.
+
+Beside the pruning, and not behind it: a million messages take minutes, and one-time passwords are
+erased after ten.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Final
+
+import structlog
+
+from heliograph.base import cancelling, clock, metrics
+from heliograph.base.logged_errors import told
+from heliograph.campaigns.forget_recipients import forget_some
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.database.outage import is_conflict
+from heliograph.jobs.pruning import FIRST_AFTER_S
+from heliograph.messages.retention.partitions import detach, drop, old_months
+from heliograph.messages.retention.retention import (
+    MESSAGES,
+    KeptFor,
+    delete_some,
+    erase_some,
+    keep_from,
+    over_before,
+    tables_of,
+)
+
+EVERY_S: Final = 60.0
+# after each batch, or nine times as long as it took: at most a tenth of a writer's time, however
+# slow the machine
+PAUSE_S: Final = 0.1
+PAUSES: Final = 9
+DETACH_TRIES: Final = 10  # in a row; then in a minute again
+DETACH_AGAIN_S: Final = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:
+    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    await asyncio.sleep(FIRST_AFTER_S)
+    while True:
+        try:
+            if is_ours():
+                await retain(db, kept)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
+            cancelling.obey(error)
+            log.error("retention_failed", **told(error))
+        await asyncio.sleep(EVERY_S)
+
+
+async def retain(db: Database, kept: KeptFor) -> None:
+    """All that is due now."""
+    if kept.messages_ms is not None:  # first: what goes whole need not be erased
+        await _delete(db, clock.now_ms() - kept.messages_ms)
+    if kept.texts_ms is not None:
+        await _erase(db, clock.now_ms() - kept.texts_ms)
+
+
+async def _erase(db: Database, until_ms: int) -> None:
+    async with db.hot() as tx:
+        until = await over_before(tx, until_ms)
+    messages = 0
+    async for erased, _ in _batches(db, lambda tx: erase_some(tx, until)):
+        messages += erased
+        metrics.ERASED.inc(erased)
+    if messages:
+        log.info("erased", messages=messages)
+    await _counted(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
+
+
+async def _delete(db: Database, until_ms: int) -> None:
+    async with db.hot() as tx:
+        until = await over_before(tx, until_ms)
+        months = await old_months(tx, until) if db.postgresql else []
+        if not db.postgresql:
+            await keep_from(tx, MESSAGES, until)
+    for month in months:
+        if month.is_attached and not await _detached(db, month.name):
+            log.info("month_not_detached", month=month.name, tries=DETACH_TRIES)
+            break  # the next one would leave a gap
+        async with db.hot() as tx:
+            await drop(tx, month.name)
+        log.info("month_dropped", month=month.name)
+    for kept in tables_of(postgresql=db.postgresql):
+        await _counted(db, kept.table, partial(delete_some, kept=kept))
+
+
+async def _detached(db: Database, month: str) -> bool:
+    for _ in range(DETACH_TRIES):
+        try:
+            async with db.hot() as tx:
+                await detach(tx, month)
+            return True
+        except Exception as error:
+            cancelling.obey(error)
+            if not is_conflict(error):
+                raise
+        await asyncio.sleep(DETACH_AGAIN_S)
+    return False
+
+
+async def _counted(db: Database, table: str, work: Callable[[HotTx], Awaitable[int]]) -> None:
+    """Deletes all, and says how many rows."""
+
+    async def some(tx: HotTx) -> tuple[int, bool]:
+        rows = await work(tx)
+        return rows, rows > 0
+
+    total = 0
+    async for rows, _ in _batches(db, some):
+        total += rows
+        metrics.PRUNED.labels(table).inc(rows)
+    if total:
+        log.info("pruned", table=table, rows=total)
+
+
+async def _batches(
+    db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]
+) -> AsyncIterator[tuple[int, bool]]:
+    """What `work` answers of one batch after the other, each a transaction, until it says
+    that there is no more.
+    """
+    more = True
+    while more:
+        began_s = clock.monotonic_s()
+        async with db.hot() as tx:
+            rows, more = await work(tx)
+        yield rows, more
+        if more:
+            await asyncio.sleep(max(PAUSE_S, PAUSES * (clock.monotonic_s() - began_s)))

@@ -1,0 +1,163 @@
+"""Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints
+means that customer (contract section 3).
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import EXTERNAL_REF_MAX, accounts, customers
+from heliograph.base import ids
+from heliograph.base.errors import Forbidden, NotFound
+from heliograph.base.forms import Query
+from heliograph.database.cache import ConfigCache, Kind
+from heliograph.keys.authenticate import Principal
+from heliograph.keys.permissions import CONNECT_CUSTOMERS
+
+CUSTOMER_ID_MAX: Final = EXTERNAL_REF_MAX  # characters; a well-formed id has 30
+_CUSTOMER_PREFIX: Final = "cus"
+
+
+class _Customer(NamedTuple):
+    account_id: str  # raw
+    suspended: bool
+    country_code: str
+
+
+class _Asked(NamedTuple):
+    """A customer as a request names it."""
+
+    partner_id: str  # raw
+    sandbox: bool
+    name: str  # its id in text form, or its `external_ref`
+
+
+def customer_asked_for(
+    principal: Principal, query: Query, *, takes_connect: bool = True
+) -> str | None:
+    """`customer_id` of a query, for `acting_for`. Read it first: without the permission it raises
+    Forbidden, whatever else is wrong with the query (contract section 2: 403 before 400).
+    """
+    if takes_connect and query.has("customer_id"):
+        _permit(principal)
+    return query.text("customer_id", most=CUSTOMER_ID_MAX)
+
+
+def acting_for(
+    tx: Connection,
+    principal: Principal,
+    customer_id: str | None,
+    *,
+    changes: bool = False,
+    takes_connect: bool = True,
+) -> str:
+    """The raw id of the account that a request is about: the customer's, or the key's own when
+    there is no `customer_id`, which is an id (`cus_…`) or an `external_ref`. `takes_connect`: the
+    permission `connect.customers` beside the endpoint's own.
+
+    Raises Forbidden without the permission, NotFound for somebody else's customer, for one of the
+    other mode and for none, and, if the request `changes` something, Forbidden
+    (`account_suspended`) for a suspended one.
+    """
+    if customer_id is None:
+        return principal.account_id
+    if takes_connect:
+        _permit(principal)
+    return _checked(_load(tx, _asked(principal, customer_id)), changes)
+
+
+async def acting_for_cached(
+    cache: ConfigCache, principal: Principal, customer_id: str | None, *, changes: bool = False
+) -> str:
+    """As `acting_for`, in the event loop, by the cached configuration. Raises the same, and
+    Unavailable.
+    """
+    if customer_id is None:
+        return principal.account_id
+    _permit(principal)
+    customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
+    return _checked(customer, changes)
+
+
+def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:
+    """The country of the account that a request is about, by whose rules a number with a leading 0
+    is read (contract section 5).
+
+    Of a customer that there is not it is the key's own: what is wrong with the form is told before
+    what is not found.
+    """
+    customer = None if customer_id is None else _load(tx, _asked(principal, customer_id))
+    return principal.country_code if customer is None else customer.country_code
+
+
+async def home_of_cached(cache: ConfigCache, principal: Principal, customer_id: str) -> str:
+    """As `home_of`, in the event loop, by the cached configuration. Raises Unavailable."""
+    customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
+    return principal.country_code if customer is None else customer.country_code
+
+
+def _asked(principal: Principal, customer_id: str) -> _Asked:
+    return _Asked(principal.account_id, principal.sandbox, customer_id)
+
+
+def _permit(principal: Principal) -> None:
+    if CONNECT_CUSTOMERS not in principal.permissions:
+        raise Forbidden(
+            f"This key lacks the permission {CONNECT_CUSTOMERS}, which customer_id takes."
+        )
+
+
+def _checked(customer: _Customer | None, changes: bool) -> str:
+    if customer is None:
+        raise NotFound("There is no such customer.")
+    if customer.suspended and changes:
+        raise Forbidden(
+            "This customer is suspended: it can be read, and nothing changed.",
+            reason="account_suspended",
+        )
+    return customer.account_id
+
+
+def _load(tx: Connection, asked: _Asked) -> _Customer | None:
+    """By its id, else by its `external_ref`: both are the partner's own, so neither finds anybody
+    else's.
+    """
+    raw = ids.raw_of_text(_CUSTOMER_PREFIX, asked.name)
+    found = None if raw is None else _one(tx, asked, accounts.c.id == raw)
+    ref = asked.name.strip()
+    if found is None and 1 <= len(ref) <= EXTERNAL_REF_MAX and "\0" not in ref:
+        found = _one(
+            tx,
+            asked,
+            accounts.c.id
+            == sa.select(customers.c.account_id)
+            .where(
+                customers.c.partner_id == asked.partner_id,
+                customers.c.sandbox.is_(asked.sandbox),
+                customers.c.external_ref == ref,
+            )
+            .scalar_subquery(),
+        )
+    return found
+
+
+def _one(tx: Connection, asked: _Asked, which: sa.ColumnElement[bool]) -> _Customer | None:
+    row = tx.execute(
+        sa.select(
+            accounts.c.id,
+            (accounts.c.status != "active").label("suspended"),
+            accounts.c.country_code,
+        ).where(
+            which, accounts.c.parent_id == asked.partner_id, accounts.c.sandbox.is_(asked.sandbox)
+        )
+    ).one_or_none()
+    return None if row is None else _Customer(row.id, bool(row.suspended), row.country_code)
+
+
+def _load_many(tx: Connection, asked: Sequence[_Asked]) -> dict[_Asked, _Customer]:
+    return {each: customer for each in asked if (customer := _load(tx, each)) is not None}
+
+
+CUSTOMERS: Final = Kind("customer", _load_many)  # by partner, mode and how it is named

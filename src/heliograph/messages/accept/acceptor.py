@@ -1,0 +1,314 @@
+"""Accepting sends: what came in together is judged together, stored in one transaction, and only
+then answered.
+
+A send of more than 500 recipients has a lane of its own, so that it never makes single ones wait.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import keys_quotas
+from heliograph.accounts.tables import accounts
+from heliograph.base import clock, ids, metrics
+from heliograph.base.errors import ServiceError
+from heliograph.base.own_threads import Apart
+from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
+from heliograph.database.batching import Batcher
+from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.messages.accept import sql as accept_sql
+from heliograph.messages.accept import store_sql
+from heliograph.messages.accept.answer import Send
+from heliograph.messages.accept.batch import Batch, Key, Outcome, key_of, repeated
+from heliograph.messages.accept.extension import Aboard, Companion
+from heliograph.messages.accept.judge import AccountFacts, Tariff
+from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
+from heliograph.messages.accept.sql import LockedWallet
+from heliograph.messages.accept.unpaid_storage import Place, Room, count_unpaid, is_too_much
+from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
+from heliograph.requests import KEPT_MS, AskedKey
+from heliograph.senders import approved_senders
+
+LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
+# keeps one transaction around 100 ms, and the event loop free of what takes 20 ms at a time
+BATCH_MESSAGES_MAX: Final = RECIPIENTS_PER_SEND_MAX
+# messages of a batch that is judged in the event loop: 1.5 ms; a larger one is in a thread
+JUDGED_HERE_MAX: Final = 1_000
+# this process judges one while the database stores the other; more of them only get smaller
+BATCHES_AT_ONCE: Final = 2
+WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
+
+
+class _Given(NamedTuple):
+    """What a batch of requests is decided by; the k-th of `facts` and `quotas` are the
+    k-th request's. `quotas`: of its Idempotency-Key.
+    """
+
+    requests: Sequence[SendRequest]
+    locked: Sequence[LockedWallet]
+    known: Mapping[Key, tuple[bytes, Send]]
+    stored: dict[str, Send]
+    facts: Sequence[AccountFacts]
+    quotas: Sequence[int | None]
+    tariff: Tariff
+
+
+class Acceptor:
+    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that
+    queued something. `queue`: where in the queues. `companions`: of the types of sends that have
+    one.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        cache: ConfigCache,
+        on_queued: Callable[[set[int]], None],
+        queue: FairQueue,
+        companions: Mapping[str, Companion] = MappingProxyType({}),
+    ) -> None:
+        self._db = db
+        self._cache = cache
+        self._on_queued = on_queued
+        self._queue = queue
+        self._companions = companions
+        self._judges = Apart("judge")
+        self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
+        self._large = self._lane(1)
+
+    def _lane(self, at_once: int) -> Batcher[SendRequest, Outcome]:
+        return Batcher(
+            self._run,
+            most=BATCH_MESSAGES_MAX,
+            waiting_max=WAITING_MESSAGES_MAX,
+            weigh=lambda request: len(request.recipients),
+            commits=self._db.commits,
+            at_once=at_once,
+        )
+
+    async def accept(self, request: SendRequest) -> Outcome:
+        """Stores, charges and queues a send; returns after the commit. Raises what
+        contract section 6 names, and then nothing is stored.
+        """
+        # loaded here, side by side with others, rather than one by one in the batch
+        await self._facts(request)
+        lane = self._large if len(request.recipients) > LARGE_SEND else self._small
+        return await lane.submit(request)
+
+    async def _facts(self, request: SendRequest) -> AccountFacts:
+        key = (request.account_id, request.sandbox)
+        facts = self._cache.peek(FACTS, key)
+        if facts is None:
+            facts = await self._cache.get(FACTS, key)
+        assert facts is not None  # accounts are never deleted
+        return facts
+
+    async def _partners_quota(self, request: SendRequest) -> int | None:
+        """Of the account whose Idempotency-Key it is, when that is not the one that pays."""
+        partner = self._cache.peek(FACTS, (request.key_account_id, request.sandbox))
+        if partner is None:
+            partner = await self._cache.get(FACTS, (request.key_account_id, request.sandbox))
+        assert partner is not None
+        return partner.keys_quota
+
+    async def _tariff(self) -> Tariff:
+        tariff = self._cache.peek(TARIFF, 0)
+        if tariff is None:
+            tariff = await self._cache.get(TARIFF, 0)
+        assert tariff is not None
+        return tariff
+
+    async def _run(
+        self, requests: Sequence[SendRequest], again: bool
+    ) -> Sequence[Outcome | ServiceError]:
+        started_s = clock.monotonic_s()
+        tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
+        with self._queue.places() as places:
+            async with self._db.hot() as tx:
+                asked = _asked_keys(requests)
+                locked, may_be_known = await accept_sql.lock_and_look(
+                    tx, self._to_lock(requests, facts), asked
+                )
+                if not self._cache.confirm(locked[0].config_epoch, started_s):
+                    await self._cache.refresh()
+                    tariff, facts = (
+                        await self._tariff(),
+                        [await self._facts(request) for request in requests],
+                    )
+                if self._queue.is_old():
+                    self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+                known = await _known_keys(tx, asked) if may_be_known else {}
+                quotas = [
+                    facts[i].keys_quota
+                    if request.key_account_id == request.account_id
+                    or request.idempotency_key is None
+                    else await self._partners_quota(request)
+                    for i, request in enumerate(requests)
+                ]
+                given = _Given(
+                    requests,
+                    locked,
+                    known,
+                    stored=await _stored_already(tx, requests) if again else {},
+                    facts=facts,
+                    quotas=quotas,
+                    tariff=tariff,
+                )
+                batch, outcomes = await self._decided(tx, places, given, {})
+                if batch.unpaid:
+                    rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
+                    if is_too_much(batch.unpaid, rooms):
+                        counted = batch.unpaid
+                        batch, outcomes = await self._decided(tx, places, given, rooms)
+                        await count_unpaid(
+                            tx,
+                            {
+                                place: batch.unpaid.get(place, 0) - octets
+                                for place, octets in counted.items()
+                            },
+                            batch.now_ms,
+                        )
+                # seen when the locks were asked for: the same request may have been accepted while
+                # this one waited for them
+                if not may_be_known:
+                    await _replay_refused(tx, requests, outcomes)
+                if batch.accepted:
+                    await store_sql.store(tx, batch.rows())
+                    for companion in batch.aboard.values():
+                        await companion.store(tx)
+                    await batch.tell(tx)
+        metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
+        if batch.accepted:
+            batch.count()
+            self._on_queued(
+                {run.carrier_id for accepted in batch.accepted for run in accepted.runs}
+            )
+        return outcomes
+
+    def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
+        """Who pays, and whose Idempotency-Keys are used: a partner's for two of its customers at
+        once must wait for each other. Of a live send that has a companion, its partner as well
+        (SendRequest.partner_id): companions count for a partner and its customers together.
+        """
+        wanted = {r.account_id for r in requests} | {
+            r.key_account_id for r in requests if r.idempotency_key is not None
+        }
+        for request, known in zip(requests, facts, strict=True):
+            if (
+                request.type in self._companions
+                and not request.sandbox
+                and known.partner_id is not None
+            ):
+                request.partner_id = known.partner_id
+                wanted.add(known.partner_id)
+        return sorted(wanted)
+
+    async def _decided(
+        self, tx: HotTx, places: Places, given: "_Given", rooms: Mapping[Place, Room]
+    ) -> tuple[Batch, list[Outcome | ServiceError]]:
+        batch = Batch(
+            places,
+            given.locked,
+            dict(given.known),
+            given.stored,
+            await self._aboard(tx, given.requests),
+            rooms,
+        )
+
+        def decide() -> list[Outcome | ServiceError]:
+            return [
+                batch.decide(request, given.facts[i], given.tariff, given.quotas[i])
+                for i, request in enumerate(given.requests)
+            ]
+
+        is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
+        return batch, await self._judges.run(decide) if is_heavy else decide()
+
+    async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
+        """The companions of a batch, by the type of the sends that they go with."""
+        types = self._companions.keys() & {request.type for request in requests}
+        return {
+            kind: await self._companions[kind].board(
+                tx, [request for request in requests if request.type == kind]
+            )
+            for kind in sorted(types)
+        }
+
+
+def _asked_keys(requests: Sequence[SendRequest]) -> list[AskedKey]:
+    since_ms = clock.now_ms() - KEPT_MS
+    return [
+        AskedKey(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms)
+        for r in requests
+        if r.idempotency_key is not None and not r.dry_run
+    ]
+
+
+async def _known_keys(tx: HotTx, asked: Sequence[AskedKey]) -> dict[Key, tuple[bytes, Send]]:
+    return {
+        (known.account_id, known.sandbox, known.path, known.key): (known.body_sha256, known.send)
+        for known in await accept_sql.find_keys(tx, asked)
+    }
+
+
+async def _replay_refused(
+    tx: HotTx, requests: Sequence[SendRequest], outcomes: list[Outcome | ServiceError]
+) -> None:
+    """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
+    refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
+    used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
+    for i in refused:
+        key = key_of(requests[i])
+        if key is not None and key in used:
+            outcomes[i] = repeated(requests[i], *used[key])
+
+
+async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
+    """After a lost reply to COMMIT: the sends of this batch that it had committed after all."""
+    return {
+        send.id: send
+        for send in await accept_sql.find_sends(
+            tx, [ids.raw_of_number(request.number) for request in requests]
+        )
+    }
+
+
+def _load_facts(
+    tx: Connection, keys: Sequence[tuple[str, bool]]
+) -> dict[tuple[str, bool], AccountFacts]:
+    of_account = sa.select(
+        accounts.c.id, accounts.c.countries, accounts.c.daily_credits, accounts.c.parent_id
+    )
+    rows = tx.execute(of_account.where(accounts.c.id.in_({key[0] for key in keys})))
+    quotas = keys_quotas(tx, {key[0] for key in keys})
+    limits = {
+        account_id: (
+            frozenset(countries.split(",")) if countries is not None else None,
+            daily,
+            quotas[account_id],
+            partner_id,
+        )
+        for account_id, countries, daily, partner_id in rows
+    }
+    senders = approved_senders(tx, {key[0] for key in keys})
+    return {
+        key: AccountFacts(senders.get(key, {}), *limits[key[0]]) for key in keys if key[0] in limits
+    }
+
+
+def _load_tariff(tx: Connection, keys: Sequence[int]) -> dict[int, Tariff]:
+    return {0: load_tariff(tx)}
+
+
+def load_tariff(tx: Connection) -> Tariff:
+    """Routes and rates as they are now."""
+    return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
+
+
+FACTS: Final = Kind("account", _load_facts)  # by raw id and mode
+TARIFF: Final = Kind("tariff", _load_tariff)  # the one there is, by 0

@@ -1,0 +1,101 @@
+"""The answer to a send, made from what is stored of it: the first answer and every replay
+are the same by construction.
+"""
+
+import json
+from typing import Any, Final
+
+from heliograph.base import clock, ids
+from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text
+
+
+class Send(Row, frozen=True):
+    """A send as its answer needs it and the columns that it is read from. Ids are raw."""
+
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    type: Text
+    sender: Text
+    encoding: Text
+    segments: SmallInt
+    message_count: Int
+    reference: Text | None
+    credits_required: BigInt
+    credits_used: BigInt
+    credits_remaining: BigInt
+    exceptions: Text | None
+    created_at_ms: BigInt
+
+
+NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}
+
+
+def exceptions_of(
+    rejected: list[tuple[int, str, str]], duplicates: list[tuple[int, int]]
+) -> str | None:
+    """What the ids alone do not tell: which recipients were rejected and why, and which
+    repeat another one, by index.
+    """
+    if not rejected and not duplicates:
+        return None
+    # in UTF-8: an escape of ASCII takes three times as much
+    return json.dumps(
+        {"rejected": rejected, "duplicates": duplicates}, separators=(",", ":"), ensure_ascii=False
+    )
+
+
+def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
+    """`data` of POST /sms/send (contract section 6)."""
+    number = int(send.id, 16)
+    exceptions = json.loads(send.exceptions) if send.exceptions else NO_EXCEPTIONS
+    message_ids: list[str | None] = []
+    if not dry_run:
+        message_ids = _places(ids.texts_of_run("msg", number + 1, send.message_count), exceptions)
+    else:
+        message_ids = [None] * (
+            send.message_count + len(exceptions["rejected"]) + len(exceptions["duplicates"])
+        )
+    return {
+        "send_id": None if dry_run else ids.text_of_number("snd", number),
+        "type": send.type,
+        "status": "dry_run" if dry_run else "queued",
+        "message_id": ids.text_of_number("msg", number + 1)
+        if send.message_count == 1 and not dry_run
+        else None,
+        "message_ids": message_ids,
+        "accepted": send.message_count,
+        "duplicates": len(exceptions["duplicates"]),
+        "rejected": [
+            {"index": index, "recipient": recipient, "reason": reason}
+            for index, recipient, reason in exceptions["rejected"]
+        ],
+        "encoding": send.encoding,
+        "segments": send.segments,
+        "credits_required": send.credits_required,
+        "credits_used": send.credits_used,
+        "credits_remaining": send.credits_remaining,
+        "reference": send.reference,
+        "sandbox": bool(send.sandbox),
+        "created_at": clock.rfc3339(send.created_at_ms),
+    }
+
+
+def _places(accepted: list[str], exceptions: dict[str, list[Any]]) -> list[str | None]:
+    """`message_ids[i]` belongs to `recipients[i]`: null if rejected, the first one's id if a
+    duplicate.
+    """
+    if exceptions is NO_EXCEPTIONS:
+        return list(accepted)
+    rejected = {index for index, _, _ in exceptions["rejected"]}
+    duplicates = dict(exceptions["duplicates"])
+    places: list[str | None] = []
+    remaining = iter(accepted)
+    for index in range(len(accepted) + len(rejected) + len(duplicates)):
+        if index in rejected:
+            places.append(None)
+        elif index in duplicates:
+            places.append(places[duplicates[index]])
+        else:
+            places.append(next(remaining))
+    return places

@@ -1,0 +1,386 @@
+"""One transaction's sends: decided one after the other, on the wallets that it has locked, and laid
+out as columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from heliograph.accounts import AccountClosed, KeyCount, Stored, key_octets, refusal_of
+from heliograph.base import ids, metrics
+from heliograph.base.errors import Conflict, ServiceError
+from heliograph.database.hot import HotTx
+from heliograph.messages.accept.answer import Send, exceptions_of
+from heliograph.messages.accept.extension import Aboard
+from heliograph.messages.accept.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
+from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.sql import LockedWallet
+from heliograph.messages.accept.store_sql import (
+    ChargeRow,
+    KeyRow,
+    MessageColumns,
+    Rows,
+    RunRow,
+    SendRow,
+    WalletRow,
+)
+from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
+from heliograph.messages.queue.rank import Places, rank_ahead
+from heliograph.wallet import SALES_ID, Figures, Thresholds, low_balance
+from heliograph.webhooks import Event, Listeners, emit, listeners
+
+# of an Idempotency-Key: the account that used it, mode, path, key
+Key: TypeAlias = tuple[str, bool, str, str]
+
+
+class Outcome(NamedTuple):
+    """A send that is stored (or, in a dry run, was only judged)."""
+
+    send: Send
+    replayed: bool = False
+
+
+class Batch:
+    """One transaction's sends: decided one after the other, then laid out as columns."""
+
+    def __init__(
+        self,
+        places: Places,
+        locked: Sequence[LockedWallet],
+        known: dict[Key, tuple[bytes, Send]],
+        stored: dict[str, Send],
+        aboard: Mapping[str, Aboard],
+        rooms: Mapping[Place, Room] = MappingProxyType({}),
+    ) -> None:
+        """`rooms`: of places of which it is known; in others there is room for all."""
+        # a run, made under the locks: the ledger lists entries in the order in which they were
+        # decided
+        self._first_entry = ids.new_number()
+        self.now_ms = ids.made_at_ms(self._first_entry)
+        self.aboard = aboard
+        self.accepted: list[Accepted] = []
+        self._places = places
+        self._known = known
+        self._stored = stored
+        self._locked = {wallet.account_id: wallet for wallet in locked}
+        self._wallets = {
+            wallet.account_id: WalletState(
+                wallet.sms_credits, wallet.spent_day, wallet.spent_credits
+            )
+            for wallet in locked
+        }
+        self._key_counts = {
+            wallet.account_id: KeyCount(
+                wallet.keys_day, wallet.keys_octets, wallet.sandbox_keys_octets
+            )
+            for wallet in locked
+        }
+        self._rooms = rooms
+        self.unpaid: dict[Place, int] = {}  # octets that it stores and nobody pays for
+        self._sends: list[Send] = []
+        self._charges: list[ChargeRow] = []
+
+    def decide(
+        self,
+        request: SendRequest,
+        facts: AccountFacts,
+        tariff: Tariff,
+        keys_quota: int | None = None,
+    ) -> Outcome | ServiceError:
+        """Replays a known key, finds what was stored already, or judges. `keys_quota`: of whose
+        Idempotency-Key it is, as in AccountFacts.
+        """
+        send_id = ids.raw_of_number(request.number)
+        if send_id in self._stored:
+            return Outcome(self._stored[send_id])
+        key = key_of(request)
+        if key is not None and key in self._known:
+            return repeated(request, *self._known[key])
+        # the lock's own word: what is remembered of the account may be from before it was closed
+        if self._locked[request.account_id].closed:
+            return AccountClosed()
+        if key is not None:
+            octets = key_octets(request.path, request.idempotency_key)
+            full = self._key_counts[request.key_account_id].refusal(
+                octets, keys_quota, self.now_ms, sandbox=request.sandbox
+            )
+            if full is not None:
+                return full
+        wallet = self._wallets[request.account_id]
+        before = replace(wallet) if self._rooms else wallet
+        companion = self.aboard.get(request.type)
+        verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
+        if isinstance(verdict, ServiceError):
+            return verdict
+        send = send_of(verdict, send_id, self.now_ms)
+        if request.dry_run:
+            return Outcome(send)
+        too_much = self._count_unpaid(request, send, facts)
+        if too_much is not None:
+            self._wallets[request.account_id] = before
+            return too_much
+        self.take(verdict, send)
+        if verdict.credits_used:
+            self.charge(
+                request.account_id,
+                verdict.credits_used,
+                verdict.credits_remaining,
+                send.message_count,
+                ids.text_of_number("snd", request.number),
+            )
+        if companion is not None:
+            companion.accepted(request, self.now_ms)
+        if key is not None:
+            self._known[key] = (request.body_sha256, send)
+            self._key_counts[request.key_account_id].add(
+                octets, self.now_ms, sandbox=request.sandbox
+            )
+        return Outcome(send)
+
+    def _count_unpaid(
+        self, request: SendRequest, send: Send, facts: AccountFacts
+    ) -> ServiceError | None:
+        """Counts what this send stores, or says why it is not stored today."""
+        octets = unpaid_octets(request, send)
+        if not octets:
+            return None
+        place = Place(facts.partner_id or request.account_id, request.sandbox)
+        taken, room = self.unpaid.get(place, 0), self._rooms.get(place)
+        if room is not None:
+            full = refusal_of(
+                Stored.SENDS,
+                room.used + taken,
+                octets,
+                room.quota,
+                self.now_ms,
+                of_partner=facts.partner_id is not None,
+            )
+            if full is not None:
+                return full
+        self.unpaid[place] = taken + octets
+        return None
+
+    def take(self, accepted: Accepted, send: Send) -> None:
+        self.accepted.append(accepted)
+        self._sends.append(send)
+
+    def charge(
+        self, account_id: str, credits: int, remaining: int, messages: int, reference: str
+    ) -> None:
+        """One ledger entry. `reference`: the id, in text form, of what was sent."""
+        wallet = self._locked[account_id]
+        self._charges.append(
+            ChargeRow(
+                ids.raw_of_number(self._first_entry + len(self._charges)),
+                account_id,
+                SALES_ID,
+                currency=wallet.currency,
+                credits=-credits,
+                balance_minor=wallet.balance_minor,
+                credits_after=remaining,
+                description=f"SMS to {messages} recipient{'s' * (messages > 1)}",
+                reference=reference,
+                created_at_ms=self.now_ms,
+            )
+        )
+
+    def wallet(self, account_id: str) -> WalletState:
+        return self._wallets[account_id]
+
+    async def tell(self, tx: HotTx) -> None:
+        """Of the accounts whose credits have just become low."""
+        low = [
+            account_id
+            for account_id, wallet in self._wallets.items()
+            if wallet.charged
+            and not self._stays_armed(account_id)
+            and self._locked[account_id].credits_alarm_armed
+        ]
+        if low and (heard_by := await listeners(tx, low)):
+            await emit(
+                tx,
+                heard_by,
+                [
+                    self._low_balance(heard_by, account_id)
+                    for account_id in low
+                    if heard_by.knows(account_id)
+                ],
+            )
+
+    def _low_balance(self, heard_by: Listeners, account_id: str) -> Event:
+        locked, credits = self._locked[account_id], self._wallets[account_id].sms_credits
+        return low_balance(
+            heard_by,
+            account_id,
+            "credits",
+            after=Figures(locked.balance_minor, credits),
+            currency=locked.currency,
+            thresholds=Thresholds(locked.low_balance_credits, None),
+            now_ms=self.now_ms,
+        )
+
+    def _stays_armed(self, account_id: str) -> bool:
+        locked = self._locked[account_id]
+        threshold = locked.low_balance_credits
+        return locked.credits_alarm_armed and (
+            threshold is None or self._wallets[account_id].sms_credits >= threshold
+        )
+
+    def count(self) -> None:
+        """What was stored, for /metrics."""
+        for send in self._sends:
+            metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
+        for companion in self.aboard.values():
+            companion.stored()
+
+    def rows(self) -> Rows:
+        """All accepted sends, as they are stored."""
+        both = list(zip(self.accepted, self._sends, strict=True))
+        return Rows(
+            sends=[
+                _send_row(place, accepted, send) for place, (accepted, send) in enumerate(both, 1)
+            ],
+            messages=self._message_columns(),
+            runs=[
+                self._run_row(place, accepted.request, run)
+                for place, accepted in enumerate(self.accepted, 1)
+                for run in accepted.runs
+            ],
+            keys=[
+                self._key_row(accepted.request, accepted.request.idempotency_key, send)
+                for accepted, send in both
+                if accepted.request.idempotency_key is not None
+            ],
+            charges=self._charges,
+            wallets=[
+                self._wallet_row(account_id)
+                for account_id in sorted(self._wallets)
+                if self._wallets[account_id].charged or self._key_counts[account_id].changed
+            ],
+        )
+
+    def lay_out(self) -> Rows:
+        """The rows of what was accepted since the last time."""
+        rows = self.rows()
+        self.accepted, self._sends, self._charges = [], [], []
+        return rows
+
+    def _run_row(self, place: int, request: SendRequest, run: Run) -> RunRow:
+        return RunRow(
+            run.carrier_id,
+            self._rank_us(request, run),
+            ids.raw_of_number(request.number + 1 + run.first),
+            run.messages,
+            place,
+            run.prefix,
+        )
+
+    def _key_row(self, request: SendRequest, key: str, send: Send) -> KeyRow:
+        return KeyRow(
+            request.key_account_id,
+            send.sandbox,
+            request.path,
+            key=key,
+            body_sha256=request.body_sha256,
+            send_id=send.id,
+            created_at_ms=self.now_ms,
+        )
+
+    def _rank_us(self, request: SendRequest, run: Run) -> int:
+        if request.type == "otp":
+            return rank_ahead(self.now_ms)
+        return self._places.rank_us(
+            request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms
+        )
+
+    def _message_columns(self) -> MessageColumns:
+        columns = MessageColumns([], [], [], [], [], [])
+        for place, accepted in enumerate(self.accepted, 1):
+            first, count = accepted.request.number + 1, len(accepted.recipients)
+            columns.id.extend([f"{number:032x}" for number in range(first, first + count)])
+            columns.place.extend([place] * count)
+            columns.recipient.extend(accepted.recipients)
+            columns.country_code.extend(accepted.countries)
+            columns.carrier_id.extend(accepted.carriers)
+            columns.credits.extend(accepted.credits)
+        return columns
+
+    def _wallet_row(self, account_id: str) -> WalletRow:
+        """Of one that nothing was taken from (in sandbox, or a partner's whose key acts for a
+        customer) credits and alarm stay as they are.
+        """
+        wallet, keys = self._wallets[account_id], self._key_counts[account_id]
+        credits, armed = None, self._locked[account_id].credits_alarm_armed
+        if wallet.charged:
+            credits, armed = wallet.sms_credits, self._stays_armed(account_id)
+        return WalletRow(
+            account_id,
+            credits,
+            wallet.spent_day,
+            spent_credits=wallet.spent_credits,
+            armed=armed,
+            keys_day=keys.day,
+            keys_octets=keys.live,
+            sandbox_keys_octets=keys.sandbox,
+        )
+
+
+def key_of(request: SendRequest) -> Key | None:
+    """What its Idempotency-Key is known by; None without one. A dry run uses none."""
+    return (
+        None
+        if request.idempotency_key is None or request.dry_run
+        else (request.key_account_id, request.sandbox, request.path, request.idempotency_key)
+    )
+
+
+def repeated(request: SendRequest, body_sha256: bytes, send: Send) -> Outcome | Conflict:
+    """The answer to a request whose Idempotency-Key was used before, with that body, for
+    that send.
+    """
+    return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
+
+
+def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
+    request = accepted.request
+    return Send(
+        send_id,
+        request.account_id,
+        request.sandbox,
+        type=request.type,
+        sender=accepted.sender,
+        encoding=request.encoding,
+        segments=request.segments,
+        message_count=len(accepted.recipients),
+        reference=request.reference,
+        credits_required=accepted.credits_required,
+        credits_used=accepted.credits_used,
+        credits_remaining=accepted.credits_remaining,
+        exceptions=exceptions_of(accepted.rejected, accepted.duplicates),
+        created_at_ms=now_ms,
+    )
+
+
+def _send_row(place: int, accepted: Accepted, send: Send) -> SendRow:
+    request = accepted.request
+    return SendRow(
+        place,
+        send.id,
+        send.account_id,
+        sandbox=send.sandbox,
+        type=send.type,
+        sender=send.sender,
+        text=request.text,
+        encoding=send.encoding,
+        segments=send.segments,
+        message_count=send.message_count,
+        reference=send.reference,
+        expires_at_ms=send.created_at_ms + request.validity_s * 1_000,
+        credits_required=send.credits_required,
+        credits_used=send.credits_used,
+        credits_remaining=send.credits_remaining,
+        exceptions=send.exceptions,
+        created_at_ms=send.created_at_ms,
+        group_id=request.group_id,
+    )

@@ -1,0 +1,39 @@
+"""What another capability has to say about sends of its type: it judges them with `judge`, and its
+rows are stored with theirs.
+
+One transaction, under the locks of the wallets that pay: so nothing that it judged by has changed
+when it is stored.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from heliograph.base.errors import ServiceError
+from heliograph.database.hot import HotTx
+from heliograph.messages.accept.request import SendRequest
+
+
+class Aboard(Protocol):
+    """Its part in one batch, whose requests it has seen."""
+
+    def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
+        """Why this one must not go out, if so. Asked before it is paid."""
+        ...
+
+    def accepted(self, request: SendRequest, now_ms: int) -> None:
+        """This one goes out: those behind it are judged by that."""
+        ...
+
+    async def store(self, tx: HotTx) -> None:
+        """Writes what goes with those that were accepted."""
+        ...
+
+    def stored(self) -> None:
+        """It is committed."""
+        ...
+
+
+class Companion(Protocol):
+    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> Aboard:
+        """Reads what these are judged by, under the locks of their wallets."""
+        ...

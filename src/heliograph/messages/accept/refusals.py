@@ -1,0 +1,65 @@
+"""Refusals of a send that its client can mend: a sender that is not approved, and
+recipients none of which can be sent to. Pure.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from heliograph.base.errors import InvalidRequest
+from heliograph.messages.accept.request import SendRequest
+
+REJECTED_REPORTED_MAX: Final = 100  # as many as an answer names of bad fields
+INTERNATIONAL: Final = "international digits such as 233201234567"
+
+
+class NoValidRecipient(InvalidRequest):
+    """None of the recipients can be sent to."""
+
+    reason = "no_valid_recipient"
+
+
+class SenderNotApproved(InvalidRequest):
+    """The sender is not approved for this account."""
+
+    reason = "sender_not_approved"
+
+
+def no_valid_recipient(
+    request: SendRequest, rejected: Sequence[tuple[int, str, str]]
+) -> NoValidRecipient:
+    """The refusal of a send none of whose recipients is left. `rejected`: index, recipient
+    and reason, in the order of the indexes; not empty.
+    """
+    index, recipient, reason = rejected[0]
+    phone = request.phones[index]
+    country = None if phone is None else phone.country_code
+    told = {
+        "invalid_number": _not_a_number(request.country_code),
+        "country_not_allowed": (
+            f"is a number of {country or 'no country'}, and this account may not send there"
+        ),
+        "no_route": "has no route: the operator has connected no carrier for such numbers",
+        "no_rate": "has no rate: the operator has set no price for such numbers",
+    }.get(reason, f"cannot be sent to ({reason})")
+    more = (
+        f" {len(rejected) - 1} more cannot be sent to either; error.rejected has them."
+        if len(rejected) > 1
+        else ""
+    )
+    named = [
+        {"index": at, "recipient": number, "reason": why}
+        for at, number, why in rejected[:REJECTED_REPORTED_MAX]
+    ]
+    return NoValidRecipient(
+        f"None of the recipients can be sent to. The first, {recipient!r}, {told}.{more}",
+        rejected=named,
+    )
+
+
+def _not_a_number(country_code: str | None) -> str:
+    if country_code is None:
+        return (
+            f"is no phone number in {INTERNATIONAL}; for numbers as they are dialled in a country"
+            " give countryCode, such as GH"
+        )
+    return f"is no phone number of {country_code} (countryCode), nor one in {INTERNATIONAL}"

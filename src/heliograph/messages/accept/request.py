@@ -1,0 +1,136 @@
+"""POST /sms/send, first half: from a body to a request that is right in form. Needs no database."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
+from heliograph.base.forms import BadParts, Form, as_text, shown
+from heliograph.base.unknown_fields import SENDING
+from heliograph.keys import CUSTOMER_ID_MAX
+from heliograph.text import SEGMENTS_MAX, Phone, count_segments, parse_phones, read_country
+
+RECIPIENTS_PER_SEND_MAX: Final = 10_000  # keeps one transaction around 100 ms
+# ten GSM-7 segments of 153; every longer text has more than ten segments
+TEXT_CHARACTERS_MAX: Final = 1_530
+UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
+VALIDITY_DEFAULT_S: Final = 86_400
+VALIDITY_S: Final = (60, 172_800)
+REFERENCE_MAX: Final = 128
+# characters of a string that is no number, as `rejected` repeats it: a number has 15
+RECIPIENT_SHOWN_MAX: Final = 40
+
+
+@dataclass(slots=True)
+class SendRequest:
+    """A send as its client asked for it. `phones[i]` belongs to `recipients[i]`; None: no valid
+    number.
+    """
+
+    number: int  # the send's id, fixed here: the same one if its transaction has to be run again
+    account_id: str  # whose send it is: the key's, or its customer's
+    key_account_id: str  # the key's: Idempotency-Keys are counted by it
+    sandbox: bool
+    sender: str
+    text: str
+    encoding: str
+    segments: int
+    recipients: list[str]
+    phones: list[Phone | None]
+    reference: str | None
+    validity_s: int
+    dry_run: bool
+    warnings: list[str]
+    type: str = "sms"
+    idempotency_key: str | None = None
+    body_sha256: bytes = b""
+    path: str = "POST /sms/send"
+    sender_is_ours: bool = False  # the service's own, which no account has to have approved
+    customer_id: str | None = field(default=None)
+    country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
+    group_id: int | None = None
+    # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
+    # together
+    partner_id: str | None = None
+
+
+def read_send(
+    body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None
+) -> SendRequest:
+    """Reads the body of POST /sms/send (specification 2.1, contract section 6). `home`: the
+    account's country, by which a number with a leading 0 is read when no country is given. Raises
+    InvalidRequest for all bad fields together.
+    """
+    form = Form(body, costly=SENDING)
+    sender = form.text("sender", "from", required=True, most=64)
+    text = form.value("message", "body", read=_text, required=True)
+    recipients = form.value("recipients", "to", read=_recipients, required=True)
+    country_code = form.value("countryCode", "country_code", read=read_country)
+    reference = form.text("reference", most=REFERENCE_MAX)
+    validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
+    max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
+    dry_run = form.boolean("dry_run")
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
+    form.finish()
+    assert sender is not None
+    assert text is not None
+    assert recipients is not None
+    phones = parse_phones(recipients, country_code, home)
+    return SendRequest(
+        number,
+        account_id,
+        account_id,
+        sandbox=sandbox,
+        sender=sender,
+        text=text,
+        encoding=encoding,
+        segments=segments,
+        recipients=recipients,
+        phones=phones,
+        reference=reference,
+        validity_s=validity_s or VALIDITY_DEFAULT_S,
+        dry_run=dry_run,
+        warnings=form.warnings(),
+        customer_id=customer_id,
+        country_code=country_code,
+    )
+
+
+def _text(value: Any) -> str:
+    if text := as_text(value):
+        return text
+    raise ValueError(
+        f"must have 1 character to {SEGMENTS_MAX} segments ({TEXT_CHARACTERS_MAX} characters of the"
+        f" GSM alphabet, {UCS_2_CHARACTERS_MAX} with any other), not 0"
+    )
+
+
+def _counted(form: Form, text: str, segments_max: int) -> tuple[str, int]:
+    """Encoding and segments; too many of them are a fault like others of the body, so that all are
+    told together.
+    """
+    encoding, segments = count_segments(text)
+    if segments > segments_max:
+        form.refuse(
+            "message",
+            f"takes {segments} segments; allowed: {segments_max}",
+            reason="too_many_segments",
+        )
+    return encoding, segments
+
+
+def _recipients(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
+        raise ValueError(f"must be a string or an array of strings, not {shown(value)}")
+    if not 1 <= len(value) <= RECIPIENTS_PER_SEND_MAX:
+        raise ValueError(f"must have 1 to {RECIPIENTS_PER_SEND_MAX} elements, not {len(value)}")
+    bad = [index for index, element in enumerate(value) if type(element) is not str]
+    if bad:
+        told = [
+            FieldError(f"[{index}]", f"must be a string, not {shown(value[index])}")
+            for index in bad[:FIELDS_REPORTED_MAX]
+        ]
+        raise BadParts(told, more=len(bad) - len(told))
+    return value

@@ -1,0 +1,182 @@
+"""What accepting a batch of sends reads, under locks, in both dialects. What it stores is in
+`store_sql.py`.
+
+Ids are raw, times milliseconds. One behaviour suite runs over both
+(`tests/capability/test_accept.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Bytes,
+    Id,
+    Int,
+    Row,
+    SmallInt,
+    TablesStatement,
+    Text,
+    same,
+)
+from heliograph.messages.accept.answer import Send
+from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.requests import AskedKey
+
+
+class LockedWallet(Row, frozen=True):
+    """A wallet under lock. `sms_credits`: in sandbox, of a sandbox customer. `config_epoch`: the
+    configuration's, as it is now. `closed`: its account is; what is remembered of the account may
+    be from before.
+    """
+
+    account_id: Id
+    sms_credits: BigInt
+    spent_day: Int
+    spent_credits: BigInt
+    balance_minor: BigInt
+    currency: Text
+    low_balance_credits: BigInt | None
+    credits_alarm_armed: Bool
+    config_epoch: BigInt
+    keys_day: Int
+    keys_octets: BigInt
+    sandbox_keys_octets: BigInt
+    closed: Bool
+
+
+class KnownKey(Row, frozen=True):
+    """A key that was used, with the body of its request and its send."""
+
+    account_id: Id
+    sandbox: Bool
+    path: Text
+    key: Text
+    body_sha256: Bytes
+    send: Send
+
+
+class _Head(Row, frozen=True):
+    """The rank of bulk that a carrier's queue serves next; None: none waits."""
+
+    carrier_id: SmallInt
+    rank_us: BigInt | None
+
+
+class _Account(Row, frozen=True):
+    account_id: Id
+
+
+class _LockAndLook(Row, frozen=True):
+    account_ids: list[Id]
+    asked: list[AskedKey]
+
+
+class _LookedAt(Row, frozen=True):
+    wallet: LockedWallet
+    is_any_known: Bool
+
+
+class _From(Row, frozen=True):
+    bulk_from_us: BigInt
+
+
+class _SendId(Row, frozen=True):
+    id: Id
+
+
+_WALLET: Final = """
+    account_id, coalesce(sandbox_credits, sms_credits) AS sms_credits, spent_day, spent_credits,
+    balance_minor, currency, low_balance_credits, credits_alarm_armed,
+    (SELECT epoch FROM config) AS config_epoch, keys_day, keys_octets, sandbox_keys_octets,
+    closed"""
+# In the order of their ids, as every transaction locks them.
+_LOCK_WALLETS: Final = BatchStatement(
+    _Account,
+    LockedWallet,
+    postgresql=f"""
+        SELECT {_WALLET} FROM wallets WHERE account_id = ANY(:account_id) ORDER BY account_id
+            FOR UPDATE""",
+    sqlite=f"SELECT {_WALLET} FROM wallets WHERE account_id = :account_id",
+)
+# The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used:
+# as good as never, and then there is nothing to look up. What a transaction that held the locks a
+# moment ago has used is not seen here: what stores the batch finds out, and who is refused looks
+# again.
+_LOCK_AND_LOOK: Final = TablesStatement(
+    _LockAndLook,
+    _LookedAt,
+    postgresql=f"""
+        SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
+            JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known
+        FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
+)
+
+_CARRIERS_HEADS: Final = same(
+    _From,
+    _Head,
+    f"""
+    SELECT c.id AS carrier_id, (
+        SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= :bulk_from_us
+            AND q.rank_us < {HELD_FROM_US}
+        ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""",
+)
+
+_SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
+_FIND_KEYS: Final = BatchStatement(
+    AskedKey,
+    KnownKey,
+    postgresql=f"""
+        SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND}
+        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
+        LEFT JOIN sends s ON s.id = k.send_id WHERE k.created_at_ms > g.since_ms""",
+    sqlite=f"""
+        SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND}
+        FROM idempotency_keys k LEFT JOIN sends s ON s.id = k.send_id
+        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path
+            AND k.key = :key AND k.created_at_ms > :since_ms""",
+)
+_FIND_SENDS: Final = BatchStatement(
+    _SendId,
+    Send,
+    postgresql=f"SELECT {_SEND} FROM sends s WHERE s.id = ANY(:id)",
+    sqlite=f"SELECT {_SEND} FROM sends s WHERE s.id = :id",
+)
+
+
+async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWallet]:
+    """Locks the wallets of these accounts, which are given in the order of their ids."""
+    return await _LOCK_WALLETS.rows(tx, [_Account(account_id) for account_id in account_ids])
+
+
+async def lock_and_look(
+    tx: HotTx, account_ids: list[str], asked: list[AskedKey]
+) -> tuple[list[LockedWallet], bool]:
+    """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used."""
+    if not tx.postgresql or not asked:
+        return await lock_wallets(tx, account_ids), bool(asked)
+    looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLook(account_ids, asked))
+    return [found.wallet for found in looked_at], looked_at[0].is_any_known
+
+
+async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
+    """Returns of each carrier its id, and the rank of bulk that its queue serves next; None: none
+    waits.
+    """
+    return [
+        (head.carrier_id, head.rank_us)
+        for head in await _CARRIERS_HEADS.rows(tx, _From(bulk_from_us))
+    ]
+
+
+async def find_keys(tx: HotTx, asked: Sequence[AskedKey]) -> list[KnownKey]:
+    """Returns those that were used since then."""
+    return await _FIND_KEYS.rows(tx, asked)
+
+
+async def find_sends(tx: HotTx, send_ids: Sequence[str]) -> list[Send]:
+    """Returns those of these sends that are stored."""
+    return await _FIND_SENDS.rows(tx, [_SendId(send_id) for send_id in send_ids])

@@ -1,0 +1,306 @@
+"""What accepting a batch of sends stores, in both dialects: one statement on PostgreSQL,
+one for each table on SQLite.
+"""
+
+from typing import Final, NamedTuple
+
+from msgspec.structs import astuple
+
+from heliograph.database.hot import HotTx
+from heliograph.database.outage import Overtaken
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Bytes,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    TablesStatement,
+    Text,
+    columns_of,
+    values_of,
+)
+from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
+from heliograph.requests import KEPT_MS
+
+
+class SendRow(Row, frozen=True):
+    """A row of sends, and its place in the batch, from 1."""
+
+    place: BigInt
+    id: Id
+    account_id: Id
+    sandbox: Bool
+    type: Text
+    sender: Text
+    text: Text
+    encoding: Text
+    segments: SmallInt
+    message_count: Int
+    reference: Text | None
+    expires_at_ms: BigInt
+    credits_required: BigInt
+    credits_used: BigInt
+    credits_remaining: BigInt
+    exceptions: Text | None
+    created_at_ms: BigInt
+    group_id: Int | None
+
+
+class MessageColumns(Row, frozen=True):
+    """The messages of a batch by columns, for there may be 10,000 of them. All else of a message
+    stands in its send, which `place` names.
+    """
+
+    id: list[Id]
+    place: list[BigInt]
+    recipient: list[BigInt]
+    country_code: list[Text | None]
+    carrier_id: list[SmallInt]
+    credits: list[Int]
+
+
+class RunRow(Row, frozen=True):
+    """A run of a send's messages that is queued. All else of it stands in its send, which `place`
+    names.
+    """
+
+    carrier_id: SmallInt
+    rank_us: BigInt
+    first_id: Id
+    messages: Int
+    place: BigInt
+    prefix: Text
+
+
+class KeyRow(Row, frozen=True):
+    """The use of an Idempotency-Key for a send."""
+
+    account_id: Id
+    sandbox: Bool
+    path: Text
+    key: Text
+    body_sha256: Bytes
+    send_id: Id
+    created_at_ms: BigInt
+
+
+class ChargeRow(Row, frozen=True):
+    """A ledger entry: what a send, or a campaign's chunk, costs. `balance_minor` and
+    `credits_after` are the wallet's after it.
+    """
+
+    id: Id
+    account_id: Id
+    counterpart_id: Id
+    currency: Text
+    credits: BigInt
+    balance_minor: BigInt
+    credits_after: BigInt
+    description: Text
+    reference: Text
+    created_at_ms: BigInt
+
+
+class WalletRow(Row, frozen=True):
+    """A wallet's new figures; no `sms_credits`: they stay as they are."""
+
+    account_id: Id
+    sms_credits: BigInt | None
+    spent_day: Int
+    spent_credits: BigInt
+    armed: Bool
+    keys_day: Int
+    keys_octets: BigInt
+    sandbox_keys_octets: BigInt
+
+
+class Rows(NamedTuple):
+    """All that a batch stores."""
+
+    sends: list[SendRow]
+    messages: MessageColumns
+    runs: list[RunRow]
+    keys: list[KeyRow]
+    charges: list[ChargeRow]
+    wallets: list[WalletRow]
+
+
+class _Store(Row, frozen=True):
+    sends: list[SendRow]
+    messages: MessageColumns
+    runs: list[RunRow]
+    keys: list[KeyRow]
+    charges: list[ChargeRow]
+    wallets: list[WalletRow]
+    keys_kept_ms: BigInt
+
+
+class _Stored(Row, frozen=True):
+    keys: BigInt
+
+
+_SENDS: Final = ", ".join(name for name in SendRow.__struct_fields__ if name != "place")
+_MESSAGES: Final = (
+    "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
+    " credits, group_id"
+)
+_KEYS: Final = columns_of(KeyRow)
+_ENTRIES: Final = """
+    id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor,
+    credits_after, description, reference, created_at_ms"""
+_USED_AGAIN: Final = """
+    ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
+    body_sha256 = excluded.body_sha256, send_id = excluded.send_id,
+    created_at_ms = excluded.created_at_ms"""
+
+# A key that is too old to count is used again. Per message only what differs stands in arrays;
+# the rest is joined from its send, by its place.
+_STORE: Final = TablesStatement(
+    _Store,
+    _Stored,
+    postgresql=f"""
+        WITH batch AS MATERIALIZED (SELECT * FROM :sends AS s),
+        stored_sends AS (INSERT INTO sends ({_SENDS}) SELECT {_SENDS} FROM batch),
+        stored_messages AS (
+            INSERT INTO messages ({_MESSAGES})
+            SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id,
+                'queued', s.segments, m.credits, s.group_id
+            FROM :messages AS m JOIN batch s USING (place)),
+        stored_runs AS (
+            INSERT INTO queue ({QUEUE_COLUMNS})
+            SELECT q.carrier_id, q.rank_us, q.first_id, q.messages, s.id, s.segments, q.prefix, 1,
+                0, s.expires_at_ms
+            FROM :runs AS q JOIN batch s USING (place)),
+        stored_keys AS (
+            INSERT INTO idempotency_keys ({_KEYS}) SELECT * FROM :keys AS k {_USED_AGAIN}
+            WHERE idempotency_keys.created_at_ms <= excluded.created_at_ms - :keys_kept_ms
+            RETURNING 1),
+        charged AS (
+            INSERT INTO ledger_entries ({_ENTRIES})
+            SELECT id, account_id, counterpart_id, 'sms_charge', currency, 0, credits,
+                balance_minor, credits_after, description, reference, created_at_ms
+            FROM :charges AS c),
+        debited AS (
+            UPDATE wallets SET sms_credits = coalesce(w.sms_credits, wallets.sms_credits),
+                spent_day = w.spent_day, spent_credits = w.spent_credits,
+                credits_alarm_armed = w.armed, keys_day = w.keys_day,
+                keys_octets = w.keys_octets, sandbox_keys_octets = w.sandbox_keys_octets
+            FROM :wallets AS w WHERE wallets.account_id = w.account_id)
+        SELECT count(*) AS keys FROM stored_keys""",
+)
+
+
+class _MessageRow(Row, frozen=True):
+    id: Id
+    send_id: Id
+    account_id: Id
+    sandbox: Bool
+    recipient: BigInt
+    country_code: Text | None
+    carrier_id: SmallInt
+    segments: SmallInt
+    credits: Int
+    group_id: Int | None
+
+
+_STORE_SENDS: Final = BatchStatement(
+    SendRow,
+    Nothing,
+    sqlite=f"""
+        INSERT INTO sends ({_SENDS})
+        VALUES ({", ".join(f":{name}" for name in _SENDS.split(", "))})""",
+)
+_STORE_MESSAGES: Final = BatchStatement(
+    _MessageRow,
+    Nothing,
+    sqlite=f"""
+    INSERT INTO messages ({_MESSAGES})
+    VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id, 'queued',
+        :segments, :credits, :group_id)""",
+)
+_STORE_KEYS: Final = BatchStatement(
+    KeyRow,
+    Nothing,
+    sqlite=f"""
+    INSERT INTO idempotency_keys ({_KEYS}) VALUES ({values_of(KeyRow)}) {_USED_AGAIN}""",
+)
+_STORE_CHARGES: Final = BatchStatement(
+    ChargeRow,
+    Nothing,
+    sqlite=f"""
+    INSERT INTO ledger_entries ({_ENTRIES})
+    VALUES (:id, :account_id, :counterpart_id, 'sms_charge', :currency, 0, :credits, :balance_minor,
+        :credits_after, :description, :reference,
+            :created_at_ms)""",
+)
+_STORE_WALLETS: Final = BatchStatement(
+    WalletRow,
+    Nothing,
+    sqlite="""
+    UPDATE wallets SET sms_credits = coalesce(:sms_credits, sms_credits), spent_day = :spent_day,
+        spent_credits = :spent_credits,
+        credits_alarm_armed = :armed, keys_day = :keys_day, keys_octets = :keys_octets,
+            sandbox_keys_octets = :sandbox_keys_octets
+    WHERE account_id = :account_id""",
+)
+
+
+async def store(tx: HotTx, rows: Rows) -> None:
+    """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets'
+    new figures.
+
+    Raises Overtaken when one of the keys was used since the batch looked.
+    """
+    if tx.postgresql:
+        [stored] = await _STORE.rows(tx, _Store(*rows, KEPT_MS))
+        if stored.keys < len(rows.keys):
+            raise Overtaken
+        return
+    await _STORE_SENDS.rows(tx, rows.sends)
+    await _STORE_MESSAGES.rows(tx, _message_rows(rows.sends, rows.messages))
+    await QUEUE.rows(tx, [_queued(rows.sends[run.place - 1], run) for run in rows.runs])
+    await _STORE_KEYS.rows(tx, rows.keys)
+    await _STORE_CHARGES.rows(tx, rows.charges)
+    await _STORE_WALLETS.rows(tx, rows.wallets)
+
+
+def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_MessageRow]:
+    found = []
+    for id_, place, recipient, country_code, carrier_id, credits in zip(
+        *astuple(columns), strict=True
+    ):
+        send = sends[place - 1]
+        found.append(
+            _MessageRow(
+                id_,
+                send.id,
+                send.account_id,
+                sandbox=send.sandbox,
+                recipient=recipient,
+                country_code=country_code,
+                carrier_id=carrier_id,
+                segments=send.segments,
+                credits=credits,
+                group_id=send.group_id,
+            )
+        )
+    return found
+
+
+def _queued(send: SendRow, run: RunRow) -> QueuedRun:
+    return QueuedRun(
+        run.carrier_id,
+        run.rank_us,
+        run.first_id,
+        messages=run.messages,
+        send_id=send.id,
+        segments=send.segments,
+        prefix=run.prefix,
+        attempt=1,
+        not_before_ms=0,
+        expires_at_ms=send.expires_at_ms,
+    )

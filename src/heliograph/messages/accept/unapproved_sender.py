@@ -1,0 +1,65 @@
+"""A send whose sender is not approved: what the sender is instead, looked up once the send
+is refused, so that no other send pays for it.
+"""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+
+from heliograph import senders
+from heliograph.database.database import Database
+from heliograph.messages.accept.acceptor import Acceptor
+from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.refusals import SenderNotApproved
+from heliograph.messages.accept.request import SendRequest
+from heliograph.requests import Call
+
+_STATUSES: Final = {
+    "submitted": "was submitted and is not approved yet",
+    "rejected": "was submitted and rejected",
+    "suspended": "is suspended",
+}
+
+
+async def accept_or_tell(
+    acceptor: Acceptor, db: Database, call: Call, request: SendRequest
+) -> Outcome:
+    """As `Acceptor.accept`, but the refusal of a sender says whether it was submitted, and where to
+    look. Raises Unavailable too.
+    """
+    try:
+        return await acceptor.accept(request)
+    except SenderNotApproved as refusal:
+
+        def told() -> SenderNotApproved:
+            with db.read() as tx:
+                return _told(tx, request)
+
+        raise await call.in_thread(told) from refusal
+
+
+def _told(tx: Connection, request: SendRequest) -> SenderNotApproved:
+    of_customer = request.account_id != request.key_account_id
+    whose, where = (
+        ("the customer", "GET /sender-ids with its customer_id")
+        if of_customer
+        else ("this account", "GET /sender-ids")
+    )
+    found = senders.named(tx, request.account_id, request.sender.removeprefix("+"))
+    own = [sender for sender in found if sender.sandbox == request.sandbox] or [
+        sender for sender in found if request.sandbox
+    ]
+    if own and own[0].status in _STATUSES:
+        where += " with a live key" * (own[0].sandbox != request.sandbox)
+        return SenderNotApproved(
+            f"The sender {request.sender!r} {_STATUSES[own[0].status]}; {where} shows its status."
+        )
+    if found and not own:
+        return SenderNotApproved(
+            f"The sender {request.sender!r} was registered with a sandbox key and serves sandbox"
+            " keys only; register it with a live key (POST /sender-ids)."
+        )
+    return SenderNotApproved(
+        f"The sender {request.sender!r} is not approved for {whose}; {where} lists its senders, and"
+        " POST /sender-ids registers one."
+    )

@@ -1,0 +1,301 @@
+"""Receipts and messages, matched by the carrier's id; what is parked because it matches none (yet),
+and what is learnt from it.
+
+A receipt is a message's if the id is the answer's and the handset agrees. All others are parked for
+72 h: where nobody has the id, in its row of carrier_refs, where an answer that comes late still
+finds it, and so may a doubt (`doubts.py`); where another message has it, in a row of their own, as
+they are printed. When it becomes known how the carrier prints its ids, all of them are read as if
+they came then.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.carriers import Receipt, ReceiptState
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.messages.carrier import messages_sql, refs_sql
+from heliograph.messages.carrier.refs import (
+    AS_IS,
+    AUTO,
+    DEC,
+    HEX,
+    CarrierFacts,
+    Ref,
+    canonical_of_receipt,
+    echo,
+    upsert,
+)
+from heliograph.messages.carrier.refs_sql import (
+    After,
+    OfCarrier,
+    Oldest,
+    ParkedReceipt,
+    ReceiptKey,
+    RefKey,
+    Since,
+    ToPark,
+)
+from heliograph.messages.carrier.settle import (
+    RECIPIENT_DIGITS_AGREEING,
+    Changes,
+    agrees,
+    settle_receipt,
+)
+from heliograph.messages.carrier.store import store_changes
+
+# in one transaction; of each kind, newest first, where they are only looked at
+PARKED_MAX: Final = 500
+# receipts that only one reading gives to a message of their handset, before that reading is
+# believed
+EVIDENCE_MIN: Final = 3
+# of an id this large, or with letters, that is no coincidence: one is evidence enough
+LONG_ID: Final = 10_000
+# and so many times what speaks for all other readings: of a message whose answer was lost, another
+# reading may be found alone
+MAJORITY: Final = 10
+# as many of those a format needs that is not the one which the operator has set
+RECEIPTS_AGAINST_SETTING: Final = 3
+_LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
+
+
+class Matching(NamedTuple):
+    """What became of receipts whose id a message has."""
+
+    settled: int
+    # none of that message's; or, while the format is not known, perhaps another's of the same
+    # handset
+    foreign: list[Ref]
+    evidence: int  # that the format in which they were read is the right one
+
+
+async def match(
+    tx: HotTx, carrier: CarrierFacts, refs: Sequence[Ref], changes: Changes
+) -> Matching:
+    """Settles the messages whose receipts are among these; the messages are locked."""
+    said = [ref for ref in refs if ref.state is not None and ref.message_id in changes.messages]
+    agreeing = [
+        ref
+        for ref in said
+        if agrees(changes.messages[ref.message_id or ""].recipient, ref.recipient)
+    ]
+    unclear = await _unclear(tx, carrier.id, agreeing) if carrier.id_format == AUTO else frozenset()
+    settled = [ref for ref in agreeing if ref.ref not in unclear]
+    for ref in settled:
+        settle_receipt(
+            changes.messages[ref.message_id or ""],
+            ref.parts or 0,
+            ReceiptState(ref.state),
+            ref.error,
+            changes.now_ms,
+        )
+    foreign: list[Ref] = []
+    if len(settled) < len(said):
+        own = {id(ref) for ref in settled}
+        latest = {ref.ref: ref for ref in said}  # what stands in the row
+        foreign = [ref for ref in latest.values() if id(ref) not in own]
+    # what a doubt has adopted proves nothing when its receipt comes again: no answer ever named it
+    proving = (
+        [ref for ref in settled if ref.receipt is None or ref.printed is None]
+        if carrier.id_format != AS_IS
+        else []
+    )
+    evidence = sum(_weight(ref.ref, AS_IS) for ref in proving)
+    return Matching(len(settled), foreign, evidence)
+
+
+async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
+    """Those of which another reading, too, is the id of a message to the same handset; or
+    may become it, when that is answered.
+    """
+    others = {
+        ref.ref: readings(ref.ref) - {ref.ref}
+        for ref in refs
+        if _is_decimal(ref.ref) and len(ref.ref) > 1
+    }
+    if not others:
+        return frozenset()
+    known = await handsets(tx, carrier_id, set().union(*others.values()))
+    unanswered = await _unanswered(tx, carrier_id)
+    return frozenset(
+        ref.ref
+        for ref in refs
+        if ref.ref in others
+        and (
+            any(other in known and agrees(known[other], ref.recipient) for other in others[ref.ref])
+            or (
+                _weight(ref.ref, AS_IS) < EVIDENCE_MIN
+                and ref.recipient is not None
+                and ref.recipient % _LAST_DIGITS in unanswered
+            )
+        )
+    )
+
+
+async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
+    """Moves receipts out of the rows of messages that they are not of."""
+    keys = sorted(RefKey(carrier_id, ref.ref) for ref in foreign)
+    await echo(tx, carrier_id, foreign)
+    await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+    await refs_sql.CLEAR_REF.rows(tx, keys)
+
+
+def _to_park(key: RefKey, now_ms: int) -> ToPark:
+    return ToPark(key.carrier_id, key.ref, ids.raw_of_number(ids.new_number(now_ms)), now_ms)
+
+
+async def learn_id_format(
+    db: Database, carrier: CarrierFacts, since_ms: int, matched: int = 0
+) -> str | None:
+    """How this carrier's receipts print its ids, if that is proven: by what is parked, or what has
+    matched as ids are read now (`matched`, from Matching.evidence; with `auto`, as they are); else
+    None. Against a format that was set, small ids prove nothing, and one receipt too little.
+    """
+    is_set = carrier.id_format != AUTO
+    async with db.hot() as tx:
+        since = Since(carrier.id, since_ms, PARKED_MAX)
+        printed_ids = await refs_sql.PRINTED_REFS.rows(
+            tx, since
+        ) + await refs_sql.PRINTED_RECEIPTS.rows(tx, since)
+        parked = [
+            (receipt.printed, receipt.recipient)
+            for receipt in printed_ids
+            if receipt.recipient is not None
+        ]
+        known = await handsets(
+            tx, carrier.id, {ref for printed, _ in parked for ref in readings(printed)}
+        )
+        unanswered = await _unanswered(tx, carrier.id)
+    evidence: dict[str, int] = defaultdict(int, {carrier.id_format if is_set else AS_IS: matched})
+    for printed, recipient in parked:
+        as_is = canonical_of_receipt(printed, AS_IS)
+        readings_of = {
+            canonical_of_receipt(printed, id_format): id_format for id_format in (HEX, DEC)
+        } | {as_is: AS_IS}
+        possible = [
+            id_format
+            for ref, id_format in readings_of.items()
+            if known.get(ref) is not None and agrees(known[ref], recipient)
+        ]
+        if len(possible) == 1:
+            weight = _weight(as_is, possible[0])
+            counts = weight >= EVIDENCE_MIN or not (
+                is_set or recipient % _LAST_DIGITS in unanswered
+            )
+            evidence[possible[0]] += weight if counts else 0
+    best = max(evidence, key=lambda id_format: evidence[id_format])
+    others = sum(evidence.values()) - evidence[best]
+    needed = EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1)
+    return best if evidence[best] >= max(needed, MAJORITY * others) else None
+
+
+async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:
+    """All parked receipts, read anew in the carrier's format as it is now. Answers how many found
+    their message.
+    """
+    # first out of carrier_refs, all of them: the id of one, read anew, may be that of another one's
+    # row
+    while await _take_out(db, carrier.id, now_ms) == PARKED_MAX:
+        pass
+    found, after = 0, ids.raw_of_number(0)
+    while True:
+        async with db.hot() as tx:
+            rows = await refs_sql.PARKED_RECEIPTS.rows(tx, After(carrier.id, after, PARKED_MAX))
+            found += await _read_anew(
+                tx, carrier, [row for row in rows if row.ref and row.ref.isprintable()], now_ms
+            )
+        if len(rows) < PARKED_MAX:
+            return found
+        after = rows[-1].id
+
+
+async def _take_out(db: Database, carrier_id: int, now_ms: int) -> int:
+    async with db.hot() as tx:
+        keys = sorted(
+            RefKey(carrier_id, parked.ref)
+            for parked in await refs_sql.PARKED_REFS.rows(tx, Oldest(carrier_id, PARKED_MAX))
+        )
+        await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+        await refs_sql.FORGET_REF.rows(tx, keys)
+    return len(keys)
+
+
+async def _read_anew(
+    tx: HotTx, carrier: CarrierFacts, rows: Sequence[ParkedReceipt], now_ms: int
+) -> int:
+    """As if they came now. What is foreign stays where it is; the others go where their ids are."""
+    arrived = [
+        Receipt(
+            row.ref,
+            ReceiptState(row.state),
+            row.error,
+            recipient=None if row.recipient is None else str(row.recipient),
+            sender=row.sender,
+            user_message_reference=row.user_message_reference,
+            raw=b"",
+            token=None,
+            at_ms=row.received_at_ms,
+        )
+        for row in rows
+    ]
+    refs = await upsert(tx, carrier.id, carrier.id_format, [], arrived, now_ms)
+    locked = await messages_sql.lock_messages(
+        tx, {ref.message_id for ref in refs if ref.message_id}
+    )
+    changes = Changes.of(now_ms, locked)
+    matching = await match(tx, carrier, refs, changes)
+    foreign = {ref.ref for ref in matching.foreign}
+    await refs_sql.CLEAR_REF.rows(tx, sorted(RefKey(carrier.id, ref) for ref in foreign))
+    await refs_sql.FORGET_RECEIPT.rows(
+        tx,
+        [
+            ReceiptKey(row.id)
+            for row in rows
+            if canonical_of_receipt(row.ref, carrier.id_format) not in foreign
+        ],
+    )
+    await store_changes(tx, carrier.id, changes)
+    return matching.settled
+
+
+async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
+    """Of the ids that messages have: to which handset each is."""
+    return {
+        handset.ref: handset.recipient
+        for handset in await refs_sql.HANDSETS.rows(
+            tx, [RefKey(carrier_id, ref) for ref in sorted(refs)]
+        )
+    }
+
+
+async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
+    """The last digits of the handsets whose messages the carrier was given and has not
+    answered: any id may become theirs.
+    """
+    return {
+        handset.recipient % _LAST_DIGITS
+        for handset in await refs_sql.UNANSWERED.rows(tx, OfCarrier(carrier_id))
+    }
+
+
+def readings(printed: str) -> set[str]:
+    """What a receipt's id may be as an answer's."""
+    return {canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
+
+
+def _is_decimal(ref: str) -> bool:
+    return re.fullmatch(r"[0-9]+", ref, re.ASCII) is not None
+
+
+def _weight(ref: str, id_format: str) -> int:
+    """How much it proves that an id, read so, is one of the handset's. 0 to 9 are the same
+    in all.
+    """
+    if len(ref) == 1:
+        return 0
+    if id_format == AS_IS and not _is_decimal(ref):
+        return EVIDENCE_MIN
+    return EVIDENCE_MIN if int(ref, 16 if id_format == HEX else 10) >= LONG_ID else 1

@@ -1,0 +1,215 @@
+"""The statements of messages under a turn: locked, read for submission and stored, in both
+dialects.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SharingStatement,
+    SmallInt,
+    Statement,
+    Text,
+)
+from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
+
+
+class _Ids(Row, frozen=True):
+    """Messages, and the bounds of their ids: they tell PostgreSQL which partitions to look
+    into; the list alone would not.
+    """
+
+    ids: list[Id]
+    first: Id
+    last: Id
+
+
+class LockedMessage(Row, frozen=True):
+    """A message under lock. `heard_by`: the endpoints that hear of its account, as
+    webhooks.listeners_of takes them; what stands behind it is what their events show beside, and is
+    read only if there are any.
+    """
+
+    id: Id
+    send_id: Id
+    account_id: Id
+    sandbox: Bool
+    recipient: BigInt | None
+    status: Text
+    segments: SmallInt
+    credits: Int
+    refunded: Int
+    parts_accepted: SmallInt
+    parts_delivered: SmallInt
+    error_code: Text | None
+    error_message: Text | None
+    group_id: Int | None
+    heard_by: Text | None
+    type: Text | None
+    sender: Text | None
+    country_code: Text | None
+    text: Text | None
+    encoding: Text | None
+    reference: Text | None
+    created_at_ms: BigInt | None
+    sent_at_ms: BigInt | None
+    delivered_at_ms: BigInt | None
+    failed_at_ms: BigInt | None
+    campaign_id: Id | None
+
+
+# SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
+# all, nobody is looked for.
+_SHOWN: Final = f"""heard AS (
+        SELECT a.id, {{ears}} AS ears FROM (SELECT DISTINCT account_id FROM m
+            WHERE {ENDPOINTS_EXIST}) d
+        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
+    SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
+        m.refunded, m.parts_accepted,
+        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.ears AS heard_by, s.type,
+            s.sender, m.country_code, s.text, s.encoding,
+        s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
+    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
+        WHEN h.ears IS NOT NULL THEN m.send_id END
+    LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
+_LOCK_MESSAGES: Final = Statement(
+    _Ids,
+    LockedMessage,
+    postgresql=f"""
+        WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
+            ORDER BY id FOR UPDATE),
+        {_SHOWN.format(ears=EARS)}""",
+    sqlite=f"""
+        WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
+            JOIN messages ON messages.id = j.value),
+        {_SHOWN.format(ears=EARS_SQLITE)}""",
+)
+
+
+async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[LockedMessage]:
+    """Locks messages in the order of their ids, and returns those that there are."""
+    ordered = sorted(message_ids)
+    return await _LOCK_MESSAGES.rows(tx, _Ids(ordered, ordered[0], ordered[-1])) if ordered else []
+
+
+class SettledMessage(Row, frozen=True):
+    """What a turn changes of a message. A time that is stored already stays."""
+
+    id: Id
+    status: Text
+    parts_accepted: SmallInt
+    parts_delivered: SmallInt
+    error_code: Text | None
+    error_message: Text | None
+    refunded: Int
+    sent_at_ms: BigInt | None
+    delivered_at_ms: BigInt | None
+    failed_at_ms: BigInt | None
+
+
+class _Bounds(Row, frozen=True):
+    first: Id
+    last: Id
+
+
+_STORE_MESSAGES: Final = SharingStatement(
+    SettledMessage,
+    _Bounds,
+    Nothing,
+    postgresql="""
+        UPDATE messages m SET status = g.status, parts_accepted = g.parts_accepted,
+            parts_delivered = g.parts_delivered,
+            error_code = g.error_code, error_message = g.error_message, refunded = g.refunded,
+            sent_at_ms = coalesce(m.sent_at_ms, g.sent_at_ms),
+                delivered_at_ms = coalesce(m.delivered_at_ms, g.delivered_at_ms),
+            failed_at_ms = coalesce(m.failed_at_ms, g.failed_at_ms)
+        FROM :given AS g WHERE m.id = g.id AND m.id >= :first AND m.id <= :last""",
+    sqlite="""
+        UPDATE messages SET status = :status, parts_accepted = :parts_accepted,
+            parts_delivered = :parts_delivered,
+            error_code = :error_code, error_message = :error_message, refunded = :refunded,
+            sent_at_ms = coalesce(sent_at_ms, :sent_at_ms),
+                delivered_at_ms = coalesce(delivered_at_ms, :delivered_at_ms),
+            failed_at_ms = coalesce(failed_at_ms, :failed_at_ms)
+        WHERE id = :id""",
+)
+
+
+async def store_messages(tx: HotTx, settled: Sequence[SettledMessage]) -> None:
+    """Stores what was changed of messages, which are given in the order of their ids."""
+    if settled:
+        await _STORE_MESSAGES.rows_with(tx, settled, _Bounds(settled[0].id, settled[-1].id))
+
+
+class ResentParts(Row, frozen=True):
+    """Segments of a message, as bits, that are sent once more after a doubt."""
+
+    message_id: Id
+    parts: SmallInt
+
+
+# Once in the life of a segment, whatever its other tries meet: so the mark is the message's own,
+# and not one of its place in queue or window.
+RESENT: Final = BatchStatement(
+    ResentParts,
+    Nothing,
+    postgresql="""
+        UPDATE messages m SET parts_resent = m.parts_resent | g.parts FROM :given AS g
+            WHERE m.id = g.message_id""",
+    sqlite="UPDATE messages SET parts_resent = parts_resent | :parts WHERE id = :message_id",
+)
+
+
+class OutgoingMessage(Row, frozen=True):
+    """What a submit_sm needs of a message and its send."""
+
+    id: Id
+    recipient: BigInt
+    parts_accepted: SmallInt
+    sender: Text
+    text: Text
+    encoding: Text
+    segments: SmallInt
+    type: Text
+
+
+_OUTGOING: Final = """
+    SELECT m.id, m.recipient, m.parts_accepted, s.sender, s.text, s.encoding, s.segments, s.type
+    FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.status = 'queued'"""
+_OUTGOING_POSTGRESQL: Final = (
+    f"{_OUTGOING} AND m.id = ANY(:ids) AND m.id >= :first AND m.id <= :last"
+)
+_OUTGOING_SQLITE: Final = f"{_OUTGOING} AND m.id IN (SELECT value FROM json_each(:ids))"
+_OUTGOING_MESSAGES: Final = Statement(
+    _Ids, OutgoingMessage, postgresql=_OUTGOING_POSTGRESQL, sqlite=_OUTGOING_SQLITE
+)
+_OUTGOING_LOCKED: Final = Statement(
+    _Ids,
+    OutgoingMessage,
+    postgresql=f"{_OUTGOING_POSTGRESQL} ORDER BY m.id FOR SHARE OF m SKIP LOCKED",
+    sqlite=_OUTGOING_SQLITE,
+)
+
+
+async def outgoing(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
+    """Returns what a submit_sm needs, of those messages that are still queued."""
+    return (
+        await _OUTGOING_MESSAGES.rows(tx, _Ids(message_ids, min(message_ids), max(message_ids)))
+        if message_ids
+        else []
+    )
+
+
+async def outgoing_locked(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
+    """Returns the same, kept from others' changes until the transaction ends; on PostgreSQL without
+    those that somebody else has locked. `message_ids` stand in their order.
+    """
+    return await _OUTGOING_LOCKED.rows(tx, _Ids(message_ids, message_ids[0], message_ids[-1]))

@@ -1,0 +1,210 @@
+"""Storing what a turn or a sweep decided: messages, what goes back to the queue, and refunds with
+their ledger entries.
+"""
+
+from collections import defaultdict
+from typing import Final
+
+from heliograph.base import ids
+from heliograph.database.hot import HotTx, meanwhile
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Bool,
+    Id,
+    Nothing,
+    Row,
+    Text,
+    columns_of,
+    values_of,
+)
+from heliograph.messages import groups
+from heliograph.messages.accept import sql as accept_sql
+from heliograph.messages.carrier import messages_sql
+from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
+from heliograph.messages.carrier.messages_sql import SettledMessage
+from heliograph.messages.carrier.settle import Changes, MessageRow, refund_due
+from heliograph.messages.events import events_of, listeners_to
+from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.messages.queue.sql import QUEUE_AGAIN
+from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.messages.states import FAILED
+from heliograph.wallet import SALES_ID
+from heliograph.webhooks import emit_rows, rows_of
+
+
+class _Refunded(Row, frozen=True):
+    """A wallet after refunds."""
+
+    account_id: Id
+    sms_credits: BigInt
+    armed: Bool
+
+
+_REFUND: Final = BatchStatement(
+    _Refunded,
+    Nothing,
+    postgresql="""
+        UPDATE wallets SET sms_credits = g.sms_credits, credits_alarm_armed = g.armed
+            FROM :given AS g WHERE wallets.account_id = g.account_id""",
+    sqlite="""
+        UPDATE wallets SET sms_credits = :sms_credits, credits_alarm_armed = :armed
+            WHERE account_id = :account_id""",
+)
+
+
+class _Entry(Row, frozen=True):
+    """A ledger entry: what is paid back of a send or a campaign."""
+
+    id: Id
+    account_id: Id
+    counterpart_id: Id
+    currency: Text
+    credits: BigInt
+    balance_after_minor: BigInt
+    credits_after: BigInt
+    description: Text
+    reference: Text
+    created_at_ms: BigInt
+
+
+_COLUMNS: Final = f"{columns_of(_Entry)}, type, amount_minor"
+_REFUND_ENTRIES: Final = BatchStatement(
+    _Entry,
+    Nothing,
+    postgresql=f"""
+        INSERT INTO ledger_entries ({_COLUMNS}) SELECT g.*, 'sms_refund', 0 FROM :given AS g""",
+    sqlite=f"""
+        INSERT INTO ledger_entries ({_COLUMNS})
+        VALUES ({values_of(_Entry)}, 'sms_refund', 0)""",
+)
+
+
+async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
+    """Writes all changes, and the events that tell of them. Refunds are decided here: once
+    nothing of a failed message is on the wire any more.
+    """
+    failed = [
+        row for row in changes.messages.values() if row.status == FAILED and refund_due(row) > 0
+    ]
+    refunds = await _refunds(tx, failed)
+    for row, credits in refunds:
+        row.refunded += credits
+        row.changed = True
+    heard_by = listeners_to(changes)
+    storing = messages_sql.store_messages(
+        tx, [_settled(row) for _, row in sorted(changes.messages.items()) if row.changed]
+    )
+    told = await meanwhile(storing, lambda: rows_of(heard_by, events_of(changes, heard_by)))
+    if refunds:
+        await _pay_back(tx, refunds, changes.now_ms)
+    await _queue_again(tx, carrier_id, changes)
+    if moved := groups.moved(changes.messages.values()):
+        await groups.add(tx, moved.items(), carrier_id)
+    await emit_rows(tx, told)
+
+
+async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
+    """What comes back from a carrier; of a campaign that is paused, to where all of it waits."""
+    group_of = {
+        message_id: changes.messages[message_id].group_id for message_id in changes.requeued
+    }
+    held = await groups.to_be_held(
+        tx, {group_id for group_id in group_of.values() if group_id is not None}
+    )
+    await QUEUE_AGAIN.rows(
+        tx,
+        [
+            back.of_carrier(carrier_id).moved(HELD_FROM_US * (group_of[back.message_id] in held))
+            for back in changes.requeued.values()
+        ],
+    )
+
+
+async def _refunds(tx: HotTx, failed: list[MessageRow]) -> list[tuple[MessageRow, int]]:
+    several = [row.id for row in failed if row.segments > 1]
+    outstanding = {
+        message.message_id
+        for message in await OUTSTANDING.rows(
+            tx, [InFlightOf(message_id) for message_id in several]
+        )
+    }
+    return [(row, refund_due(row)) for row in failed if row.id not in outstanding]
+
+
+def _settled(row: MessageRow) -> SettledMessage:
+    return SettledMessage(
+        row.id,
+        row.status,
+        row.parts_accepted,
+        parts_delivered=row.parts_delivered,
+        error_code=row.error_code,
+        error_message=row.error_message,
+        refunded=row.refunded,
+        sent_at_ms=row.sent_at_ms,
+        delivered_at_ms=row.delivered_at_ms,
+        failed_at_ms=row.failed_at_ms,
+    )
+
+
+async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
+    """One ledger entry a send, or campaign; the figures after it are taken under the
+    wallets' locks.
+    """
+    campaigns = await groups.campaigns_of(
+        tx, {row.group_id for row, _ in refunds if row.group_id is not None}
+    )
+    by_send: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, credits in refunds:
+        reference = (
+            ids.text_of_raw("snd", row.send_id)
+            if row.group_id is None
+            else ids.text_of_raw(CAMPAIGN_PREFIX, campaigns[row.group_id])
+        )
+        by_send[row.account_id, reference].append(credits)
+    wallets = {
+        wallet.account_id: wallet
+        for wallet in await accept_sql.lock_wallets(
+            tx, sorted({account_id for account_id, _ in by_send})
+        )
+    }
+    held = {account_id: wallet.sms_credits for account_id, wallet in wallets.items()}
+    entries: list[_Entry] = []
+    # a run, made under the locks: the ledger lists the entries in the order of their figures
+    first_entry = ids.new_number()
+    for (account_id, reference), paid_back in sorted(by_send.items()):
+        held[account_id] += sum(paid_back)
+        wallet = wallets[account_id]
+        count = len(paid_back)
+        entries.append(
+            _Entry(
+                ids.raw_of_number(first_entry + len(entries)),
+                account_id,
+                SALES_ID,
+                currency=wallet.currency,
+                credits=sum(paid_back),
+                balance_after_minor=wallet.balance_minor,
+                credits_after=held[account_id],
+                description=(
+                    f"Refund for {count} message{'s' * (count > 1)} not accepted by any carrier"
+                ),
+                reference=reference,
+                created_at_ms=now_ms,
+            )
+        )
+    await _REFUND.rows(
+        tx,
+        [
+            _Refunded(
+                wallet.account_id,
+                held[wallet.account_id],
+                _is_armed(wallet, held[wallet.account_id]),
+            )
+            for wallet in wallets.values()
+        ],
+    )
+    await _REFUND_ENTRIES.rows(tx, entries)
+
+
+def _is_armed(wallet: accept_sql.LockedWallet, credits: int) -> bool:
+    return wallet.credits_alarm_armed or credits >= (wallet.low_balance_credits or 0)

@@ -1,0 +1,364 @@
+"""What an operator decides about messages in doubt, when he knows more than the wire told: he has
+asked his carrier.
+
+His word goes through the judges that answers and receipts go through, and its refund is made as
+theirs are. Whoever ends a doubt first has ended it: an answer that comes later finds nothing of it
+in flight, and a decision that comes later finds no doubt.
+"""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
+
+from heliograph.base import cancelling, clock, ids
+from heliograph.base.errors import Unavailable
+from heliograph.base.short_texts import one_line
+from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.database.outage import CONFLICT_TRIES, is_conflict
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Row,
+    SmallInt,
+    Text,
+    columns_of,
+    insert,
+)
+from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
+from heliograph.messages.carrier.messages_sql import RESENT, ResentParts, lock_messages
+from heliograph.messages.carrier.refs import CarrierFacts
+from heliograph.messages.carrier.settle import (
+    Changes,
+    MessageRow,
+    Requeued,
+    move,
+    settle_answer,
+    settle_receipt,
+)
+from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.queue.rank import rank_ahead
+from heliograph.messages.read import OTP
+from heliograph.messages.states import FAILED, QUEUED
+
+T = TypeVar("T")
+
+SEGMENTS_MAX: Final = 500  # in doubt, decided about in one transaction: sends must not wait for it
+BY_MAX: Final = 64  # these two: as wide as their columns
+REASON_MAX: Final = 255
+BY_OPERATOR: Final = "(it was in doubt whether it was sent; the operator decided so)"
+
+
+class _WithCarrier(Row, frozen=True):
+    message_id: Id
+    carrier_id: SmallInt
+
+
+class _Doubt(Row, frozen=True):
+    """A segment in doubt, and the type of its message."""
+
+    segment: InFlight
+    type: Text
+
+
+_DOUBT: Final = """
+    SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, s.type
+        FROM inflight i"""
+_LOCK_DOUBTS: Final = BatchStatement(
+    _WithCarrier,
+    _Doubt,
+    postgresql=f"""
+        {_DOUBT} JOIN :given AS g ON i.message_id = g.message_id AND i.carrier_id = g.carrier_id
+        JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+        WHERE i.state = 'in_doubt' ORDER BY i.message_id, i.part FOR UPDATE OF i""",
+    sqlite=f"""
+        {_DOUBT} JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
+        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id AND i.state = 'in_doubt'
+            ORDER BY i.part""",
+)
+
+
+class _Record(Row, frozen=True):
+    """A row of operator_decisions."""
+
+    id: Id
+    message_id: Id
+    carrier_id: SmallInt
+    parts: SmallInt
+    decision: Text
+    decided_by: Text
+    reason: Text
+    decided_at_ms: BigInt
+
+
+_RECORD_COLUMNS: Final = columns_of(_Record)
+_RECORD: Final = insert("operator_decisions", _Record)
+
+
+class Decision(Enum):
+    """What can be said of a message in doubt, and that a receipt is a message's."""
+
+    SENT = "sent"  # the carrier has it
+    DELIVERED = "delivered"  # … and has delivered it
+    UNDELIVERABLE = "undeliverable"  # … and could not deliver it
+    CANCELED = "canceled"  # the carrier never got it, and it is not to be sent any more
+    RESENT = "resent"  # … and it is to be sent again
+    RECEIPT = "receipt"
+
+
+class Signed(NamedTuple):
+    """Who decided, and why."""
+
+    by: str
+    reason: str
+
+
+class Decided(NamedTuple):
+    """What became of one message. Its id is raw; `refused`: why nothing was changed."""
+
+    message_id: str
+    status: str
+    error_code: str | None
+    credits_refunded: int
+    refused: str | None = None
+
+
+def signed(by: str, reason: str) -> Signed:
+    """Raises InvalidRequest."""
+    return Signed(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
+
+
+def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decided:
+    """Of a message (raw id) of which no carrier has left anything unanswered."""
+    return Decided(
+        message_id,
+        status,
+        error_code,
+        0,
+        f"The message {ids.text_of_raw('msg', message_id)} is not in doubt: it is {status}.",
+    )
+
+
+def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
+    """Ids of messages in runs of at most SEGMENTS_MAX segments in doubt, of (id, how many
+    of it are).
+    """
+    batch: list[str] = []
+    held = 0
+    for message_id, segments in doubts:
+        if batch and held + segments > SEGMENTS_MAX:
+            yield batch
+            batch, held = [], 0
+        batch.append(message_id)
+        held += segments
+    if batch:
+        yield batch
+
+
+async def decide(
+    db: Database,
+    doubts: Mapping[int, Sequence[tuple[str, int]]],
+    facts: Mapping[int, CarrierFacts],
+    decision: Decision,
+    word: Signed,
+    tell: Callable[[list[Decided]], object],
+) -> None:
+    """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are.
+    `tell` learns of each batch, one transaction, when it is stored. Raises Unavailable.
+    """
+    for carrier_id, of_carrier in sorted(doubts.items()):
+        for message_ids in batches(sorted(of_carrier)):
+            tell(
+                await run_again(
+                    partial(
+                        _decide_batch,
+                        db,
+                        facts[carrier_id],
+                        message_ids,
+                        decision=decision,
+                        word=word,
+                        now_ms=clock.now_ms(),
+                    )
+                )
+            )
+
+
+async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
+    """What a transaction returns that is run again, whole, when it met what `is_conflict` names.
+    Raises Unavailable.
+    """
+    for _ in range(CONFLICT_TRIES):
+        try:
+            return await transaction()
+        except Exception as error:
+            cancelling.obey(error)
+            if not is_conflict(error):
+                raise
+    raise Unavailable("The database is busy.")
+
+
+async def _decide_batch(
+    db: Database,
+    carrier: CarrierFacts,
+    message_ids: Sequence[str],
+    decision: Decision,
+    word: Signed,
+    now_ms: int,
+) -> list[Decided]:
+    """One transaction: what of these messages is in doubt with this carrier."""
+    async with db.hot() as tx:
+        doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
+        changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
+        refused = {
+            message_id: why
+            for message_id, row in changes.messages.items()
+            if (
+                why := _refusal(
+                    row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps
+                )
+            )
+        }
+        decided = {
+            message_id: segments
+            for message_id, segments in sorted(doubts.items())
+            if message_id not in refused
+        }
+        await END_INFLIGHT.rows(
+            tx,
+            [
+                Try(was.message_id, was.part, was.attempt, NOBODY)
+                for segments in decided.values()
+                for was in segments
+            ],
+        )
+        refunded_before = {row.id: row.refunded for row in changes.messages.values()}
+        for message_id, segments in decided.items():
+            _apply(changes, carrier, changes.messages[message_id], segments, decision)
+        parts = {message_id: _bits(segments) for message_id, segments in decided.items()}
+        if decision is Decision.RESENT:
+            await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
+        await store_changes(tx, carrier.id, changes)
+        await record(tx, carrier.id, parts, decision, word, now_ms)
+    return [
+        Decided(
+            row.id,
+            row.status,
+            row.error_code,
+            row.refunded - refunded_before[row.id],
+            refused.get(row.id),
+        )
+        for _, row in sorted(changes.messages.items())
+    ]
+
+
+async def _lock_doubts(
+    tx: HotTx, carrier_id: int, message_ids: Sequence[str]
+) -> tuple[dict[str, list[InFlight]], set[str]]:
+    """What of these messages is in doubt with this carrier, kept from every other end; and which of
+    them are OTPs.
+    """
+    doubts: dict[str, list[InFlight]] = defaultdict(list)
+    otps = set()
+    for doubt in await _LOCK_DOUBTS.rows(
+        tx, [_WithCarrier(message_id, carrier_id) for message_id in message_ids]
+    ):
+        doubts[doubt.segment.message_id].append(doubt.segment)
+        if doubt.type == OTP:
+            otps.add(doubt.segment.message_id)
+    return doubts, otps
+
+
+def _refusal(
+    row: MessageRow, doubts: list[InFlight], decision: Decision, now_ms: int, *, is_otp: bool
+) -> str | None:
+    """Why nothing can be decided so, in a line."""
+    if not doubts:
+        return not_in_doubt(row.id, row.status, row.error_code).refused
+    if decision is not Decision.RESENT:
+        return None
+    message = f"The message {ids.text_of_raw('msg', row.id)}"
+    if is_otp:
+        return f"{message} is a one-time password: it is never sent twice. It can be settled."
+    if row.status != QUEUED:
+        return f"{message} is {row.status}: it is not sent again."
+    if any(segment.expires_at_ms <= now_ms for segment in doubts):
+        return f"{message} is past its validity: it is not sent again."
+    return None
+
+
+def _apply(
+    changes: Changes,
+    carrier: CarrierFacts,
+    row: MessageRow,
+    doubts: list[InFlight],
+    decision: Decision,
+) -> None:
+    """By the judges of answers and receipts. Sent is said of segments; delivered or not, of the
+    message.
+    """
+    if decision is Decision.CANCELED:
+        move(row, FAILED, changes.now_ms, "canceled", BY_OPERATOR)
+        return
+    if decision is Decision.RESENT:
+        # no part may go out with the number of an earlier try of its own
+        last = max(doubts, key=lambda segment: segment.attempt)
+        changes.requeued[row.id] = Requeued(
+            rank_ahead(ids.made_at_ms(int(row.id, 16))),
+            row.id,
+            row.send_id,
+            segments=row.segments,
+            prefix=last.prefix,
+            attempt=last.attempt + 1,
+            not_before_ms=changes.now_ms,
+            expires_at_ms=last.expires_at_ms,
+        )
+        return
+    for was in doubts:
+        needless = carrier.receipts == "last" and was.parts.bit_length() < row.segments
+        settle_answer(
+            changes,
+            Answer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            was,
+            receipt_needless=needless,
+        )
+    if decision is not Decision.SENT:
+        state = ReceiptState.DELIVRD if decision is Decision.DELIVERED else ReceiptState.UNDELIV
+        settle_receipt(row, row.parts_accepted, state, None, changes.now_ms)
+
+
+def _bits(segments: list[InFlight]) -> int:
+    bits = 0
+    for segment in segments:
+        bits |= segment.parts
+    return bits
+
+
+async def record(
+    tx: HotTx,
+    carrier_id: int,
+    parts: Mapping[str, int],
+    decision: Decision,
+    word: Signed,
+    now_ms: int,
+) -> None:
+    """Of each message (raw id → bits of its segments), that this was decided, by whom, and why."""
+    await _RECORD.rows(
+        tx,
+        [
+            _Record(
+                ids.raw_of_number(ids.new_number(now_ms)),
+                message_id,
+                carrier_id,
+                parts=bits,
+                decision=decision.value,
+                decided_by=word.by,
+                reason=word.reason,
+                decided_at_ms=now_ms,
+            )
+            for message_id, bits in parts.items()
+        ],
+    )

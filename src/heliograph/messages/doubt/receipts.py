@@ -1,0 +1,268 @@
+"""Receipts that settle doubts (contract section 6): of what was submitted and never answered, they
+are the only word that comes.
+
+A receipt finds its message by the carrier's id (that is done in the turn), else by the
+user_message_reference that it brings back, else as the only doubtful message of that carrier with
+that recipient and sender. Two that it could be are one too many: nothing is settled by guess. Where
+ids do not tell (there is none, or it is not known yet how they are printed), those that the carrier
+has accepted count among the two. What finds nothing stays where it is for 72 h; an answer that
+comes late still finds it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from heliograph.base import ids
+from heliograph.base.paging import first_id_of
+from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try
+from heliograph.messages.carrier.match import handsets, readings
+from heliograph.messages.carrier.messages_sql import lock_messages
+from heliograph.messages.carrier.refs import AUTO, CarrierFacts
+from heliograph.messages.carrier.refs_sql import (
+    FORGET_RECEIPT,
+    REF_OF_ANSWER,
+    AnsweredRef,
+    OfCarrier,
+    ReceiptKey,
+    Since,
+)
+from heliograph.messages.carrier.settle import (
+    RECIPIENT_DIGITS_AGREEING,
+    Changes,
+    agrees,
+    is_from,
+    settle_answer,
+    settle_receipt,
+)
+from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.doubt import sql as doubts_sql
+from heliograph.messages.doubt.sql import OnTheWire, Parked, Told
+from heliograph.messages.states import FINAL_RECEIPTS
+from heliograph.messages.tables import RECEIPTS_KEPT_MS
+
+RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
+LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
+
+
+Pair = tuple[Parked, OnTheWire]
+
+
+async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
+    """Settles the segments in doubt that receipts since then belong to. Answers how many."""
+    async with db.hot() as tx:
+        of_carrier = OfCarrier(carrier.id)
+        if not await doubts_sql.IN_DOUBT.rows(tx, of_carrier):
+            return 0
+        since = Since(carrier.id, since_ms, RECEIPTS_MAX)
+        parked = await doubts_sql.WITH_AN_ID.rows(tx, since) + await doubts_sql.WITHOUT.rows(
+            tx, since
+        )
+        if not parked:
+            return 0
+        on_the_wire = await doubts_sql.ON_THE_WIRE.rows(tx, of_carrier)
+        pairs = by_reference(parked, on_the_wire)
+        # only a last word needs no id to be remembered by, while it is not known how ids are
+        # printed
+        if carrier.id_format == AUTO:
+            pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
+            parked = [receipt for receipt in parked if _needs_no_id(receipt)]
+        guessed = as_the_only_one(
+            parked,
+            on_the_wire,
+            {segment.key for _, segment in pairs},
+            last_only=carrier.receipts == "last",
+        )
+        others = await _may_be_of_others(tx, carrier, guessed, now_ms)
+        pairs += [
+            (receipt, segment) for receipt, segment in guessed if segment.message_id not in others
+        ]
+        return await adopt(tx, carrier, pairs, now_ms)
+
+
+def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
+    """Receipts that bring back the reference of exactly one segment, and it is in doubt;
+    the first one for each.
+    """
+    referred: dict[int, list[OnTheWire]] = defaultdict(list)
+    for segment in on_the_wire:
+        referred[user_message_reference(segment.message_id, segment.part)].append(segment)
+    found: dict[tuple[str, int], Pair] = {}
+    for receipt in sorted(parked, key=_by_time):
+        if receipt.names_a_part and receipt.reference is not None:
+            candidates = [
+                segment
+                for segment in referred.get(receipt.reference, ())
+                if may_be(receipt, segment)
+            ]
+            if len(candidates) == 1 and candidates[0].is_doubtful:
+                found.setdefault(candidates[0].key, (receipt, candidates[0]))
+    return list(found.values())
+
+
+def as_the_only_one(
+    parked: Iterable[Parked],
+    on_the_wire: Sequence[OnTheWire],
+    settled: set[tuple[str, int]],
+    *,
+    last_only: bool,
+) -> list[Pair]:
+    """Receipts of which only one message can be meant, and what is on the wire of it is all in
+    doubt: they are its parts', in order.
+
+    One that names a part by reference is not guessed about: if it is none of these, it is another
+    message's.
+    """
+    by_digits: dict[int, list[OnTheWire]] = defaultdict(list)
+    by_message: dict[str, list[OnTheWire]] = defaultdict(list)
+    for segment in on_the_wire:
+        if segment.recipient is not None:
+            by_digits[segment.recipient % LAST_DIGITS].append(segment)
+            by_message[segment.message_id].append(segment)
+    of_message: dict[str, list[Parked]] = defaultdict(list)
+    for receipt in sorted(parked, key=_by_time):
+        if receipt.recipient is not None and not receipt.names_a_part:
+            meant = {
+                segment.message_id
+                for segment in by_digits.get(receipt.recipient % LAST_DIGITS, ())
+                if may_be(receipt, segment)
+            }
+            if len(meant) == 1:
+                of_message[meant.pop()].append(receipt)
+    pairs: list[Pair] = []
+    for message_id, receipts in of_message.items():
+        segments = by_message[message_id]
+        doubtful = sorted(
+            segment
+            for segment in segments
+            if segment.key not in settled and (not last_only or _is_last(segment))
+        )
+        may_come = sum(segment.tries_in_doubt for segment in doubtful)
+        if all(segment.is_doubtful for segment in segments) and len(receipts) <= may_come:
+            pairs += zip(receipts, doubtful, strict=False)
+    return pairs
+
+
+def _by_time(receipt: Parked) -> tuple[int, str]:
+    return receipt.at_ms, receipt.place
+
+
+def may_be(receipt: Parked, segment: OnTheWire) -> bool:
+    """The handset and the sender agree, and it came after the message was made: one from before is
+    another message's.
+    """
+    return (
+        agrees(segment.recipient, receipt.recipient)
+        and is_from(segment.sender, receipt.sender)
+        and receipt.at_ms >= ids.made_at_ms(int(segment.message_id, 16))
+    )
+
+
+def _is_last(segment: OnTheWire) -> bool:
+    return bool(segment.parts >> (segment.segments - 1))
+
+
+def _needs_no_id(receipt: Parked) -> bool:
+    return not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS
+
+
+async def _may_be_of_others(
+    tx: HotTx, carrier: CarrierFacts, pairs: Sequence[Pair], now_ms: int
+) -> set[str]:
+    """Those messages whose receipts may also be of one that is in doubt no more: one to that
+    handset, from that sender, of which the carrier was given something whose id was never learnt,
+    or whose id one reading of the receipt's is; and where ids do not tell, one that the carrier has
+    accepted and whose receipt is still to come. What a receipt without an id is of, among the parts
+    of one message, makes no difference.
+    """
+    since, nobody = first_id_of(now_ms - RECEIPTS_KEPT_MS), ids.raw_of_number(0)
+    segments = {segment.message_id: segment for _, segment in pairs}
+    # its own accepted parts may be meant
+    named = {
+        segment.message_id
+        for receipt, segment in pairs
+        if receipt.has_id and carrier.id_format == AUTO
+    }
+    unnamed = {segment.message_id for receipt, segment in pairs if not receipt.has_id}
+    untold: dict[str, list[str]] = defaultdict(list)
+    for found in await doubts_sql.UNTOLD.rows(
+        tx,
+        [
+            Told(
+                message_id,
+                since,
+                nobody if message_id in named else message_id,
+                segment.account_id,
+                segment.recipient,
+                accepted=message_id in named | unnamed,
+            )
+            for message_id, segment in sorted(segments.items())
+        ],
+    ):
+        untold[found.message_id].append(found.sender)
+    known = await handsets(
+        tx, carrier.id, {ref for receipt, _ in pairs for ref in _readings(receipt)}
+    )
+    return {
+        segment.message_id
+        for receipt, segment in pairs
+        if len(untold[segment.message_id]) == doubts_sql.UNTOLD_MAX
+        or any(is_from(sender, receipt.sender) for sender in untold[segment.message_id])
+        or any(ref in known and agrees(known[ref], receipt.recipient) for ref in _readings(receipt))
+    }
+
+
+def _readings(receipt: Parked) -> set[str]:
+    return readings(receipt.printed) if receipt.printed is not None else set()
+
+
+async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
+    """The receipt's id becomes the segment's, as if the answer had come, and then the
+    receipt counts. Answers how many were adopted.
+    """
+    ended = {
+        (was.message_id, was.part)
+        for was in await END_INFLIGHT.rows(
+            tx,
+            sorted(
+                Try(segment.message_id, segment.part, segment.attempt, NOBODY)
+                for _, segment in pairs
+            ),
+        )
+    }
+    # not settled by its answer meanwhile
+    pairs = [(receipt, segment) for receipt, segment in pairs if segment.key in ended]
+    said = {receipt.place: (receipt.state, receipt.error) for receipt, _ in pairs}
+    refs = await REF_OF_ANSWER.rows(
+        tx,
+        sorted(
+            AnsweredRef(carrier.id, receipt.place, segment.message_id, segment.parts, now_ms)
+            for receipt, segment in pairs
+            if receipt.has_id
+        ),
+    )
+    # a receipt that came after the look at it is newer
+    said |= {ref.ref: (ref.state, ref.error) for ref in refs if ref.state}
+    changes = Changes.of(
+        now_ms, await lock_messages(tx, {segment.message_id for _, segment in pairs})
+    )
+    for receipt, segment in pairs:
+        was = segment.in_flight
+        settle_answer(
+            changes,
+            Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            was,
+            receipt_needless=False,
+        )
+        state, error = said[receipt.place]
+        settle_receipt(
+            changes.messages[was.message_id], was.parts, ReceiptState(state), error, now_ms
+        )
+    await FORGET_RECEIPT.rows(
+        tx, sorted(ReceiptKey(receipt.place) for receipt, _ in pairs if not receipt.has_id)
+    )
+    await store_changes(tx, carrier.id, changes)
+    return len(pairs)

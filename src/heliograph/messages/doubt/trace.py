@@ -1,0 +1,418 @@
+"""Messages as the operator sees them: of all accounts, which ones are in doubt, and where
+each segment of one is.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import accounts
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.paging import ALWAYS, Span, first_id_of
+from heliograph.carriers import meaning_of
+from heliograph.messages.read import (
+    CLOCK_SLACK_MS,
+    JOINED,
+    LOOKED_AT_MAX,
+    MESSAGE_PREFIX,
+    OTP,
+    Message,
+)
+from heliograph.messages.states import QUEUED
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import (
+    carrier_refs,
+    inflight,
+    messages,
+    operator_decisions,
+    queue,
+    sends,
+)
+
+# newest sends with one reference that a list looks at: more make a statement that SQLite refuses
+SENDS_OF_REFERENCE_MAX: Final = 200
+_STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
+
+
+class Wanted(NamedTuple):
+    """Which messages; None: not narrowed by this. Ids are raw. `doubtful_since_ms`: all that is in
+    doubt of it has been since then, or longer.
+    """
+
+    account_id: str | None = None
+    carrier_id: int | None = None
+    status: str | None = None
+    doubtful_since_ms: int | None = None
+    before: str | None = None
+    among: Sequence[str] | None = None
+    recipient: int | None = None
+    sender: str | None = None  # in whatever case
+    reference: str | None = None
+    error: str | int | None = None  # an error code, or the command_status that the carrier answered
+    span: Span = ALWAYS
+
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether an index leads to these messages, and not a look through all."""
+        return self.recipient is not None or self.reference is not None
+
+
+class InFlight(NamedTuple):
+    """A submission without an answer. `parts`: bits of its segments."""
+
+    parts: int
+    carrier_id: int
+    attempt: int
+    state: str
+    since_ms: int
+    expires_at_ms: int
+
+
+class Traced(NamedTuple):
+    """A message with whose it is, the carrier that it was accepted for, and what of it has
+    no answer.
+    """
+
+    message: Message
+    account_id: str
+    carrier_id: int
+    parts_accepted: int
+    parts_delivered: int
+    parts_resent: int
+    in_flight: list[InFlight]
+
+    @property
+    def doubts(self) -> list[InFlight]:
+        return [submission for submission in self.in_flight if submission.state == "in_doubt"]
+
+
+class Decision(NamedTuple):
+    """What an operator decided about a message."""
+
+    decision: str
+    parts: int
+    carrier_id: int
+    decided_by: str
+    reason: str
+    decided_at_ms: int
+
+
+class Segment(NamedTuple):
+    """Where a segment is. `since_ms`, `attempt`: of its submission or its place in the
+    queue. `ref` is the carrier's id.
+    """
+
+    number: int
+    state: str
+    carrier_id: int | None = None
+    since_ms: int | None = None
+    attempt: int | None = None
+    resent: bool = False
+    ref: str | None = None
+    receipt: str | None = None
+    receipt_error: str | None = None
+
+
+_EXTRA: Final = tuple(messages.c[name] for name in Traced._fields[1:-1])
+
+
+def raw_of(message_id: str) -> str:
+    """The raw form of a message's id. Raises NotFound when it is malformed."""
+    raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
+    if raw is None:
+        raise NotFound(f"There is no message {shown(message_id)}.")
+    return raw
+
+
+def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
+    """(status, error code) of each of these, by their raw ids. Raises NotFound for the first that
+    there is not.
+    """
+    raws = {raw_of(message_id): message_id for message_id in message_ids}
+    query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(
+        messages.c.id.in_(list(raws))
+    )
+    there: dict[str, tuple[str, str | None]] = {
+        row.id: (row.status, row.error_code) for row in tx.execute(query)
+    }
+    for raw, message_id in raws.items():
+        if raw not in there:
+            raise NotFound(f"There is no message {shown(message_id)}.")
+    return there
+
+
+def numbers(parts: int) -> list[int]:
+    """The segments whose bits are set, counted from 1."""
+    return [number for number in range(1, parts.bit_length() + 1) if parts >> (number - 1) & 1]
+
+
+def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
+    """Messages of which something is in doubt, newest first."""
+    query = (
+        sa.select(inflight.c.message_id)
+        .where(inflight.c.state == "in_doubt")
+        .group_by(inflight.c.message_id)
+    )
+    query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
+    return _traced(
+        tx,
+        JOINED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(
+            messages.c.id.desc()
+        ),
+    )
+
+
+def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[str, int]]]:
+    """Of each carrier: the messages that are in doubt with it (raw ids), and how many
+    submissions of each.
+    """
+    query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(
+        inflight.c.state == "in_doubt"
+    )
+    query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
+    by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)
+    for carrier_id, message_id, submissions in tx.execute(query):
+        by_carrier[carrier_id].append((message_id, submissions))
+    return dict(by_carrier)
+
+
+def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
+    if wanted.carrier_id is not None:
+        query = query.where(inflight.c.carrier_id == wanted.carrier_id)
+    if wanted.doubtful_since_ms is not None:
+        query = query.having(sa.func.max(inflight.c.since_ms) <= wanted.doubtful_since_ms)
+    if wanted.among is not None:
+        query = query.where(inflight.c.message_id.in_(wanted.among))
+    if conditions := [*_of_message(tx, wanted), *_bounds(wanted)]:
+        query = query.join_from(inflight, messages, messages.c.id == inflight.c.message_id).join(
+            sends, sends.c.id == messages.c.send_id
+        )
+        query = query.where(*conditions)
+    return query
+
+
+def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """What is asked of messages and their sends."""
+    conditions = [
+        messages.c[name] == value
+        for name in ("account_id", "status", "recipient")
+        if (value := getattr(wanted, name)) is not None
+    ]
+    if wanted.account_id is None and wanted.is_looked_up:  # both indexes begin with the account
+        conditions.append(messages.c.account_id.in_(sa.select(accounts.c.id)))
+    if wanted.sender is not None:
+        conditions.append(sa.func.lower(sends.c.sender) == wanted.sender.lower())
+    if wanted.reference is not None:
+        conditions.append(_of_sends(tx, wanted))
+    if isinstance(wanted.error, int):
+        conditions.append(messages.c.error_message.like(f"%command_status 0x{wanted.error:08X}%"))
+    elif wanted.error is not None:
+        conditions.append(messages.c.error_code == wanted.error)
+    if wanted.span.since_ms is not None:
+        conditions.append(sends.c.created_at_ms >= wanted.span.since_ms)
+    if wanted.span.until_ms is not None:
+        conditions.append(sends.c.created_at_ms < wanted.span.until_ms)
+    return conditions
+
+
+def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
+    """Messages of the newest sends with the reference: theirs are the ids that follow the send's
+    (tables.py).
+    """
+    whose = (
+        sends.c.account_id.in_(sa.select(accounts.c.id))
+        if wanted.account_id is None
+        else sends.c.account_id == wanted.account_id
+    )
+    query = sa.select(sends.c.id, sends.c.message_count).where(
+        whose, sends.c.reference == wanted.reference
+    )
+    if wanted.before is not None:
+        query = query.where(sends.c.id < wanted.before)
+    found = tx.execute(query.order_by(sends.c.id.desc()).limit(SENDS_OF_REFERENCE_MAX)).all()
+    return sa.or_(
+        sa.false(),
+        *(
+            messages.c.id.between(send.id, ids.raw_of_number(int(send.id, 16) + send.message_count))
+            for send in found
+        ),
+    )
+
+
+def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    """`before`, and roughly the span, as a range of the key."""
+    bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
+    if wanted.span.since_ms is not None:
+        bounds.append(messages.c.id >= first_id_of(wanted.span.since_ms - CLOCK_SLACK_MS))
+    if wanted.span.until_ms is not None:
+        bounds.append(messages.c.id < first_id_of(wanted.span.until_ms + CLOCK_SLACK_MS))
+    return bounds
+
+
+def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], str | None]:
+    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw)
+    when there may be some beyond those. Those of one recipient or reference are looked up, however
+    far back they are.
+    """
+    window, oldest = _bounds(wanted), None
+    if not wanted.is_looked_up:
+        oldest = tx.execute(
+            sa.select(messages.c.id)
+            .where(*window)
+            .order_by(messages.c.id.desc())
+            .offset(LOOKED_AT_MAX - 1)
+            .limit(1)
+        ).scalar()
+    if oldest is not None:
+        window.append(messages.c.id >= oldest)
+    if wanted.carrier_id is not None:
+        window.append(messages.c.carrier_id == wanted.carrier_id)
+    rows = _traced(
+        tx,
+        JOINED.where(*window, *_of_message(tx, wanted)).order_by(messages.c.id.desc()).limit(limit),
+    )
+    return rows, oldest if len(rows) < limit else None
+
+
+def one(tx: Connection, message_id: str) -> Traced:
+    """The message with this id in text form. Raises NotFound."""
+    rows = _traced(tx, JOINED.where(messages.c.id == raw_of(message_id)))
+    if not rows:
+        raise NotFound(f"There is no message {shown(message_id)}.")
+    return rows[0]
+
+
+def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
+    rows = [
+        (Message(*row[: -len(_EXTRA)]), row[-len(_EXTRA) :])
+        for row in tx.execute(query.add_columns(*_EXTRA))
+    ]
+    in_flight: dict[str, list[InFlight]] = defaultdict(list)
+    columns = [inflight.c[name] for name in InFlight._fields]
+    query = sa.select(inflight.c.message_id, *columns).where(
+        inflight.c.message_id.in_([message.id for message, _ in rows])
+    )
+    for message_id, *submission in tx.execute(
+        query.order_by(inflight.c.message_id, inflight.c.part)
+    ):
+        in_flight[message_id].append(InFlight(*submission))
+    return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
+
+
+def failure(message: Message) -> str | None:
+    """Why it failed, in plain words: what the carrier's command_status means, else what
+    stands in its error.
+    """
+    status = _STATUS.search(message.error_message or "")
+    return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message
+
+
+def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int | None:
+    """When the first of what is in doubt will be sent once more by itself; None: it will not."""
+    if traced.message.status != QUEUED or traced.message.type == OTP:
+        return None
+    due = [
+        doubt.since_ms + RESEND_AFTER_MS
+        for doubt in traced.doubts
+        if doubt.carrier_id in carriers_that_resend and not doubt.parts & traced.parts_resent
+    ]
+    return min((at_ms for at_ms in due if at_ms < traced.doubts[0].expires_at_ms), default=None)
+
+
+def segments(tx: Connection, traced: Traced) -> list[Segment]:
+    """Each segment of a message, in order."""
+    waiting = _waiting(tx, traced.message)
+    refs = _refs(tx, traced)
+    told = []
+    for number in range(1, traced.message.segments + 1):
+        bit = 1 << (number - 1)
+        segment = Segment(number, "not accepted", resent=bool(traced.parts_resent & bit))
+        submission = next((each for each in traced.in_flight if each.parts & bit), None)
+        ref = next((each for each in refs if each.parts & bit), None)
+        if traced.parts_accepted & bit:
+            segment = segment._replace(
+                state="delivered" if traced.parts_delivered & bit else "accepted"
+            )
+        elif submission is not None:
+            segment = segment._replace(
+                state=submission.state,
+                carrier_id=submission.carrier_id,
+                since_ms=submission.since_ms,
+                attempt=submission.attempt,
+            )
+        elif traced.message.status == QUEUED and waiting is not None:
+            segment = segment._replace(
+                state="queued", carrier_id=waiting.carrier_id, attempt=waiting.attempt
+            )
+        if ref is not None:
+            segment = segment._replace(
+                carrier_id=ref.carrier_id,
+                since_ms=ref.created_at_ms,
+                ref=ref.ref,
+                receipt=ref.receipt_state,
+                receipt_error=ref.receipt_error,
+            )
+        told.append(segment)
+    return told
+
+
+class _Queued(NamedTuple):
+    """Where a message waits, and which try it waits for."""
+
+    carrier_id: int
+    attempt: int
+
+
+def _waiting(tx: Connection, message: Message) -> _Queued | None:
+    """Of the run of the queue that the message stands in."""
+    query = sa.select(
+        queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt
+    ).where(queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
+    number = int(message.id, 16)
+    return next(
+        (
+            _Queued(carrier_id, attempt)
+            for first, count, carrier_id, attempt in tx.execute(query)
+            if number < int(first, 16) + count
+        ),
+        None,
+    )
+
+
+def _refs(tx: Connection, traced: Traced) -> list[Any]:
+    """Rows of `carrier_refs`, newest first. They are looked for by their age, for there is no index
+    of their messages: from when the message was made until it was sent, or the operator last
+    decided about it.
+    """
+    columns = carrier_refs.c
+    message = traced.message
+    query = sa.select(
+        columns.carrier_id,
+        columns.parts,
+        columns.ref,
+        columns.created_at_ms,
+        columns.receipt_state,
+        columns.receipt_error,
+    ).where(
+        columns.message_id == message.id,
+        columns.created_at_ms >= message.created_at_ms - CLOCK_SLACK_MS,
+    )
+    if message.sent_at_ms is not None:
+        last_ms = max(
+            message.sent_at_ms, *(decision.decided_at_ms for decision in decisions(tx, traced)), 0
+        )
+        query = query.where(columns.created_at_ms <= last_ms + CLOCK_SLACK_MS)
+    return list(tx.execute(query.order_by(columns.created_at_ms.desc())))
+
+
+def decisions(tx: Connection, traced: Traced) -> list[Decision]:
+    """Oldest first."""
+    columns = [operator_decisions.c[name] for name in Decision._fields]
+    query = sa.select(*columns).where(operator_decisions.c.message_id == traced.message.id)
+    return [Decision(*row) for row in tx.execute(query.order_by(operator_decisions.c.id))]

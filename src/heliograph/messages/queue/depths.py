@@ -1,0 +1,42 @@
+"""What waits: how many messages for a carrier, and where each account's last ones stand."""
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.messages.queue.rank import BULK_FROM_US, FAIR_SPACING_US, HELD_FROM_US
+from heliograph.messages.tables import inflight, queue, sends
+
+
+def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
+    """Messages in its queue, and those handed to it and not answered: what draining it
+    waits for, and what keeps it from being removed.
+    """
+    queued = (
+        sa.select(sa.func.coalesce(sa.func.sum(queue.c["count"]), 0))
+        .where(queue.c.carrier_id == carrier_id)
+        .scalar_subquery()
+    )
+    in_flight = (
+        sa.select(sa.func.count(sa.distinct(inflight.c.message_id)))
+        .where(inflight.c.carrier_id == carrier_id)
+        .scalar_subquery()
+    )
+    return int(tx.execute(sa.select(queued + in_flight)).scalar_one())
+
+
+def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
+    """(account, carrier id, where its last run of bulk in that queue ends), for
+    FairQueue.resume: one look at the whole queue.
+    """
+    columns = queue.c
+    end_us = sa.func.max(columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US)
+    query = sa.select(sends.c.account_id, columns.carrier_id, end_us).join(
+        sends, sends.c.id == columns.send_id
+    )
+    query = query.where(columns.rank_us >= BULK_FROM_US, columns.rank_us < HELD_FROM_US).group_by(
+        sends.c.account_id, columns.carrier_id
+    )
+    return [
+        (account_id, carrier_id, int(ends_us))
+        for account_id, carrier_id, ends_us in tx.execute(query)
+    ]

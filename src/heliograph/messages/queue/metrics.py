@@ -1,0 +1,82 @@
+"""What stands in the queue and on the wire, counted for `/metrics`: every few seconds, by the one
+process that looks after everything.
+"""
+
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.database.database import Database
+from heliograph.database.statements import BigInt, Int, Row, SmallInt, Text, same
+from heliograph.messages.queue.rank import HELD_FROM_US
+
+# segments in doubt: counting so many takes 0.1 s, and nobody needs to know how many more there are
+COUNTED_MAX: Final = 100_000
+
+
+class _Held(Row, frozen=True):
+    held_from_us: BigInt
+
+
+class _Queued(Row, frozen=True):
+    """`oldest_id`: with dashes on PostgreSQL."""
+
+    carrier_id: SmallInt
+    messages: BigInt
+    oldest_id: Text
+
+
+class _Most(Row, frozen=True):
+    most: Int
+
+
+class _InDoubt(Row, frozen=True):
+    carrier_id: SmallInt
+    messages: BigInt
+
+
+# What is held has its own rank, and waits for no carrier: paused campaigns, and what a restored
+# copy had queued.
+_WAITING: Final = same(
+    _Held,
+    _Queued,
+    """
+    SELECT carrier_id, CAST(sum(count) AS bigint) AS messages,
+        min(CAST(first_id AS text)) AS oldest_id
+    FROM queue WHERE rank_us < :held_from_us GROUP BY carrier_id""",
+)
+_IN_DOUBT: Final = same(
+    _Most,
+    _InDoubt,
+    """
+    SELECT carrier_id, count(DISTINCT message_id) AS messages
+    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT :most) doubts
+        GROUP BY carrier_id""",
+)
+
+
+class Waiting(NamedTuple):
+    """What waits for a carrier."""
+
+    messages: int = 0
+    oldest_s: float = 0.0  # since the oldest of them was accepted
+
+
+async def count_waiting(db: Database, now_ms: int) -> dict[int, Waiting]:
+    """Returns, by carrier, what waits for it; a carrier that nothing waits for is not there."""
+    async with db.hot() as tx:
+        queued = await _WAITING.rows(tx, _Held(HELD_FROM_US))
+    return {
+        of.carrier_id: Waiting(
+            of.messages,
+            max(0, now_ms - ids.made_at_ms(int(of.oldest_id.replace("-", ""), 16))) / 1_000,
+        )
+        for of in queued
+    }
+
+
+async def count_in_doubt(db: Database) -> dict[int, int]:
+    """Returns, by carrier, how many messages are in doubt with it. Of more than
+    COUNTED_MAX segments, so many are looked at.
+    """
+    async with db.hot() as tx:
+        return {of.carrier_id: of.messages for of in await _IN_DOUBT.rows(tx, _Most(COUNTED_MAX))}

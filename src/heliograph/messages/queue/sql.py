@@ -1,0 +1,130 @@
+"""The queue's columns, in their one place, and the statements that put runs into it and take them
+out, in both dialects.
+
+A run is messages of one send that follow each other: the first one's id and how many there are
+(`tables.py`).
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from heliograph.base import ids
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    Text,
+    same,
+    values_of,
+)
+from heliograph.messages.queue.rank import HELD_FROM_US
+
+
+class RunKey(Row, frozen=True):
+    """The primary key of a run."""
+
+    carrier_id: SmallInt
+    rank_us: BigInt
+    first_id: Id
+
+
+class QueuedRun(Row, frozen=True):
+    """A row of the queue. `messages` stands in the column `count`; `segments` are those of each
+    message; times are Unix milliseconds.
+    """
+
+    carrier_id: SmallInt
+    rank_us: BigInt
+    first_id: Id
+    messages: Int
+    send_id: Id
+    segments: SmallInt
+    prefix: Text
+    attempt: SmallInt
+    not_before_ms: BigInt
+    expires_at_ms: BigInt
+
+    @property
+    def key(self) -> RunKey:
+        """Returns what its row is found by."""
+        return RunKey(self.carrier_id, self.rank_us, self.first_id)
+
+    def moved(self, by_us: int) -> "QueuedRun":
+        """Returns the same run at another rank."""
+        return replace(self, rank_us=self.rank_us + by_us)
+
+    def without_first(self, messages: int, rank_us: int) -> "QueuedRun":
+        """Returns what is left when so many of its first messages are taken, at another rank."""
+        first_id = ids.raw_of_number(int(self.first_id, 16) + messages)
+        return replace(self, rank_us=rank_us, first_id=first_id, messages=self.messages - messages)
+
+
+QUEUE_COLUMNS: Final = ", ".join(
+    "count" if name == "messages" else name for name in QueuedRun.__struct_fields__
+)
+
+
+def queue_columns(alias: str) -> str:
+    """Returns the columns of a QueuedRun, for a SELECT from the queue under this alias."""
+    return ", ".join(f"{alias}.{column}" for column in QUEUE_COLUMNS.split(", ")).replace(
+        f"{alias}.count", f"{alias}.count AS messages"
+    )
+
+
+_INSERT: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) SELECT * FROM :given AS g"
+_INSERT_SQLITE: Final = f"INSERT INTO queue AS q ({QUEUE_COLUMNS}) VALUES ({values_of(QueuedRun)})"
+
+QUEUE: Final = BatchStatement(QueuedRun, Nothing, postgresql=_INSERT, sqlite=_INSERT_SQLITE)
+
+# A message comes back at the same place with each of its parts; whoever claims it takes all that
+# are missing. No part may go out with the number of an earlier try of its own: that one's late
+# answer would end it.
+QUEUE_AGAIN: Final = BatchStatement(
+    QueuedRun,
+    Nothing,
+    postgresql=(
+        f"{_INSERT} ON CONFLICT (carrier_id, rank_us, first_id) DO UPDATE SET attempt ="
+        " greatest(q.attempt, excluded.attempt)"
+    ),
+    sqlite=f"{_INSERT_SQLITE} ON CONFLICT DO UPDATE SET attempt = max(attempt, excluded.attempt)",
+)
+
+TAKE_RUNS: Final = BatchStatement(
+    RunKey,
+    Nothing,
+    postgresql="""
+        DELETE FROM queue q USING :given AS g
+        WHERE q.carrier_id = g.carrier_id AND q.rank_us = g.rank_us AND q.first_id = g.first_id""",
+    sqlite="""
+        DELETE FROM queue WHERE carrier_id = :carrier_id AND rank_us = :rank_us
+            AND first_id = :first_id""",
+)
+
+
+class NextRuns(Row, frozen=True):
+    """`worker`: the process that asks, by its epoch."""
+
+    carrier_id: SmallInt
+    now_ms: BigInt
+    most: Int
+    worker: BigInt
+
+
+# Nothing for a process whose row is gone: it was stopped for so long that others do its work, and
+# may not know yet.
+NEXT_RUNS: Final = same(
+    NextRuns,
+    QueuedRun,
+    f"""
+    SELECT {queue_columns("q")} FROM queue q
+    WHERE q.carrier_id = :carrier_id AND q.rank_us < {HELD_FROM_US} AND q.not_before_ms <= :now_ms
+        AND q.expires_at_ms > :now_ms
+        AND EXISTS (SELECT 1 FROM workers WHERE epoch = :worker)
+    ORDER BY q.rank_us, q.first_id LIMIT :most""",
+    lock="FOR UPDATE SKIP LOCKED",
+)

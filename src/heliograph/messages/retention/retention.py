@@ -1,0 +1,203 @@
+"""What has been kept long enough: texts and numbers of old messages are erased, then the messages
+themselves go, a few at a time.
+
+How far that has come is stored with each batch (`kept_from`), so a process that is killed leaves
+nothing half done, and the proofs of ledger, events and messages know where the part begins that
+they can prove. What is queued or in flight is never touched, however old it is.
+"""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import first_id_of
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune_ids
+from heliograph.database.statements import Gone, Id, Int, Nothing, Row, Text, same
+from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
+
+TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
+NOTHING: Final = "0" * 32  # an id below all others: nothing of it has gone
+MESSAGES_DEFAULT: Final = "messages_default"  # the partition of what has no month
+UNDER_WAY_MS: Final = 1_000  # a send's id is lower than those of its messages, by less than this
+
+
+class _What(Row, frozen=True):
+    what: Text
+
+
+class _Kept(Row, frozen=True):
+    from_id: Id
+
+
+class _KeptFrom(Row, frozen=True):
+    what: Text
+    from_id: Id
+
+
+class _Before(Row, frozen=True):
+    until: Id
+
+
+class _UnderWay(Row, frozen=True):
+    """The oldest message that is queued, and the oldest in flight."""
+
+    queued_id: Id | None
+    in_flight_id: Id | None
+
+
+class _Batch(Row, frozen=True):
+    start: Id
+    until: Id
+    most: Int
+
+
+class _MessageId(Row, frozen=True):
+    id: Id
+
+
+class _Between(Row, frozen=True):
+    """Ids from `start` up to, not with, `until`."""
+
+    start: Id
+    until: Id
+
+
+_FROM: Final = same(_What, _Kept, "SELECT from_id FROM kept_from WHERE what = :what")
+_KEEP_FROM: Final = same(
+    _KeptFrom,
+    Nothing,
+    """
+    INSERT INTO kept_from (what, from_id) VALUES (:what, :from_id) ON CONFLICT (what) DO UPDATE
+        SET from_id = excluded.from_id
+    WHERE kept_from.from_id < excluded.from_id""",
+)
+_UNDER_WAY: Final = same(
+    _Before,
+    _UnderWay,
+    """
+    SELECT (SELECT first_id FROM queue WHERE first_id < :until ORDER BY first_id
+        LIMIT 1) AS queued_id,
+           (SELECT message_id FROM inflight WHERE message_id < :until ORDER BY message_id
+               LIMIT 1) AS in_flight_id""",
+)
+_END_OF_BATCH: Final = same(
+    _Batch,
+    _MessageId,
+    "SELECT id FROM messages WHERE id >= :start AND id < :until ORDER BY id LIMIT 1 OFFSET :most",
+)
+# A message that is queued, and stands in no queue, is for the audit to find.
+_ERASE_NUMBERS: Final = same(
+    _Between,
+    Gone,
+    """
+    UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
+        AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1 AS one""",
+)
+_ERASE_TEXTS: Final = same(
+    _Between,
+    Nothing,
+    """
+    UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until
+        AND (text IS NOT NULL OR exceptions IS NOT NULL)""",
+)
+_ERASE_REASONS: Final = same(
+    _Between,
+    Nothing,
+    """
+        UPDATE operator_decisions SET reason = '' WHERE message_id >= :start AND message_id < :until
+            AND reason <> ''""",
+)
+
+
+class KeptFor(NamedTuple):
+    """What the operator has set, in milliseconds; None: for ever."""
+
+    texts_ms: int | None
+    messages_ms: int | None
+
+
+def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> KeptFor:
+    return KeptFor(
+        *(None if days is None else days * DAY_MS for days in (erase_after_days, delete_after_days))
+    )
+
+
+def first_kept(tx: Connection, what: str) -> str:
+    """The raw id from which on all of it is there."""
+    return (
+        tx.execute(
+            sa.select(kept_from.c.from_id).where(kept_from.c.what == what)
+        ).scalar_one_or_none()
+        or NOTHING
+    )
+
+
+async def from_id(tx: HotTx, what: str) -> str:
+    """The same, in a transaction of the hot paths."""
+    kept = await _FROM.rows(tx, _What(what))
+    return kept[0].from_id if kept else NOTHING
+
+
+async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
+    """What is below this id may be gone from now on. It never goes back."""
+    await _KEEP_FROM.rows(tx, _KeptFrom(what, raw_id))
+
+
+async def over_before(tx: HotTx, at_ms: int) -> str:
+    """The id (raw) below which nothing was sent after this moment, and nothing is queued
+    or in flight any more.
+    """
+    until = first_id_of(at_ms)
+    [oldest] = await _UNDER_WAY.rows(tx, _Before(until))
+    under_way = filter(None, (oldest.queued_id, oldest.in_flight_id))
+    return min(
+        [
+            until,
+            *(
+                first_id_of(ids.made_at_ms(int(message_id, 16)) - UNDER_WAY_MS)
+                for message_id in under_way
+            ),
+        ]
+    )
+
+
+async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
+    """Texts and numbers of the oldest messages below the id `until` that may have any, ROWS_AT_ONCE
+    of them. How many numbers, and whether there is more to look at.
+
+    A text that failed (`error_message`) is our own words and a carrier's code; the client's
+    `reference` stays.
+    """
+    start = await from_id(tx, TEXTS)
+    if start >= until:
+        return 0, False
+    beyond = await _END_OF_BATCH.rows(tx, _Batch(start, until, ROWS_AT_ONCE))
+    end = beyond[0].id if beyond else until
+    batch = _Between(start, end)
+    numbers = await _ERASE_NUMBERS.rows(tx, batch)
+    await _ERASE_TEXTS.rows(tx, batch)
+    await _ERASE_REASONS.rows(tx, batch)
+    await keep_from(tx, TEXTS, end)
+    return len(numbers), bool(beyond)
+
+
+def tables_of(*, postgresql: bool) -> tuple[Kept, ...]:
+    """What goes with old messages, and by which of its ids. On PostgreSQL months of
+    messages go whole; this is what has found no month.
+    """
+    return (
+        Kept(MESSAGES_DEFAULT if postgresql else messages.name, "id", 0),
+        Kept(operator_decisions.name, "message_id", 0),
+        Kept(sends.name, "id", 0),
+    )
+
+
+async def delete_some(tx: HotTx, kept: Kept) -> int:
+    """The oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE; how many."""
+    start = await from_id(tx, MESSAGES)
+    last = ids.raw_of_number(max(int(start, 16) - 1, 0))
+    return await prune_ids(tx, kept, last)

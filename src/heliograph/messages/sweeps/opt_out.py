@@ -1,0 +1,136 @@
+"""What is queued of an account's groups for people who want it no more: taken out of its
+run, failed, refunded.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from heliograph.base.paging import first_id_of
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import BigInt, Bool, Id, Row, SharingStatement, Statement
+from heliograph.messages.accept.request import VALIDITY_S
+from heliograph.messages.queue.rank import FAIR_SPACING_US
+from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
+from heliograph.messages.sweeps.sweep import fail_taken
+
+# of what is queued: what is older has failed, or is about to, for its validity is over
+_SPAN_MS: Final = VALIDITY_S[1] * 1_000
+
+
+class Person(Row, frozen=True):
+    """A phone, as E.164 digits in a number, to which an account (raw id) sends in a mode."""
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+class _Since(Row, frozen=True):
+    """The lowest id that may still be queued. It tells PostgreSQL which partitions to look into."""
+
+    since: Id
+
+
+class _Queued(Row, frozen=True):
+    """A message of a group that is queued; `is_in_flight`: a carrier has some of it."""
+
+    account_id: Id
+    sandbox: Bool
+    recipient: BigInt
+    id: Id
+    send_id: Id
+    is_in_flight: Bool
+
+
+class _OfSends(Row, frozen=True):
+    send_ids: list[Id]
+
+
+_COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
+    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
+_QUEUED: Final = SharingStatement(
+    Person,
+    _Since,
+    _Queued,
+    postgresql=f"""
+        SELECT {_COLUMNS} FROM :given AS g
+        JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
+            AND m.sandbox = g.sandbox
+        WHERE m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
+    sqlite=f"""
+        SELECT {_COLUMNS} FROM messages m
+        WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
+            AND m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
+)
+_OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
+_RUNS: Final = Statement(
+    _OfSends,
+    QueuedRun,
+    postgresql=f"{_OF_SENDS} = ANY(:send_ids) FOR UPDATE SKIP LOCKED",
+    sqlite=f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))",
+)
+
+
+async def fail_blocked(tx: HotTx, people: Sequence[Person], now_ms: int) -> set[Person]:
+    """Messages of groups to these people that no carrier has: failed, `blocked`, refunded. To be
+    called again for whom it answers: a carrier has something for them, or is just taking it, and it
+    may come back. `people`: few enough for one transaction.
+    """
+    queued = await _QUEUED.rows_with(tx, people, _Since(first_id_of(now_ms - _SPAN_MS)))
+    waiting = {
+        int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
+    }
+    taken = await _take_out(tx, waiting, now_ms)
+    return {
+        Person(message.account_id, message.sandbox, message.recipient)
+        for message in queued
+        if int(message.id, 16) not in taken
+    }
+
+
+async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
+    """Messages, by number and with their sends; those that were in a run which nobody else is just
+    taking.
+    """
+    if not waiting:
+        return set()
+    runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
+    left = without(runs, waiting)
+    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+    return left.found
+
+
+class Without(NamedTuple):
+    """Runs less some of their messages: `taken` are those that held one, `rests` is what is left of
+    them, `found` are the messages' numbers.
+    """
+
+    taken: list[RunKey]
+    rests: list[QueuedRun]
+    found: set[int]
+
+
+def without(runs: Sequence[QueuedRun], out: Collection[int]) -> Without:
+    """Returns the runs without these messages, which are given by number."""
+    ordered = sorted(out)
+    left = Without([], [], set())
+    for run in runs:
+        first = int(run.first_id, 16)
+        end = first + run.messages
+        inside = ordered[bisect_left(ordered, first) : bisect_left(ordered, end)]
+        if not inside:
+            continue
+        left.taken.append(run.key)
+        left.found.update(inside)
+        for begins, ends in zip(
+            [first, *(number + 1 for number in inside)], [*inside, end], strict=True
+        ):
+            if begins < ends:
+                later = run.without_first(
+                    begins - first, run.rank_us + (begins - first) * run.segments * FAIR_SPACING_US
+                )
+                left.rests.append(replace(later, messages=ends - begins))
+    return left

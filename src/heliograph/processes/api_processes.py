@@ -1,0 +1,191 @@
+"""`heliograph api`: the HTTP API in processes of its own, for PostgreSQL. What they queue
+is sent by `heliograph worker` (or `serve`).
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import tempfile
+from dataclasses import replace
+from multiprocessing.connection import Connection
+
+import structlog
+import uvloop
+
+from heliograph.api.app import App
+from heliograph.api.listening import address_of, answer, listening
+from heliograph.api.shutdown import API_DRAIN_S, Server
+from heliograph.base import cancelling, open_files
+from heliograph.base.errors import ServiceError
+from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.secrets import key_ids
+from heliograph.base.settings import SettingError, Settings
+from heliograph.database import clock_check, processes
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.processes import logs
+from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.exclusive import require_home, require_schema, tune_collector
+from heliograph.processes.metrics_server import showing_metrics_at
+from heliograph.processes.prefork import HOPELESS, Siblings
+from heliograph.processes.roles import ANSWERING, API
+from heliograph.processes.shared_limits import CountingHeld, needs_redis, share_limits
+from heliograph.processes.wake import Teller
+from heliograph.processes.watchdog import gone_in_time
+
+log = structlog.get_logger(__name__)
+
+
+def run(settings: Settings, host: str, port: int, workers: int) -> int:
+    """Answers until SIGTERM or SIGINT; the exit status. Raises AddressInUse, SettingError."""
+    if not settings.database_url.startswith("postgresql"):
+        raise SettingError(
+            "DATABASE_URL",
+            "SQLite",
+            "postgresql://…, for what is more than one process; heliograph serve is one",
+        )
+    if workers > 1 and not settings.redis_url:
+        raise needs_redis(f"nothing, with {workers} API processes")
+    open_files.raise_limit()
+    processes.be_known_as(API)
+    _reach(settings)
+    with (
+        listening(host, port) as listener,
+        tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
+    ):
+        # where all of them count: /metrics of each adds it up
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics_dir
+        address = address_of(host, listener.getsockname()[1])
+        with showing_metrics_at(settings.metrics_address, settings.metrics_token):
+            return Siblings(
+                workers,
+                _process,
+                (replace(settings, base_url=settings.base_url or address), listener),
+            ).run()
+
+
+def _reach(settings: Settings) -> None:
+    """Raises SettingError; ClockApart; OperationalError, which says why, when the database
+    cannot be reached.
+    """
+    db = Database(settings.database_url, settings.synchronous_commit)
+    try:
+        with db.engine.connect():
+            pass
+        require_schema(db)
+        clock_check.begin(db)
+        require_secret_key(db, settings)
+        require_home(db, settings.data_dir)
+    finally:
+        db.close()
+
+
+def _process(settings: Settings, listener: socket.socket, signals: Connection) -> None:
+    # Ctrl-C is for the one that starts this one, which passes it on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logs.set_up(settings)
+    processes.be_known_as(API)
+    try:
+        uvloop.run(_answer(settings, listener, signals))
+    except SettingError as error:
+        sys.stderr.write(f"heliograph: {error}\n")
+        sys.exit(HOPELESS)
+    except ServiceError as error:  # the database was away for a moment: another start is worth it
+        sys.stderr.write(f"heliograph: {error}\n")
+        sys.exit(1)
+
+
+async def _answer(settings: Settings, listener: socket.socket, signals: Connection) -> None:
+    asyncio.get_running_loop().set_exception_handler(logs.unexpected)
+    db = Database(settings.database_url, settings.synchronous_commit)
+    counting, lease = (
+        CountingHeld(db, settings),
+        Lease(db, API, secret_keys=key_ids(settings.secret_keys)),
+    )
+    teller = Teller(settings.redis_url) if settings.redis_url else None
+    try:
+        await asyncio.to_thread(require_schema, db)
+        await asyncio.to_thread(clock_check.begin, db)
+        await asyncio.to_thread(require_home, db, settings.data_dir, anew=True)
+        await counting.take()
+        await asyncio.to_thread(lease.begin)
+        # only now: a rotation sees who is registered
+        await asyncio.to_thread(require_secret_key, db, settings)
+        app = App(settings, db, _found_by_looking if teller is None else teller.tell)
+        await app.start()
+        holding = asyncio.create_task(counting.keep())
+        beside = [
+            asyncio.create_task(task)
+            for task in (
+                _keep(lease),
+                clock_check.keep(db),
+                share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
+            )
+        ]
+        tune_collector()
+        server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
+        ending = asyncio.create_task(_end_in_time(server))
+        _obey(server, signals)
+        await answer(server, listener, (holding,))
+        refused = holding.done()
+        for task in (*beside, holding, ending):
+            task.cancel()
+        await app.stop()
+        with ended_anyway("lease_not_ended"):
+            await asyncio.to_thread(lease.end)
+        if refused:
+            holding.result()
+    finally:
+        if teller is not None:
+            await teller.close()
+        counting.end()
+        await db.close_hot()
+        db.close()
+
+
+def _found_by_looking(carrier_ids: set[int]) -> None:
+    """Without Redis nobody is told: carriers look every 250 ms."""
+
+
+async def _end_in_time(server: Server) -> None:
+    await server.ending.wait()
+    gone_in_time()
+
+
+def _obey(server: Server, signals: Connection) -> None:
+    """What the one that starts this one passes on is for all of them; SIGTERM to this one is for it
+    alone, unless the other follows: a service manager signals all processes. When that one is gone
+    nobody would start this one again, and its place on the socket is wanted: that is the end too.
+    """
+    loop = asyncio.get_running_loop()
+
+    def hear() -> None:
+        try:
+            server.told(signals.recv())
+        except EOFError:
+            loop.remove_reader(signals.fileno())
+            server.stop()
+
+    loop.add_reader(signals.fileno(), hear)
+    loop.add_signal_handler(signal.SIGTERM, server.leave)
+
+
+async def _shown(lease: Lease) -> None:
+    """A retired process holds no work here: it only begins anew."""
+    try:
+        await lease.looked()
+    except Retired:
+        await asyncio.to_thread(lease.begin)
+
+
+async def _keep(lease: Lease) -> None:
+    """Shows that this process lives."""
+    while True:
+        await asyncio.sleep(LOOK_S)
+        try:
+            await _shown(lease)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+            cancelling.obey(error)
+            log.warning("lease_not_kept", **told(error))

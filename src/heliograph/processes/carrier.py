@@ -1,0 +1,58 @@
+"""A carrier at work: its link, its turn, and how both end."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from heliograph import messages
+from heliograph.base import cancelling, clock
+from heliograph.carriers import Carrier, Link, SmppSettings
+from heliograph.processes.rate_share import Share
+
+# for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone
+# within 30 s
+DRAIN_S: Final = 22.0
+
+
+@dataclass(slots=True)
+class Running:
+    """Its link is made anew when its connection's settings change, and only then."""
+
+    carrier: Carrier
+    connection: SmppSettings | None
+    turn: messages.Turn
+    link: Link
+    task: asyncio.Task[None]
+    share: Share | None = None  # of its rate, where one is agreed
+    # monotonic: when it was last seen bound, or began
+    bound_s: float = field(default_factory=clock.monotonic_s)
+    # the format in which the parked receipts were last read, as far as this process knows
+    read_as: str = ""
+
+    def __post_init__(self) -> None:
+        self.read_as = self.carrier.parked_read_as
+
+    async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
+        """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or
+        however long it takes. May be called again when it was canceled.
+        """
+        await self.unbind(drain_s)
+        await cancelling.end(self.task)
+        await self.turn.finish(finish_s)
+
+    async def unbind(self, drain_s: float) -> None:
+        """Stops claiming, waits so long for the window to empty, and unbinds. The database
+        has no part in it.
+        """
+        self.turn.claiming = False
+        await self.link.close(drain_s)
+
+
+def facts_of(carrier: Carrier) -> messages.CarrierFacts:
+    """What a turn needs to know of a carrier."""
+    return messages.CarrierFacts(
+        carrier.id,
+        carrier.name,
+        carrier.settings.get("receipts", "all"),
+        carrier.id_format or carrier.settings.get("id_format", "auto"),
+    )

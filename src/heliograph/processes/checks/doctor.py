@@ -1,0 +1,428 @@
+"""`heliograph doctor`: what is wrong with this installation, or soon will be, and what to
+do about it.
+"""
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import sqlalchemy as sa
+from redis import Redis
+from redis.exceptions import RedisError
+
+from heliograph.base import clock
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import ServiceError
+from heliograph.base.private_files import ENTRIES_MAX, open_to_others
+from heliograph.base.secrets import SecretUnreadable
+from heliograph.base.settings import Settings
+from heliograph.carriers import (
+    SIMULATOR_ID,
+    Carrier,
+    Link,
+    LinkState,
+    SmppLink,
+    SmppSettings,
+    all_carriers,
+    all_routes,
+    connection_settings,
+    unbound_links,
+)
+from heliograph.database import migrate, restored_copy
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
+from heliograph.database.outage import why
+from heliograph.database.sessions import sqlite_path
+from heliograph.messages.sweeps import restored
+from heliograph.otp.range_guard import count_blocked
+from heliograph.otp.tallies import capped
+from heliograph.processes.checks import database_findings, sealed_secrets
+from heliograph.processes.checks.database_findings import Finding
+from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.tables import GONE
+
+__all__ = ["Finding", "examine", "try_to_bind"]
+
+DISK_BYTES_MIN: Final = 1 << 30
+REDIS_TIMEOUT_S: Final = 2
+BIND_TIMEOUT_S: Final = 15.0
+FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
+DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
+ENDPOINTS_SHOWN_MAX: Final = 10
+FILES_SHOWN_MAX: Final = 20
+OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
+ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Looks at everything, one thing after the other; never changes anything, though it
+    tries to.
+    """
+    yield Finding("settings", "ok", f"data directory {settings.data_dir}")
+    yield _disk(settings)
+    yield _files(settings)
+    yield from _redis(settings)
+    yield from _behind_proxies(settings)
+    db = Database(settings.database_url, settings.synchronous_commit)
+    try:
+        yield from _database(db, settings)
+    except ServiceError as error:
+        yield Finding(
+            "database", "failure", why(error), "check DATABASE_URL, and that the database runs"
+        )
+    finally:
+        db.close()
+
+
+def _disk(settings: Settings) -> Finding:
+    # on PostgreSQL it may be yet to be made
+    there = next(
+        place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists()
+    )
+    free = shutil.disk_usage(there).free
+    found = f"{free / (1 << 30):.1f} GiB free for the data directory"
+    return (
+        Finding("disk", "ok", found)
+        if free >= DISK_BYTES_MIN
+        else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+    )
+
+
+def _files(settings: Settings) -> Finding:
+    database = (
+        None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
+    )
+    open_files, is_all = open_to_others(settings.data_dir, database)
+    only = (
+        ""
+        if is_all
+        else (
+            f"; the data directory holds more than {ENTRIES_MAX} files and folders, of which only"
+            " the service's own were looked at"
+        )
+    )
+    if not open_files:
+        found = "nobody else may read what is in the data directory, or the database"
+        return Finding(
+            "files",
+            "ok" if is_all else "warning",
+            found + only,
+            None if is_all else "keep other things in another directory",
+        )
+    named = ", ".join(map(str, open_files[:FILES_SHOWN_MAX]))
+    more = (
+        f" and {len(open_files) - FILES_SHOWN_MAX} more"
+        if len(open_files) > FILES_SHOWN_MAX
+        else ""
+    )
+    return Finding(
+        "files",
+        "warning",
+        f"others may read {named}{more}{only}",
+        "any other command makes what belongs to its user private (mode 0600, folders 0700); look"
+        " whether copies elsewhere are too",
+    )
+
+
+def _redis(settings: Settings) -> Iterator[Finding]:
+    if settings.redis_url is None:
+        yield Finding("redis", "ok", "not used: one process counts its rate limits by itself")
+        return
+    try:
+        with Redis.from_url(
+            settings.redis_url,
+            socket_timeout=REDIS_TIMEOUT_S,
+            socket_connect_timeout=REDIS_TIMEOUT_S,
+        ) as redis:
+            redis.ping()
+        yield Finding("redis", "ok", "answers")
+    except (RedisError, OSError) as error:
+        yield Finding(
+            "redis",
+            "warning",
+            f"does not answer ({type(error).__name__})",
+            "check REDIS_URL; until then each process counts rate limits alone",
+        )
+
+
+def _behind_proxies(settings: Settings) -> Iterator[Finding]:
+    """Whether links that are shown lead to the address that clients use."""
+    if settings.trusted_proxies and settings.base_url is None:
+        yield Finding(
+            "base url",
+            "warning",
+            "HELIOGRAPH_TRUSTED_PROXIES names a proxy, and HELIOGRAPH_BASE_URL is not set",
+            "set HELIOGRAPH_BASE_URL to the public address, such as https://sms.example.com: links"
+            " are made with it",
+        )
+    elif settings.trusted_proxies and str(settings.base_url).startswith("http://"):
+        yield Finding(
+            "base url",
+            "warning",
+            f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in"
+            " front",
+            "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would"
+            " go over the network readable",
+        )
+    elif str(settings.base_url).startswith("https://") and not settings.trusted_proxies:
+        yield Finding(
+            "base url",
+            "warning",
+            f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is"
+            " trusted",
+            "set HELIOGRAPH_TRUSTED_PROXIES to its address: until then all clients count as one, by"
+            " the proxy's address",
+        )
+
+
+def _database(db: Database, settings: Settings) -> Iterator[Finding]:
+    with db.read() as tx:
+        kind = "postgresql" if db.postgresql else "sqlite"
+        if not migrate.is_current(tx):
+            yield Finding(
+                "database",
+                "failure",
+                f"{kind}, without this version's schema",
+                "run `heliograph migrate`",
+            )
+            return
+        yield Finding("database", "ok", f"{kind}, schema up to date")
+        yield from _restored(db, settings, tx)
+        yield from database_findings.hosts(db)
+        yield from database_findings.writable(db)
+        if db.postgresql:
+            yield database_findings.clock(db)
+            yield from database_findings.indexes(tx)
+            yield from database_findings.durability(tx, settings.synchronous_commit)
+        kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
+        if db.postgresql:
+            yield _processes(kinds)
+        yield from sealed_secrets.findings(tx, settings)
+        carriers = all_carriers(tx)
+        yield from _carriers(
+            carriers,
+            unbound_links(tx),
+            lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
+        )
+        yield from _routes(
+            {carrier.id: carrier for carrier in carriers},
+            [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
+        )
+        now_ms = clock.now_ms()
+        yield from database_findings.doubts(tx, now_ms)
+        there = endpoints.enabled(tx)
+        if there:
+            yield _deliveries(there, kinds)
+        yield from _endpoints(
+            endpoints.troubled(
+                tx,
+                failing_before_ms=now_ms - FAILING_MS,
+                disabled_after_ms=now_ms - DISABLED_MS,
+                limit=ENDPOINTS_SHOWN_MAX,
+            )
+        )
+        blocked = count_blocked(tx, now_ms)
+        held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+        if held_back:
+            yield Finding(
+                "otp unverified",
+                "warning",
+                f"{len(held_back)} accounts or countries of one are held back: too many codes are"
+                " unverified",
+                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            )
+        if blocked:
+            yield Finding(
+                "otp ranges",
+                "warning",
+                f"{blocked} blocked: many one-time passwords went there, and none was verified",
+                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+            )
+
+
+def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
+    """Whether it is a copy, and what was kept of one."""
+    if restored_copy.is_elsewhere(db, settings.data_dir):
+        yield Finding(
+            "restored copy",
+            "failure",
+            "the database was last served elsewhere; nothing that sends or answers starts with it",
+            "heliograph restore-check --since T, T being when the copy was taken",
+        )
+    if waiting := sum(kept.messages for kept in restored.kept(tx)):
+        yield Finding(
+            "restored copy",
+            "warning",
+            f"{waiting} of its messages are kept until somebody decides",
+            "heliograph restore-check, then heliograph restore-check send, or cancel",
+        )
+
+
+def _processes(kinds: Counter[str]) -> Finding:
+    """Those that are registered: one that died is for half a minute yet."""
+    found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
+        return Finding(
+            "processes",
+            "warning",
+            f"{found}: nothing sends",
+            "start heliograph serve, or heliograph worker",
+        )
+    if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
+        return Finding(
+            "processes",
+            "warning",
+            f"{found}: nobody looks after validity, doubts and what dead processes held",
+            "start heliograph scheduler, or heliograph worker",
+        )
+    return Finding("processes", "ok", found)
+
+
+def _carriers(
+    carriers: list[Carrier],
+    unbound: dict[int, tuple[int, list[str]]],
+    connect: Callable[[Carrier], object],
+) -> Iterator[Finding]:
+    for carrier in carriers:
+        check = f"carrier {carrier.name}"
+        if carrier.type == "smpp":
+            try:
+                connect(carrier)
+            except SecretUnreadable as error:
+                yield Finding(
+                    check,
+                    "failure",
+                    str(error),
+                    f"set it again: heliograph carrier set {carrier.name} --password-file FILE",
+                )
+                continue
+        if carrier.id in unbound:
+            count, others = unbound[carrier.id]
+            yield Finding(
+                check,
+                "warning",
+                f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
+                "see whether the carrier allows so many binds, and what that process logs; it"
+                " leaves its part of the rate to the others",
+            )
+        elif carrier.state == LinkState.BOUND.value:
+            yield Finding(check, "ok", "bound")
+        else:
+            detail = f": {carrier.state_detail}" if carrier.state_detail else ""
+            yield Finding(check, "warning", f"{carrier.state}{detail}", _remedy(carrier))
+
+
+def _remedy(carrier: Carrier) -> str:
+    if ALREADY_BOUND in (carrier.state_detail or ""):
+        return (
+            f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier"
+            " allows? A connection that it still believes in it lets go within minutes"
+        )
+    return f"is a server running? try: heliograph carrier test {carrier.name}"
+
+
+def _routes(
+    carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
+) -> Iterator[Finding]:
+    if not routes:
+        yield Finding(
+            "routes",
+            "warning",
+            "none: live texts are refused with no_route",
+            'heliograph route set "" CARRIER',
+        )
+    for prefix, carrier_ids in routes:
+        check = f"route {prefix or 'default'}"
+        names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
+        if SIMULATOR_ID in carrier_ids:
+            yield Finding(
+                check,
+                "warning",
+                f"{names}: live texts there are charged, and go to the simulator",
+                "set a real carrier before you go live",
+            )
+        elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
+            yield Finding(
+                check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
+            )
+        else:
+            yield Finding(check, "ok", names)
+
+
+def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
+    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
+    if any(kinds[kind] for kind in DELIVERING):
+        return Finding("webhooks", "ok", found)
+    return Finding(
+        "webhooks",
+        "warning",
+        f"{found}, and no process that delivers to them",
+        "start heliograph serve, or heliograph worker",
+    )
+
+
+def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
+    """Those that need somebody: events that they miss can be replayed for 30 days."""
+    for endpoint in troubled:
+        shown = endpoints.text_id(endpoint.id)
+        check = f"webhook {shown}"
+        if endpoint.disabled_at_ms is not None:
+            why = (
+                "it answered 410 Gone"
+                if endpoint.disabled_reason == GONE
+                else "it met nothing but failures for 5 days"
+            )
+            yield Finding(
+                check,
+                "warning",
+                f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
+                f"once it is there again: heliograph webhook enable {shown}, then heliograph"
+                f" webhook replay {shown} --since 7d",
+            )
+        else:
+            yield Finding(
+                check,
+                "warning",
+                f"{endpoint.url}: nothing but failures since"
+                f" {rfc3339(endpoint.failing_since_ms or 0)}",
+                f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
+            )
+
+
+class _Watch:
+    """An Inbox that waits for one thing: whether the carrier lets us in."""
+
+    def __init__(self) -> None:
+        self.settled = asyncio.Event()
+        self.state, self.detail = LinkState.CONNECTING, "no answer in time"
+
+    def answered(self, answers: object) -> None:
+        """Nothing is submitted here."""
+
+    def received(self, receipts: object) -> None:
+        """Receipts stay unacknowledged: the carrier sends them again to whoever stores them."""
+
+    def changed(self, state: LinkState, detail: str) -> None:
+        self.state, self.detail = state, detail
+        if state is not LinkState.CONNECTING:
+            self.settled.set()
+
+
+async def try_to_bind(connection: SmppSettings) -> tuple[LinkState, str]:
+    """Binds to a carrier and unbinds again: what its state became, and why."""
+    watch = _Watch()
+    link: Link = SmppLink(connection, watch)
+    await link.start()
+    try:
+        async with asyncio.timeout(BIND_TIMEOUT_S):
+            await watch.settled.wait()
+    except TimeoutError:
+        pass  # the state says that it still tries
+    finally:
+        found = watch.state, watch.detail  # before closing changes it
+        await link.close(0)
+    return found

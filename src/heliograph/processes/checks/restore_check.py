@@ -1,0 +1,113 @@
+"""`heliograph restore-check`: what a restored copy of the database has queued, kept until
+an operator decides.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from heliograph.base import clock, ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import Conflict
+from heliograph.base.paging import first_id_of
+from heliograph.base.settings import Settings
+from heliograph.base.short_texts import refused
+from heliograph.campaigns.restored import Stopped, stop_all
+from heliograph.database import restored_copy
+from heliograph.database.database import Database
+from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.database.processes import others
+from heliograph.messages.sweeps import restored
+from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, only_server_in
+from heliograph.processes.shared_limits import API_LOCK
+
+
+class ProcessesRun(Conflict):
+    """Processes use this database."""
+
+
+class Done(NamedTuple):
+    """What was kept in the end, and the campaigns that were stopped."""
+
+    kept: list[restored.Kept]
+    campaigns: list[Stopped]
+
+
+async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: bool) -> Done:
+    """Keeps all that was accepted until `since_ms` and has not left, as far as the database knows;
+    may be repeated.
+
+    Raises ProcessesRun, InvalidRequest when something was accepted later and it is not said
+    (`leave_later`) that this was after the restore, Unavailable.
+    """
+    until = first_id_of(since_ms + 1)
+    async with nobody_else(db, settings):
+        await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
+        while await restored.keep_some(db, until, clock.now_ms()):
+            pass
+        campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
+        await asyncio.to_thread(
+            restored_copy.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
+        )
+        with db.read() as tx:
+            return Done(restored.kept(tx), campaigns)
+
+
+def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later: bool) -> None:
+    with db.read() as tx:
+        newest = restored.newest_queued(tx)
+    if newest is not None and newest >= until and not leave_later:
+        at_ms = ids.made_at_ms(int(newest, 16))
+        raise refused(
+            "since",
+            f"must be {rfc3339(at_ms + 1)} or later if the database is as it was restored: then it"
+            " was accepted in the copy. If processes have run since it was restored, --leave-later"
+            f" lets go what was accepted after {rfc3339(since_ms)}",
+        )
+
+
+@asynccontextmanager
+async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
+    """As long as this lasts, no process begins that accepts or sends. Raises ProcessesRun."""
+    if db.hosts is None:
+        try:
+            with only_server_in(settings.data_dir):
+                yield
+        except AlreadyServed as error:
+            raise ProcessesRun(f"{error} Stop it first.") from error
+        return
+    locks = [AdvisoryLock(db.hosts, number) for number in (DATABASE_LOCK, API_LOCK)]
+    try:
+        for lock in locks:
+            if not await lock.take():
+                raise ProcessesRun(
+                    f"Processes use this database: {await asyncio.to_thread(_named, db)}. Stop them"
+                    " first."
+                )
+        yield
+    finally:
+        for lock in locks:
+            lock.release()
+
+
+def _named(db: Database) -> str:
+    with db.read() as tx:
+        found = [str(process) for process in others(tx) if process.kind is not None]
+    return ", ".join(found) or "which ones, this role may not see"
+
+
+async def decide(db: Database, which: restored.Which, *, send: bool) -> int:
+    """Lets it go, or cancels it; beside processes that run, which find it within 250 ms.
+    Returns how many messages.
+    """
+    total = 0
+    while True:
+        some = (
+            sum((await restored.let_go_some(db, which)).values())
+            if send
+            else await restored.cancel_some(db, which, clock.now_ms())
+        )
+        if not some:
+            return total
+        total += some

@@ -1,0 +1,217 @@
+"""All that is sealed with HELIOGRAPH_SECRET_KEY, wherever it is stored: which key reads
+it, and how it is sealed anew with another one.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import carriers, otp
+from heliograph.base import clock
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import Conflict
+from heliograph.base.secrets import Keys, SecretKeys, key_id, known
+from heliograph.base.settings import SettingError, Settings
+from heliograph.database import secret_key_canary
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
+from heliograph.database.sealed_columns import Sealed, reseal_some, tally
+from heliograph.processes.checks.database_findings import Finding
+from heliograph.processes.checks.restore_check import ProcessesRun, nobody_else
+from heliograph.webhooks import endpoints
+
+PLACES: Final[tuple[Sealed, ...]] = (*carriers.SEALED, *endpoints.SEALED, *otp.SEALED)
+# after another key came into use: by then no process seals with the one before (database/cache.py:
+# STALE_S)
+SETTLED_MS: Final = 3_000
+LOOK_S: Final = 0.2
+# codes that are kept under the key before are valid for half of this
+STILL_VALID_MS: Final = otp.ERASED_AFTER_MS
+
+
+class KeyUnknown(Conflict):
+    """Processes run that do not know the new secret key."""
+
+
+class Rotated(NamedTuple):
+    """How many secrets were sealed anew, how many neither key reads, and how long some
+    processes may still need the key before.
+    """
+
+    resealed: dict[str, int]
+    unreadable: dict[str, int]
+    old_needed_until_ms: int
+
+
+def key_of_stored(tx: Connection, secret_keys: Sequence[str], now_ms: int) -> str | None:
+    """Returns the first of these keys that reads any of the stored secrets; None if none
+    does, and the first key where nothing is stored.
+    """
+    tallies = {key: [tally(tx, place, key, now_ms) for place in PLACES] for key in secret_keys}
+    if not any(sum(counts) for counts in tallies[secret_keys[0]]):
+        return secret_keys[0]
+    return next(
+        (key for key, counts in tallies.items() if any(readable for readable, _ in counts)), None
+    )
+
+
+def unreadable(tx: Connection, keys: Keys, now_ms: int) -> dict[str, int]:
+    """Returns how many texts of each place none of the keys reads; only places that have some."""
+    found = {place.name: tally(tx, place, keys, now_ms)[1] for place in PLACES}
+    return {name: count for name, count in found.items() if count}
+
+
+def rotate(db: Database, settings: Settings, *, lost: bool = False) -> Rotated:
+    """Brings HELIOGRAPH_SECRET_KEY into use and seals with it what is under
+    HELIOGRAPH_SECRET_KEY_OLD; goes on where an earlier call was broken off. `lost`: the key in use
+    is lost, and what only that one reads with it.
+
+    Raises KeyUnknown when processes run that do not know the new key, SettingError when the key in
+    use is not among the two, Unavailable.
+    """
+    since_ms = asyncio.run(_bring_into_use(db, settings, lost=lost))
+    keys, resealed = settings.secret_keys, Counter({place.name: 0 for place in PLACES})
+    while isinstance(keys, SecretKeys):
+        now_ms = clock.now_ms()
+        found = {place.name: _reseal(db, place, keys, now_ms) for place in PLACES}
+        resealed.update(found)
+        if not any(found.values()) and now_ms >= since_ms + SETTLED_MS:
+            break
+        time.sleep(LOOK_S)
+    db.transact(lambda tx: secret_key_canary.finish(tx, since_ms))
+    with db.read() as tx:
+        return Rotated(
+            dict(resealed),
+            unreadable(tx, settings.secret_key, clock.now_ms()),
+            since_ms + STILL_VALID_MS,
+        )
+
+
+async def _bring_into_use(db: Database, settings: Settings, *, lost: bool) -> int:
+    """Returns since when the key is in use. Where no process runs, the rows that killed
+    ones have left in `workers` do not count.
+    """
+    try:
+        async with nobody_else(db, settings):
+            return await asyncio.to_thread(
+                db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=True)
+            )
+    except ProcessesRun:
+        return await asyncio.to_thread(
+            db.transact, lambda tx: _replace(tx, settings, lost=lost, alone=False)
+        )
+
+
+def _replace(tx: Connection, settings: Settings, *, lost: bool, alone: bool) -> int:
+    there = secret_key_canary.found(tx, locked=True) or secret_key_canary.make(
+        tx, settings.secret_key, clock.now_ms()
+    )
+    if not lost:
+        secret_key_canary.in_use(there, settings.secret_keys)
+    if secret_key_canary.is_of(there.sealed, settings.secret_key):
+        return there.since_ms
+    if not alone:
+        _require_known(tx, settings.secret_key)
+    now_ms = clock.now_ms()
+    secret_key_canary.replace(
+        tx, settings.secret_key, former=None if lost else there.sealed, now_ms=now_ms
+    )
+    return now_ms
+
+
+def _require_known(tx: Connection, secret_key: str) -> None:
+    """Raises KeyUnknown."""
+    rows = tx.execute(sa.select(workers.c.kind, workers.c.secret_keys)).all()
+    without = Counter(
+        kind for kind, ids in rows if key_id(secret_key) not in (ids or "").split(",")
+    )
+    if without:
+        named = ", ".join(f"{count} {kind}" for kind, count in sorted(without.items()))
+        raise KeyUnknown(
+            f"Processes run that do not know this HELIOGRAPH_SECRET_KEY: {named}. Start each of"
+            " them anew with both keys first; one that has just died is remembered for 45 s."
+        )
+
+
+def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
+    done, last = 0, None
+    while True:
+        batch = db.transact(partial(reseal_some, place=place, keys=keys, after=last, now_ms=now_ms))
+        done, last = done + batch.rows, batch.last
+        if last is None:
+            return done
+
+
+def findings(tx: Connection, settings: Settings) -> Iterator[Finding]:
+    """What `heliograph doctor` says of the secret key, and of what is sealed with it."""
+    there, now_ms = secret_key_canary.found(tx), clock.now_ms()
+    try:
+        if there is not None:
+            secret_key_canary.in_use(there, settings.secret_keys)
+    except SettingError as error:
+        yield Finding(
+            "secret key",
+            "failure",
+            str(error),
+            "set the right one: no process starts with this one",
+        )
+    else:
+        yield _finding_of_key(there, settings, now_ms)
+    lost = unreadable(tx, settings.secret_keys, now_ms)
+    if lost:
+        named = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in lost.items())
+        yield Finding(
+            "sealed secrets",
+            "failure",
+            f"{named} cannot be read with this key",
+            "set carriers' passwords again (carrier set NAME --password-file FILE), rotate"
+            " webhooks' secrets (webhook rotate ID)",
+        )
+    else:
+        yield Finding("sealed secrets", "ok", "all can be read")
+
+
+def _finding_of_key(
+    there: "secret_key_canary.Canary | None", settings: Settings, now_ms: int
+) -> Finding:
+    if there is None:
+        return Finding(
+            "secret key",
+            "ok",
+            "none is the database's yet: the first process to start makes its own so",
+        )
+    if there.former is not None:
+        return Finding(
+            "secret key",
+            "warning",
+            f"a new one is in use since {rfc3339(there.since_ms)}, and not all is sealed with it",
+            "heliograph secret rotate goes on where it was broken off",
+        )
+    if not secret_key_canary.is_of(there.sealed, settings.secret_key):
+        return Finding(
+            "secret key",
+            "warning",
+            "HELIOGRAPH_SECRET_KEY is not in use yet",
+            "heliograph secret rotate brings it into use",
+        )
+    if len(known(settings.secret_keys)) > 1:
+        until_ms = there.since_ms + STILL_VALID_MS
+        if now_ms < until_ms:
+            return Finding(
+                "secret key",
+                "ok",
+                f"is the database's; the one before is needed until {rfc3339(until_ms)}",
+            )
+        return Finding(
+            "secret key",
+            "warning",
+            "is the database's; HELIOGRAPH_SECRET_KEY_OLD is needed no more",
+            "take it from every process",
+        )
+    return Finding("secret key", "ok", "is the database's")

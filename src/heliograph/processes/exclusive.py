@@ -1,0 +1,185 @@
+"""One server per data directory and per database: the locks that keep a second one away, and what
+happens when one is lost.
+
+Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a
+PostgreSQL database, which other machines reach too, it is an advisory lock: a server has it to
+itself, the processes that send side by side share it. It ends with its connection; then nothing is
+claimed until it is held again (docs/decisions.md, O1).
+"""
+
+import asyncio
+import fcntl
+import gc
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+import structlog
+
+from heliograph.base import private_files
+from heliograph.base.errors import Unavailable
+from heliograph.base.settings import SettingError
+from heliograph.database import migrate, restored_copy
+from heliograph.database.database import Database
+from heliograph.database.leases import workers
+from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.processes.roles import SERVE
+
+# objects made, and collections of the younger generation: Python's 700 fits smaller programs
+COLLECT_AFTER: Final = (10_000, 20, 50)
+LOCK_FILE: Final = "serve.lock"
+DATABASE_LOCK: Final = 0x48454C53
+TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a killed server is gone
+# who begins has the lock to itself for a moment, and for 5 s if it is stopped then (advisory.alone)
+TRIES_WHILE_OTHERS_BEGIN: Final = 150
+RETRY_S: Final = 0.1
+
+log = structlog.get_logger(__name__)
+
+
+class AlreadyServed(Exception):
+    """Another server holds this data directory or database."""
+
+
+@contextmanager
+def only_server_in(data_dir: Path) -> Iterator[None]:
+    """Holds the data directory. Raises AlreadyServed."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(data_dir / LOCK_FILE, "a+", opener=private_files.opener) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise AlreadyServed(
+                f"Another server (process {holder}) uses the data directory {data_dir}."
+            ) from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+class DatabaseHeld:
+    """That a server is the only process which sends from its database, or that those which share it
+    have no server among them. On SQLite the data directory's lock says so.
+    """
+
+    def __init__(self, db: Database, *, shared: bool) -> None:
+        self._db = db
+        self._shared = shared
+        self._lock = AdvisoryLock(db.hosts, DATABASE_LOCK, shared=shared) if db.hosts else None
+        self._taking = asyncio.Lock()
+
+    async def take(self) -> bool:
+        """Answers whether nobody else sends from this database; if so, nobody can until
+        `let_others_in`.
+
+        Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached;
+        Unavailable when it went away meanwhile, or when another process is long about beginning.
+        """
+        if self._lock is None:
+            return True
+        await asyncio.to_thread(self._reach)
+        for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
+            if await self._is_held(self._lock):
+                return not self._shared or await self._lock.alone()
+            if number >= TRIES and not self._shared:
+                raise AlreadyServed("Another server or worker uses this database.")
+            if number % TRIES == 0 and await asyncio.to_thread(self._has_server):
+                raise AlreadyServed("A server (heliograph serve) has this database to itself.")
+            await asyncio.sleep(RETRY_S)
+        raise Unavailable("Another process that begins keeps this one out of the database.")
+
+    async def let_others_in(self) -> None:
+        """Those that share the database. Raises Unavailable."""
+        if self._lock is not None and self._shared:
+            await self._lock.together()
+
+    async def keep(self, may_claim: Callable[[bool], None]) -> None:
+        """Takes the lock again whenever it is lost, and tells whether it is held; runs until
+        cancelled.
+        """
+        while self._lock is not None:
+            await self._lock.lost()
+            may_claim(False)
+            log.warning("server_lock_lost")
+            while not await self._is_held_again(self._lock):
+                await asyncio.sleep(RETRY_S)
+            log.info("server_lock_held_again")
+            may_claim(True)
+        # nobody can take a file's lock from a process that lives
+        await asyncio.get_running_loop().create_future()
+
+    async def _is_held_again(self, lock: AdvisoryLock) -> bool:
+        """Not: another one has it, which our lease will tell, or PostgreSQL has not seen the end of
+        our own lost connection yet.
+        """
+        try:
+            return await self._is_held(lock)
+        except Unavailable:
+            return False
+
+    async def _is_held(self, lock: AdvisoryLock) -> bool:
+        async with self._taking:
+            return lock.held or await lock.take()
+
+    def _has_server(self) -> bool:
+        with self._db.read() as tx:
+            return (
+                tx.execute(
+                    sa.select(workers.c.epoch).where(workers.c.kind == SERVE).limit(1)
+                ).first()
+                is not None
+            )
+
+    def _reach(self) -> None:
+        with self._db.engine.connect():
+            pass
+
+    def end(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+
+def require_schema(db: Database) -> None:
+    """Raises SettingError when the database is not this version's."""
+    with db.read() as tx:
+        if not migrate.is_current(tx):
+            raise SettingError(
+                "DATABASE_URL",
+                "a database without this version's schema",
+                "one that `heliograph migrate` has brought up to date",
+            )
+
+
+def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+    """Makes sure that a copy which was restored neither sends what has left already nor accepts
+    more. `anew`: the process has run. Raises SettingError, Unavailable.
+    """
+    if restored_copy.is_elsewhere(db, data_dir, anew=anew):
+        raise SettingError(
+            "DATABASE_URL",
+            "a database that was last served elsewhere: a copy, which knows nothing of what was"
+            " sent since",
+            "one that `heliograph restore-check --since T` has looked at, T being when the copy was"
+            " taken",
+        )
+
+
+def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
+    """`require_home`, and the database is at home here. Raises likewise."""
+    require_home(db, data_dir, anew=anew)
+    restored_copy.settle(db, data_dir)
+
+
+def tune_collector() -> None:
+    """What was made at the start stays: it need not be looked through again and again
+    while requests come and go.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)

@@ -1,0 +1,156 @@
+"""`heliograph listen`: an account's events, delivered by this command to an address of its
+own, for as long as it runs.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import structlog
+import uvloop
+from sqlalchemy.engine import Connection
+
+from heliograph.base import cancelling, clock, open_files
+from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.secrets import Keys, key_ids
+from heliograph.base.settings import Settings
+from heliograph.database import processes, secret_key_canary
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.address_guard import openings
+from heliograph.webhooks.deliver import Deliveries
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.record_attempts import Tried
+
+KIND: Final = "listen"
+EXTEND_S: Final = 10.0  # how often it says that it is still there
+LISTENS_MS: Final = 60_000  # without a word for so long: it was killed, and its endpoint goes
+
+OnAttempt = Callable[[str, str, Tried], None]  # kind and body of the event, and what came of it
+
+log = structlog.get_logger(__name__)
+
+
+def run(
+    settings: Settings,
+    account_id: str,
+    url: str,
+    kinds: list[str],
+    *,
+    sandbox: bool,
+    on_ready: Callable[[str], None],
+    on_attempt: OnAttempt,
+) -> None:
+    """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are
+    signed with. Raises InvalidRequest, NotFound.
+    """
+    open_files.raise_limit()
+    processes.be_known_as(KIND)
+    uvloop.run(
+        _listen(
+            settings,
+            account_id,
+            url,
+            kinds=kinds,
+            sandbox=sandbox,
+            on_ready=on_ready,
+            on_attempt=on_attempt,
+        )
+    )
+
+
+async def _listen(
+    settings: Settings,
+    account_id: str,
+    url: str,
+    kinds: list[str],
+    sandbox: bool,
+    on_ready: Callable[[str], None],
+    on_attempt: OnAttempt,
+) -> None:
+    db = Database(settings.database_url, settings.synchronous_commit)
+    # whoever may run commands here may also reach what runs here
+    allow = replace(openings(settings), loopback=True)
+
+    def add() -> tuple[Endpoint, str]:
+        with db.write() as tx:
+            return endpoints.add(
+                tx,
+                account_id,
+                url,
+                kinds,
+                sandbox=sandbox,
+                include_customers=False,
+                secret_key=_in_use(tx, settings),
+                allow=allow,
+                listens_until_ms=clock.now_ms() + LISTENS_MS,
+                now_ms=clock.now_ms(),
+            )
+
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    lease = Lease(db, KIND, secret_keys=key_ids(settings.secret_keys))
+    endpoint, secret = await asyncio.to_thread(add)
+    try:
+        await asyncio.to_thread(lease.begin)
+        deliveries = Deliveries(
+            db, lease, settings.secret_keys, allow, only=endpoint.id, on_attempt=on_attempt
+        )
+        await deliveries.start()
+        on_ready(secret)
+        staying = asyncio.create_task(_stay(db, lease, endpoint.id))
+        await stopped.wait()
+        staying.cancel()
+        await deliveries.stop(0.0)
+        with ended_anyway("lease_not_ended"):
+            await asyncio.to_thread(lease.end)
+    finally:
+        # whoever prunes does, when it has been silent for long
+        with ended_anyway("endpoint_not_forgotten"):
+            await asyncio.to_thread(_forget, db, endpoint.id)
+        await db.close_hot()
+        db.close()
+
+
+def _in_use(tx: Connection, settings: Settings) -> Keys:
+    there = secret_key_canary.found(tx, shared=True)
+    return (
+        settings.secret_keys
+        if there is None
+        else secret_key_canary.in_use(there, settings.secret_keys)
+    )
+
+
+async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
+    """Shows that it is there, until cancelled."""
+    extended_s = clock.monotonic_s()
+    while True:
+        await asyncio.sleep(LOOK_S)
+        is_there = False
+        try:
+            with suppress(Retired):  # it was stopped for so long that others took it for dead
+                await lease.looked()
+                is_there = True
+            if not is_there:
+                await asyncio.to_thread(lease.begin)
+            if clock.monotonic_s() - extended_s >= EXTEND_S:
+                await asyncio.to_thread(_extend, db, endpoint_id)
+                extended_s = clock.monotonic_s()
+        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+            cancelling.obey(error)
+            log.warning("not_listening", **told(error))
+
+
+def _extend(db: Database, endpoint_id: str) -> None:
+    with db.write() as tx:
+        endpoints.listen_until(tx, endpoint_id, clock.now_ms() + LISTENS_MS)
+
+
+def _forget(db: Database, endpoint_id: str) -> None:
+    with db.write() as tx:
+        endpoints.forget(tx, [endpoint_id])

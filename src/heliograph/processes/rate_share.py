@@ -1,0 +1,55 @@
+"""How the processes that serve one carrier share its agreed rate, as they come and go: in no second
+they submit more than it, all together.
+
+Each takes its part of the whole by its place among them. A part that becomes smaller counts at
+once, a larger one only when all others must have heard of it, and what they sent before is a second
+old: so the least part of the last seconds counts. Who has not seen the others for a while submits
+nothing.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from math import floor
+from typing import Final
+
+from heliograph.database.leases import LOOK_S
+
+# longer than this since the last look, which a busy database may hold up: another may have come
+BLIND_S: Final = 5 * LOOK_S
+LEFT_S: Final = 1.0  # until what others sent in their last moment is a second old
+# until all others have seen a newcomer, and what they sent before that is a second old
+JOINED_S: Final = BLIND_S + LEFT_S + 0.5
+
+
+def part_of(tps: float, place: int, count: int) -> float:
+    """The rate of one among `count`, counted from 0. Whole numbers, since carriers count by the
+    second; a fraction is the first one's.
+    """
+    whole = floor(tps)
+    each, over = divmod(whole, count)
+    return each + (place < over) + (tps - whole if place == 0 else 0.0)
+
+
+class Share:
+    """One process's part of one carrier's rate."""
+
+    def __init__(self, tps: float, *, alone: bool) -> None:
+        self._tps = tps
+        # (since when, part) as they followed one another
+        self._dues = deque([(float("-inf"), tps if alone else 0.0)])
+
+    def now(
+        self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float
+    ) -> float:
+        """submit_sm a second that this process may send now. `senders`: who shares the carrier,
+        `others`: whether anybody else may send to it; both as of `looked_s`. All times are of one
+        monotonic clock.
+        """
+        sees = now_s - looked_s <= BLIND_S
+        due = part_of(self._tps, senders.index(me), len(senders)) if sees and me in senders else 0.0
+        if due != self._dues[-1][1]:
+            self._dues.append((now_s, due))
+        since_s = now_s - (JOINED_S if others else LEFT_S)
+        while len(self._dues) > 1 and self._dues[1][0] <= since_s:
+            self._dues.popleft()
+        return min(part for _, part in self._dues)

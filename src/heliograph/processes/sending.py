@@ -1,0 +1,258 @@
+"""The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of
+their own.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+
+from heliograph.base import cancelling
+from heliograph.base.errors import NotFound
+from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.secrets import key_ids
+from heliograph.base.settings import SettingError, Settings
+from heliograph.campaigns.jobs import Jobs
+from heliograph.database import clock_check, restored_copy
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.jobs.campaigns import keep_campaigning
+from heliograph.jobs.pruning import keep_pruning
+from heliograph.jobs.retention import keep_retaining
+from heliograph.messages import Chunker, FairQueue
+from heliograph.messages.retention.retention import kept_for
+from heliograph.processes.carrier import DRAIN_S
+from heliograph.processes.carriers import Dispatch
+from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.exclusive import (
+    AlreadyServed,
+    DatabaseHeld,
+    require_schema,
+    settle_at_home,
+)
+from heliograph.processes.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
+from heliograph.processes.wake import listen
+from heliograph.processes.watchdog import ended_or_gone
+from heliograph.webhooks.address_guard import openings
+from heliograph.webhooks.deliver import STOP_S, Deliveries
+
+AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
+# For what a process was before to end, and for each try to begin: all that either waits for has a
+# limit of its own, of 10 s and less, so what has not ended by then hangs. A database that is away
+# ends a try, so however long an outage lasts, it is no reason to go.
+ANEW_WITHIN_S: Final = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class Sending:
+    """`hold` before anything else, `start` when the configuration is known, `stop` before the end,
+    `release` in any case.
+
+    `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        cache: ConfigCache,
+        settings: Settings,
+        queue: FairQueue,
+        kind: str,
+        carrier_id: int | None = None,
+    ) -> None:
+        self._db = db
+        self._cache = cache
+        self._settings = settings
+        self._queue = queue
+        self._held = DatabaseHeld(db, shared=kind != SERVE)
+        self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
+        self._beside: list[asyncio.Task[None]] = []
+        self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
+        self._dispatch: Dispatch | None = None
+        self._deliveries: Deliveries | None = None
+        self.keeping: asyncio.Task[None]  # ends when this process may not go on
+
+    async def hold(self) -> None:
+        """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError,
+        OperationalError, ClockApart, Unavailable.
+        """
+        await self._register()
+
+    async def start(self) -> None:
+        try:
+            await self._begin()
+        except BaseException:
+            await self._end(drain_s=0)
+            raise
+        kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
+        self.keeping = asyncio.create_task(self._keep())
+        self._beside = [
+            asyncio.create_task(self._held.keep(self._may_claim)),
+            asyncio.create_task(clock_check.keep(self._db)),
+            asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
+            asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
+            asyncio.create_task(
+                keep_campaigning(
+                    self._db,
+                    Jobs(self._db, Chunker(self._cache, self._queue), self.wake),
+                    self._is_scheduler,
+                )
+            ),
+        ]
+        if self._settings.redis_url:
+            self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
+
+    def _is_scheduler(self) -> bool:
+        return is_active_scheduler(self._lease)
+
+    def wake(self, carrier_ids: set[int]) -> None:
+        """Something was queued for these carriers."""
+        if self._dispatch is not None:
+            self._dispatch.wake(carrier_ids)
+
+    def count_answering(self) -> int:
+        """How many live processes answer the API, as it was last seen."""
+        return self._lease.count(*ANSWERING)
+
+    async def stop(self) -> None:
+        """Stops claiming, finishes the windows, unbinds. Raises why this process could not
+        go on, if that was it.
+        """
+        ended_itself = self.keeping.done()
+        for task in (*self._beside, self.keeping):
+            task.cancel()
+        showing = asyncio.create_task(self._show())
+        await self._end(DRAIN_S)
+        with ended_anyway("home_not_marked"):  # then a copy of the last minute is not told
+            await asyncio.to_thread(restored_copy.settle, self._db, self._settings.data_dir)
+        showing.cancel()
+        if ended_itself:
+            self.keeping.result()
+
+    async def release(self) -> None:
+        """Others need not wait for what it held, nor leave its carrier to it."""
+        if self._lease.epoch:
+            with ended_anyway("lease_not_ended"):  # then they see that it is gone by its beat
+                await asyncio.to_thread(self._lease.end)
+        self._held.end()
+
+    def _may_claim(self, allowed: bool) -> None:
+        self._may_claim_now = allowed
+        if self._dispatch is not None:
+            self._dispatch.may_claim(allowed)
+
+    async def _register(self) -> None:
+        """Whoever has the database to itself knows that all others are dead, and need not
+        wait until their beats have stood still.
+        """
+        alone = await self._held.take()
+        try:
+            await asyncio.to_thread(require_schema, self._db)
+            await asyncio.to_thread(clock_check.begin, self._db)
+            await asyncio.to_thread(require_secret_key, self._db, self._settings)
+            await asyncio.to_thread(
+                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
+            )
+            await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+            # again: a rotation sees who is registered
+            await asyncio.to_thread(require_secret_key, self._db, self._settings)
+        finally:
+            if alone:
+                await self._held.let_others_in()
+
+    async def _begin(self) -> None:
+        self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)
+        self._dispatch.may_claim(self._may_claim_now)
+        if self._lease.kind in DELIVERING:
+            deliveries = Deliveries(
+                self._db,
+                self._lease,
+                self._settings.secret_keys,
+                openings(self._settings),
+                moved=self._dispatch.moved,
+            )
+            await deliveries.start()
+            self._deliveries = deliveries  # not before: what has not begun cannot be stopped
+        await self._dispatch.start()
+
+    async def _end(self, drain_s: float) -> None:
+        """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that
+        begins anew does not wait for it. Never fails: what a part could not store is found out as
+        after a kill.
+        """
+        ending: list[Coroutine[Any, Any, None]] = []
+        if self._deliveries is not None:
+            ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
+            self._deliveries = None
+        if self._dispatch is not None:
+            ending.append(self._dispatch.stop(drain_s))
+        for failed in await asyncio.gather(*ending, return_exceptions=True):
+            if failed is not None:
+                log.error("part_not_ended", **told(failed))
+
+    async def _keep(self) -> None:
+        """Shows that this process lives. If it did not for so long that others may have taken over
+        what it held, it begins anew.
+
+        Raises AlreadyServed when a server has taken over the whole database, NotFound when the
+        carrier that it was for was removed.
+        """
+        while self._db.postgresql:
+            await asyncio.sleep(LOOK_S)
+            is_retired = False
+            try:
+                await self._lease.looked()
+            except Retired:
+                is_retired = True
+            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
+                cancelling.obey(error)
+                log.warning("lease_not_kept", **told(error))
+            if is_retired or not self._lease.may_write():
+                await self._begin_anew()
+            if self._dispatch is not None and self._dispatch.is_for_nothing:
+                raise NotFound("The carrier that this process was for was removed.")
+        await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
+
+    async def _show(self) -> None:
+        """That this process still lives, while it ends: for longer than others wait for a
+        beat before they take what is on the wire for in doubt.
+        """
+        while self._db.postgresql:
+            await asyncio.sleep(LOOK_S)
+            # then they did, and the answers that still come settle it
+            with ended_anyway("lease_not_kept"), suppress(Retired):
+                await self._lease.looked()
+
+    async def _begin_anew(self) -> None:
+        """Closes the binds at once; answers that came are stored, what was claimed and not written
+        is given back. Then as a new process begins. What hangs meanwhile ends the process: then the
+        service manager begins a new one.
+        """
+        log.warning("worker_begins_anew", worker=self._lease.epoch)
+        with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+            await self._end(drain_s=0)
+        while True:
+            try:
+                with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+                    await self._register()
+                    # what could not be stored while the database was away
+                    await self._end(drain_s=0)
+                    await self._begin()
+            except (AlreadyServed, SettingError):
+                raise  # another try would find the same
+            except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
+                cancelling.obey(error)
+                log.warning("worker_not_begun", **told(error))
+                await asyncio.sleep(AGAIN_S)
+            else:
+                log.info("worker_begun_anew", worker=self._lease.epoch)
+                return
+
+
+def _tell_that_it_hangs() -> None:
+    log.error("worker_hangs", within_s=ANEW_WITHIN_S)

@@ -1,0 +1,92 @@
+"""`heliograph serve`: everything in one process. One server per data directory and per database;
+commands may run beside it.
+"""
+
+import asyncio
+import socket
+from dataclasses import replace
+
+import structlog
+import uvloop
+
+from heliograph.api.app import App
+from heliograph.api.listening import AddressInUse, WhenReady, address_of, answer, listening
+from heliograph.api.shutdown import Server
+from heliograph.base import open_files
+from heliograph.base.settings import Settings
+from heliograph.database import migrate, processes
+from heliograph.database.database import Database
+from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
+from heliograph.processes.logs import unexpected
+from heliograph.processes.metrics_server import showing_metrics_at
+from heliograph.processes.roles import SERVE
+from heliograph.processes.sending import Sending
+from heliograph.processes.shared_limits import CountingHeld, share_limits
+from heliograph.processes.watchdog import gone_in_time
+
+__all__ = ["AddressInUse", "AlreadyServed", "run"]
+
+log = structlog.get_logger(__name__)
+
+
+def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None = None) -> None:
+    """Serves until SIGTERM or SIGINT. `when_ready(port)` runs once requests are answered; when it
+    returns False the server stops.
+
+    Raises AlreadyServed, AddressInUse, SettingError.
+    """
+    open_files.raise_limit()
+    processes.be_known_as(SERVE)
+    with (
+        only_server_in(settings.data_dir),
+        listening(host, port) as listener,
+        showing_metrics_at(settings.metrics_address, settings.metrics_token),
+    ):
+        if settings.database_url.startswith("sqlite"):
+            migrate.upgrade(settings.database_url)
+        # what the documentation shows unless there is a public one
+        address = address_of(host, listener.getsockname()[1])
+        uvloop.run(
+            _serve(replace(settings, base_url=settings.base_url or address), listener, when_ready)
+        )
+
+
+async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
+    db = Database(settings.database_url, settings.synchronous_commit)
+    app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
+    sending = Sending(db, app.cache, settings, app.queue, SERVE)
+    asyncio.get_running_loop().set_exception_handler(unexpected)
+    counting = CountingHeld(db, settings)
+    # 0: there is one a database, so nobody else would answer
+    server = Server(app, settings.drain_s or 0.0)
+    try:
+        await sending.hold()
+        await counting.take()
+        await app.start()
+        await sending.start()
+        holding, sharing = (
+            asyncio.create_task(counting.keep()),
+            asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
+        )
+        tune_collector()
+        server.obey_signals()
+        sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
+        await answer(server, listener, (sending.keeping, holding), when_ready)
+        refused = holding.done()
+        for task in (holding, sharing):
+            task.cancel()
+        await asyncio.gather(sending_stopped, app.stop())
+        if refused:
+            holding.result()
+    finally:
+        counting.end()
+        await sending.release()
+        await db.close_hot()
+        db.close()
+
+
+async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
+    """While requests are still answered: what they queue is sent by the next server."""
+    await ending.wait()
+    gone_in_time()
+    await sending.stop()

@@ -1,0 +1,87 @@
+"""Who answers the API counts a key's requests together with all others that do, through Redis, or
+is the only one of its database.
+
+An advisory lock of PostgreSQL sees to it: shared by those with REDIS_URL, one process's own
+without. A SQLite file has one process only.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from heliograph.base.errors import Unavailable
+from heliograph.base.settings import SettingError, Settings
+from heliograph.database.database import Database
+from heliograph.database.leases import LOOK_S
+from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.keys import Limiter
+from heliograph.processes.exclusive import RETRY_S, TRIES
+
+API_LOCK: Final = 0x48454C41
+# 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end
+# (sessions.KEEPALIVE)
+TRIES_AGAIN: Final = 120
+
+log = structlog.get_logger(__name__)
+
+
+class CountingHeld:
+    """That a process counts with the others, or alone."""
+
+    def __init__(self, db: Database, settings: Settings) -> None:
+        self._together = settings.redis_url is not None
+        self._lock = AdvisoryLock(db.hosts, API_LOCK, shared=self._together) if db.hosts else None
+
+    async def take(self) -> None:
+        """Raises SettingError when another process counts otherwise, Unavailable."""
+        if self._lock is not None:
+            await self._take(self._lock, TRIES)
+
+    async def _take(self, lock: AdvisoryLock, tries: int) -> None:
+        for _ in range(tries):
+            if await lock.take():
+                return
+            await asyncio.sleep(RETRY_S)
+        if self._together:
+            raise SettingError(
+                "REDIS_URL",
+                "nothing, in another API process of this database",
+                "the same redis://… in all of them",
+            )
+        raise needs_redis("nothing, beside another API process of this database")
+
+    async def keep(self) -> None:
+        """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until
+        cancelled. Raises SettingError when another process has it meanwhile.
+        """
+        while self._lock is not None:
+            await self._lock.lost()
+            log.warning("api_lock_lost")
+            while not self._lock.held:
+                try:
+                    await self._take(self._lock, TRIES_AGAIN)
+                except Unavailable:
+                    await asyncio.sleep(RETRY_S)
+            log.info("api_lock_held_again")
+        await asyncio.get_running_loop().create_future()
+
+    def end(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+
+def needs_redis(found: str) -> SettingError:
+    return SettingError(
+        "REDIS_URL", found, "redis://…: through it they count a key's requests together"
+    )
+
+
+async def share_limits(limiter: Limiter, processes: Callable[[], int]) -> None:
+    """Tells a limiter how many live processes share what a key may use while Redis is away, until
+    cancelled.
+    """
+    while True:
+        limiter.share_with(processes())
+        await asyncio.sleep(LOOK_S)

@@ -1,0 +1,98 @@
+"""`heliograph smsc`: runs the SMSC until it is told to stop, and says what it counted."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from heliograph.base import open_files
+from heliograph.carriers.smsc import Chaos, Journal, Smsc, SmscSettings
+
+Say = Callable[[dict[str, Any]], None]
+
+
+class NotRun(Exception):
+    """The SMSC could not start, or not go on. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run of the SMSC was told. `chaos` was made with `seed`."""
+
+    host: str
+    port: int
+    settings: SmscSettings
+    chaos: Chaos
+    seed: int
+    log: Path | None
+    stats_s: float | None  # how often the counts are said while it runs
+
+
+def run(told: Run, say: Say) -> None:
+    """Serves until SIGTERM or SIGINT. `say` gets the address first, then counts. Raises NotRun."""
+    open_files.raise_limit()
+    try:
+        journal = Journal(told.log)
+    except BlockingIOError as error:
+        raise NotRun(
+            f"{told.log} is being written by another process. Name another file with --log."
+        ) from error
+    except OSError as error:
+        raise NotRun(f"{told.log} cannot be written: {error.strerror}.") from error
+    with journal:
+        uvloop.run(_serve(told, journal, say))
+        if journal.failure is not None:
+            raise NotRun(f"{told.log} cannot be written any more: {journal.failure.strerror}.")
+
+
+async def _serve(told: Run, journal: Journal, say: Say) -> None:
+    stop = asyncio.Event()
+    journal.on_failure = stop.set
+    smsc = Smsc(told.settings, told.chaos, journal)
+    try:
+        port = await smsc.start(told.host, told.port, seed=told.seed)
+    except OSError as error:
+        raise NotRun(
+            f"Cannot listen on {told.host} port {told.port}: {error.strerror}. Name another with"
+            " --host or --port."
+        ) from error
+    loop = asyncio.get_running_loop()
+    for end in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(end, stop.set)
+    say({"host": told.host, "port": port, "seed": told.seed})
+    while not stop.is_set():
+        try:
+            async with asyncio.timeout(told.stats_s):
+                await stop.wait()
+        except TimeoutError:
+            say(_counts(smsc))
+    await smsc.stop()
+    say(_counts(smsc))
+
+
+def _counts(smsc: Smsc) -> dict[str, Any]:
+    return {
+        "sessions": smsc.session_count,
+        "receipts_owed": smsc.receipts_owed,
+        "counts": dict(sorted(smsc.journal.counts.items())),
+    }
+
+
+def as_line(said: dict[str, Any], *, as_json: bool) -> str:
+    """What is said, for a program or for people."""
+    if as_json:
+        return json.dumps(said)
+    if "port" in said:
+        return (
+            f"SMPP 3.4 on {said['host']} port {said['port']}, any client that you point here; chaos"
+            f" by --seed {said['seed']}. Ctrl-C ends it."
+        )
+    counts = (
+        ", ".join(f"{kind} {count}" for kind, count in said["counts"].items()) or "nothing came"
+    )
+    return f"{counts}; sessions {said['sessions']}, receipts owed {said['receipts_owed']}"

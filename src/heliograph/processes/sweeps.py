@@ -1,0 +1,262 @@
+"""What is looked after every second, whatever happens: validity, doubts, carriers that are down.
+Each check fails for itself alone.
+
+One process does it for all. Only how a carrier prints its ids is learnt by whoever hears it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from heliograph import messages
+from heliograph.base import cancelling, clock, metrics
+from heliograph.base.logged_errors import told
+from heliograph.carriers import (
+    Carrier,
+    Routes,
+    all_carriers,
+    down_carriers,
+    load_routes,
+    mend_states,
+    outdated_states,
+    remember_id_format,
+    remember_parked_read_as,
+    setting,
+)
+from heliograph.database import config
+from heliograph.database.database import Database
+from heliograph.database.leases import Lease
+from heliograph.database.postgresql.partitions import make_months
+from heliograph.messages.carrier.refs import AUTO
+from heliograph.messages.tables import RECEIPTS_KEPT_MS
+from heliograph.processes.carrier import Running, facts_of
+from heliograph.processes.roles import is_active_scheduler
+
+SWEEP_S: Final = 1.0
+KNOWN_EVERY_LOOKS: Final = 10  # whether a carrier still prints its ids as it is known to
+PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ahead
+# one a sweep, while somebody's transaction keeps the lock; then in an hour again
+PARTITION_TRIES: Final = 10
+SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
+# receipts older than this are no longer matched by guesswork
+PARKED_LOOK_BACK_MS: Final = 3_600_000
+
+log = structlog.get_logger(__name__)
+
+
+class Sweeps:
+    """The checks of one process. `running`: its carriers at any moment; `wake` is told
+    which of them got work.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        lease: Lease,
+        queue: messages.FairQueue,
+        running: Mapping[int, Running],
+        wake: Callable[[set[int]], None],
+    ) -> None:
+        self._db = db
+        self._lease = lease
+        self._queue = queue
+        self._running = running
+        self._wake = wake
+        # what new messages were told of it, perhaps by a process before: the first sweep tells them
+        # anew
+        self._down: frozenset[int] | None = None
+        self._sweeps = 0
+        self._looks = 0
+        self._measured: frozenset[str] = frozenset()  # the carriers that /metrics has figures of
+        self._month_tries = 0  # that are left to make months which are missing
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(SWEEP_S)
+                await _alone("all", self.once())
+        finally:
+            self._show_only(frozenset())
+
+    async def once(self) -> None:
+        """All checks that are due."""
+        self._looks += 1
+        for running in list(self._running.values()):
+            await _alone(running.carrier.name, self._follow_format(running))
+        if is_active_scheduler(self._lease):
+            await self._for_all()
+        elif self._sweeps:  # another one does it now
+            self._sweeps, self._down = 0, None
+            self._show_only(frozenset())
+
+    async def _for_all(self) -> None:
+        if self._sweeps == 0:
+            log.info("scheduling", worker=self._lease.epoch)
+        carriers = await asyncio.to_thread(self._carriers)
+        if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0:
+            self._month_tries = PARTITION_TRIES
+        if self._month_tries and self._db.postgresql:
+            self._month_tries -= 1
+            await _alone("partitions", asyncio.to_thread(self._make_months))
+        if self._sweeps % SCAN_EVERY_SWEEPS == 0:
+            await _alone("measure", self._measure(carriers))
+            await _alone("take_over", self._take_over())
+            await _alone("expired", self._fail_expired())
+        self._sweeps += 1
+        await _alone("states", asyncio.to_thread(self._mend_states))
+        await _alone("routing", self._fail_over())
+        for carrier in carriers:
+            await _alone(carrier.name, self._settle(carrier))
+            if self._sweeps % SCAN_EVERY_SWEEPS == 0:
+                await _alone(carrier.name, self._drop_too_many(carrier))
+        metrics.SWEEPS.inc()
+
+    def _carriers(self) -> list[Carrier]:
+        with self._db.read() as tx:
+            return all_carriers(tx)
+
+    async def _take_over(self) -> None:
+        """What processes that are gone held, also what one claimed in its last moment."""
+        taken = await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
+        if taken:
+            log.info("work_taken_over", messages=taken)
+
+    async def _fail_expired(self) -> None:
+        """All whose validity has ended, in small batches; the rest of a very long queue at the next
+        look. Nothing, while nobody knows the time.
+        """
+        if clock.is_disputed():
+            return
+        until_s = clock.monotonic_s() + SWEEP_S
+        while (
+            await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s
+        ):
+            pass
+
+    def _make_months(self) -> None:
+        """One try: sends wait for it no longer than its lock may take."""
+        left = make_months(self._db, clock.now_ms())
+        if not left:
+            self._month_tries = 0
+        elif not self._month_tries:
+            log.warning("month_not_made", months=left, tries=PARTITION_TRIES)
+
+    async def _measure(self, carriers: list[Carrier]) -> None:
+        waiting, in_doubt = (
+            await messages.count_waiting(self._db, clock.now_ms()),
+            await messages.count_in_doubt(self._db),
+        )
+        for carrier in carriers:
+            metrics.measured(
+                carrier.name,
+                *waiting.get(carrier.id, messages.Waiting()),
+                in_doubt.get(carrier.id, 0),
+            )
+        self._show_only(frozenset(carrier.name for carrier in carriers))
+
+    def _show_only(self, names: frozenset[str]) -> None:
+        """Of a carrier that was removed, or that another process measures now, the last
+        figures would be an alarm without end.
+        """
+        for name in self._measured - names:
+            metrics.forget_measured(name)
+        self._measured = names
+
+    def _mend_states(self) -> None:
+        with self._db.read() as tx:
+            if not outdated_states(tx):
+                return
+        with self._db.write() as tx:
+            mend_states(tx, clock.now_ms())
+
+    async def _fail_over(self) -> None:
+        routes, down = await asyncio.to_thread(self._routing)
+        self._down = down
+        if down and await messages.fail_over(self._db, routes, down, self._queue, clock.now_ms()):
+            self._wake(set(self._running))
+
+    def _routing(self) -> tuple[Routes, frozenset[int]]:
+        with self._db.read() as tx:
+            routes, down = Routes(load_routes(tx)), down_carriers(tx, clock.now_ms())
+        if down != self._down:  # new messages must take the other carrier too
+            with self._db.write() as tx:
+                config.bump(tx)
+        return routes, down
+
+    async def _settle(self, carrier: Carrier) -> None:
+        """One carrier's doubts."""
+        now_ms = clock.now_ms()
+        await messages.match_doubts(
+            self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms
+        )
+        resend = carrier.settings.get("in_doubt", "resend") == "resend"
+        await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
+
+    async def _drop_too_many(self, carrier: Carrier) -> None:
+        """Receipts that found no message, of a carrier that floods us with them."""
+        dropped, kept = await messages.drop_too_many(
+            self._db, carrier.id, setting(carrier, "unmatched_max")
+        )
+        metrics.UNMATCHED.labels(carrier.name).set(kept)
+        if dropped:
+            metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
+            log.warning("unmatched_receipts_dropped", carrier=carrier.name, receipts=dropped)
+
+    # of the carriers of this process
+
+    async def _follow_format(self, running: Running) -> None:
+        now_ms = clock.now_ms()
+        if running.turn.carrier.id_format != running.read_as:
+            await self._read_anew(running, now_ms)
+        if running.turn.carrier.id_format == AUTO:
+            await self._learn(running, now_ms)
+        # a carrier may have changed it, or it was set wrongly
+        elif self._looks % KNOWN_EVERY_LOOKS == 0:
+            await self._learn(running, now_ms)
+            running.turn.matched = 0  # what came long ago proves nothing of today
+
+    async def _learn(self, running: Running, now_ms: int) -> None:
+        """How a carrier's receipts print its ids is remembered once it has shown. The next look
+        reads the parked ones anew: by then no turn is under way that parks as before.
+        """
+        carrier, turn = running.carrier, running.turn
+        id_format = await messages.learn_id_format(
+            self._db, turn.carrier, now_ms - RECEIPTS_KEPT_MS, turn.matched
+        )
+        if id_format in (None, turn.carrier.id_format):
+            return
+        log.info("carrier_id_format_learnt", carrier=carrier.name, id_format=id_format)
+        await asyncio.to_thread(
+            self._db.transact, lambda tx: remember_id_format(tx, carrier.id, id_format)
+        )
+        turn.follow(replace(turn.carrier, id_format=id_format))
+
+    async def _read_anew(self, running: Running, now_ms: int) -> None:
+        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps
+        while no process ran. Each process that serves the carrier does it when it has heard of the
+        change, so the last one finds what the others parked before they had.
+        """
+        carrier = running.turn.carrier
+        found = await messages.rematch(self._db, carrier, now_ms)
+        log.info(
+            "carrier_receipts_read_anew",
+            carrier=carrier.name,
+            id_format=carrier.id_format,
+            matched=found,
+        )
+        await asyncio.to_thread(
+            self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format)
+        )
+        running.read_as = carrier.id_format
+
+
+async def _alone(check: str, sweeping: Awaitable[None]) -> None:
+    try:
+        await sweeping
+    except Exception as error:  # noqa: BLE001  whatever it was, the other checks must be made, and this one again
+        cancelling.obey(error)
+        log.error("sweep_failed", check=check, **told(error))

@@ -1,0 +1,92 @@
+"""`heliograph worker`, `carrier run` and `scheduler`: processes that send, or see to what
+is sent, for PostgreSQL.
+"""
+
+import asyncio
+import signal
+
+import structlog
+import uvloop
+
+from heliograph.api.app import account_ends_of
+from heliograph.api.loop_delay import watch_loop_delay
+from heliograph.base import cancelling, open_files
+from heliograph.base.settings import SettingError, Settings
+from heliograph.carriers import carrier_named, connection_settings
+from heliograph.database import clock_check, processes
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.messages import FairQueue
+from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.exclusive import AlreadyServed, require_schema
+from heliograph.processes.logs import unexpected
+from heliograph.processes.metrics_server import showing_metrics
+from heliograph.processes.sending import Sending
+from heliograph.processes.watchdog import gone_in_time
+
+__all__ = ["AlreadyServed", "run"]
+
+log = structlog.get_logger(__name__)
+
+
+def run(
+    settings: Settings, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+) -> None:
+    """Works until SIGTERM or SIGINT. `kind` is one of entry.roles; `carrier` the name of the one
+    that it is for, if only one. What it counts is shown at `metrics_port`, if there is one. Raises
+    AlreadyServed, SettingError, NotFound for the carrier, SecretUnreadable for its password.
+    """
+    if not settings.database_url.startswith("postgresql"):
+        raise SettingError(
+            "DATABASE_URL",
+            "SQLite",
+            "postgresql://…, for what is more than one process; heliograph serve is one",
+        )
+    open_files.raise_limit()
+    processes.be_known_as(kind)
+    with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
+        uvloop.run(_work(settings, kind, carrier))
+
+
+def _id_of(db: Database, name: str, settings: Settings) -> int:
+    """Of a carrier that this process could bind to: once it has begun, others leave the
+    carrier to it.
+    """
+    require_schema(db)
+    require_secret_key(db, settings)
+    with db.read() as tx:
+        carrier = carrier_named(tx, name)
+        if carrier.type == "smpp":
+            connection_settings(tx, carrier, settings.secret_keys)
+        return carrier.id
+
+
+async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
+    db = Database(settings.database_url, settings.synchronous_commit)
+    cache = ConfigCache(db)
+    queue = FairQueue()
+    await asyncio.to_thread(clock_check.begin, db)  # before anything is written
+    carrier_id = (
+        await asyncio.to_thread(_id_of, db, carrier, settings) if carrier is not None else None
+    )
+    sending = Sending(db, cache, settings, queue, kind, carrier_id)
+    asyncio.get_running_loop().set_exception_handler(unexpected)
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    try:
+        await sending.hold()
+        await cache.refresh()
+        beside = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
+        queue.resume(await asyncio.to_thread(account_ends_of, db))
+        await sending.start()
+        sending.keeping.add_done_callback(lambda _: stopped.set())
+        log.info("working", kind=kind, carrier=carrier)
+        await stopped.wait()
+        gone_in_time()
+        await sending.stop()
+        await cancelling.end(*beside)
+    finally:
+        await sending.release()
+        await db.close_hot()
+        db.close()

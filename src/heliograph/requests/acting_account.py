@@ -1,0 +1,61 @@
+"""For whom a POST of the hot paths acts, judged in the order of contract section 2: a used
+Idempotency-Key before a record named in the body.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from heliograph.base.errors import NotFound
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.keys import acting_for_cached, home_of_cached
+from heliograph.requests.endpoint import Call
+from heliograph.requests.idempotency import refuse_used_key
+
+T = TypeVar("T")
+
+
+async def read_at_home(
+    cache: ConfigCache, call: Call, reader: Callable[[dict[str, Any], str], T]
+) -> T:
+    """Returns what `reader` makes of the body and of the country of the account that it is about:
+    the key's own, or the customer's it names.
+
+    Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
+    """
+    own = call.principal.country_code
+
+    def read(body: dict[str, Any]) -> tuple[T | None, dict[str, Any] | None]:
+        return (
+            (None, body) if isinstance(body.get("customer_id"), str) else (reader(body, own), None)
+        )
+
+    done, body = await call.read(read)
+    if body is None:
+        return done  # type: ignore[return-value]  # T itself may be None
+    home = await home_of_cached(cache, call.principal, body["customer_id"])
+    return await call.look(lambda: reader(body, home))
+
+
+async def acting_for_call(
+    db: Database, cache: ConfigCache, call: Call, path: str, customer_id: str | None
+) -> str:
+    """The raw id of the account that a changing request is about; `customer_id` as its body names
+    it. Raises what `acting_for_cached` raises, and Conflict rather than NotFound when the key was
+    used with another body.
+    """
+    try:
+        return await acting_for_cached(cache, call.principal, customer_id, changes=True)
+    except NotFound:
+        await refuse_used_key_of(db, call, path)
+        raise
+
+
+async def refuse_used_key_of(db: Database, call: Call, path: str) -> None:
+    """Raises Conflict when the request's key was used with another body, and Unavailable."""
+
+    def refuse() -> None:
+        with db.read() as tx:
+            refuse_used_key(tx, call, path)
+
+    await call.in_thread(refuse)

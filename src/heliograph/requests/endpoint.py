@@ -1,0 +1,121 @@
+"""What an endpoint is: one row of the one table from which routing, guards, the OpenAPI description
+and the tests are made.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from heliograph.base.forms import Query
+from heliograph.base.json import decode_object
+from heliograph.base.short_texts import refused
+from heliograph.keys import Principal
+
+IDEMPOTENCY_KEY_MAX: Final = 255
+# a body that the event loop reads itself: the worst of this size takes 5 ms, a send to 1,000
+# recipients 2 ms
+READ_HERE_OCTETS_MAX: Final = 16_384
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Runs blocking work in threads that the accounts share fairly. Raises Unavailable
+    when too many wait.
+    """
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+@dataclass(slots=True)
+class Call:
+    """One request that passed authentication, rate, permission and size."""
+
+    principal: Principal
+    request_id: str
+    path: Mapping[str, str]  # path parameters
+    query: Query
+    body: bytes
+    idempotency_key: str | None
+    in_thread: InThread
+
+    async def read(self, reader: Callable[[dict[str, Any]], T]) -> T:
+        """Returns what `reader` makes of the body as an object. In the event loop it stands in
+        place of `json`: a large body is read in a thread, so that meanwhile others are answered.
+        Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
+        """
+        return await self.look(lambda: reader(self.json()))
+
+    async def look(self, work: Callable[[], T]) -> T:
+        """Returns what `work` makes of a body: here if it is small, else in a thread. Raises what
+        `work` raises, Unavailable.
+        """
+        return work() if len(self.body) <= READ_HERE_OCTETS_MAX else await self.in_thread(work)
+
+    def json(self) -> dict[str, Any]:
+        """The body as an object; raises InvalidRequest (`invalid_json`)."""
+        return decode_object(self.body)
+
+
+@dataclass(slots=True)
+class Answer:
+    """A 200: the whole body but for `success`, which stands first."""
+
+    body: dict[str, Any]
+    replayed: bool = False
+    raw: bytes | None = field(default=None)  # already encoded, `success` included
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
+BlockingHandler: TypeAlias = Callable[[Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method and path below /api/v1, the permission it needs, and what answers it: awaited in the
+    event loop, or run in a thread.
+    """
+
+    method: str
+    path: str  # `/messages/{id}`
+    permission: str
+    handle: Handler | None = None
+    handle_in_thread: BlockingHandler | None = None
+    partners_only: bool = False  # refused to a Connect customer's own keys
+    # further names of the same endpoint, which the description leaves out
+    other_paths: tuple[str, ...] = ()
+
+    @property
+    def takes_body(self) -> bool:
+        return self.method in ("POST", "PUT")
+
+
+def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
+    """The Idempotency-Key header, if any. Raises InvalidRequest when it is given twice or
+    is no 1..255 printable ASCII characters.
+    """
+    given = [value for name, value in headers if name == b"idempotency-key"]
+    if not given:
+        return None
+    key = given[0].decode("latin-1").strip()
+    if (
+        len(given) > 1
+        or not 1 <= len(key) <= IDEMPOTENCY_KEY_MAX
+        or not key.isascii()
+        or not key.isprintable()
+    ):
+        raise refused(
+            "Idempotency-Key",
+            f"must stand once and have 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters",
+        )
+    return key
+
+
+__all__ = [
+    "Answer",
+    "BlockingHandler",
+    "Call",
+    "Endpoint",
+    "Handler",
+    "InThread",
+    "idempotency_key",
+]

@@ -1,0 +1,249 @@
+"""One endpoint at work: what is due is read a little ahead, signed, posted side by side,
+and handed to the recorder.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from heliograph.base import cancelling, clock, ids, metrics
+from heliograph.base.logged_errors import told
+from heliograph.base.secrets import Keys, decrypt
+from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
+from heliograph.webhooks.deliver_sql import Target, Waiting
+from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
+from heliograph.webhooks.endpoints import PURPOSE
+from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.post_rate import Allowance
+from heliograph.webhooks.post_slots import OWN, Places
+from heliograph.webhooks.read_due import Due, Reads
+from heliograph.webhooks.record_attempts import Recorder, Tried
+from heliograph.webhooks.sign import headers
+
+if TYPE_CHECKING:
+    from heliograph.webhooks.post import Poster
+
+WINDOW_FIRST: Final = 8  # POSTs side by side to an endpoint that nothing is known of
+WINDOW_MAX: Final = 64
+# to one that answers nothing: each of its POSTs keeps a connection for 15 s
+WINDOW_MIN: Final = OWN
+# times the window: so many events are read ahead of their POSTs, of 20 kB each at most
+AHEAD: Final = 8
+# until a POST is tried again for which this process could open no connection
+NO_FILES_S: Final = 1.0
+_DECRYPTED: Final = 10_000
+
+log = structlog.get_logger(__name__)
+_decrypted = lru_cache(_DECRYPTED)(decrypt)
+
+
+class Receiver:
+    """`target` is replaced when its configuration changes. `pump` asks for the turns that
+    it has use for: to read what is due, and to post.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        secret_key: Keys,
+        poster: "Poster",
+        recorder: Recorder,
+        may_post: Callable[[], bool],
+        reads: Reads,
+        allowance: Allowance,
+        places: Places,
+        on_attempt: Callable[[str, str, Tried], None] | None = None,
+    ) -> None:
+        self._on_attempt = on_attempt
+        self._reads = reads
+        self._allowance = allowance
+        self._places = places
+        self._may_post = may_post
+        self.target = target
+        self._secret_key = secret_key
+        self._poster = poster
+        self._recorder = recorder
+        self._window = WINDOW_FIRST
+        self._ahead: deque[Due] = deque()
+        self._known: set[Waiting] = set()  # read, and not yet recorded
+        # while the queue is being read, which may still show them
+        self._recorded: list[Waiting] = []
+        self._open: set[asyncio.Task[None]] = set()
+        self._reading = False
+        self._may_be_more = True
+        self.stopped = False
+        self.idle_since_s = clock.monotonic_s()
+
+    @property
+    def account_id(self) -> str:
+        return self.target.account_id
+
+    @property
+    def endpoint_id(self) -> str:
+        return self.target.id
+
+    @property
+    def wanted(self) -> int:
+        """How much of the queue is to be read: what is known stands before what is new."""
+        return len(self._known) + AHEAD * self._window
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self._known or self._reading)
+
+    def due(self) -> None:
+        """There is something due, as far as the queue tells: it may be what is at work already."""
+        self._may_be_more = True
+        self.pump()
+
+    def pump(self) -> None:
+        if self._has_room():
+            self._allowance.ask(self)
+        if (
+            self._may_be_more
+            and not (self.stopped or self._reading)
+            and len(self._ahead) < self._window
+        ):
+            self._reading, self._may_be_more = True, False
+            self._reads.ask(self)
+
+    def post_next(self) -> bool:
+        """Posts what is due first. False: there is nothing that could be posted now."""
+        if not self._has_room() or not self._places.take(len(self._open)):
+            return False
+        task = asyncio.create_task(self._post(self._ahead.popleft()))
+        self._open.add(task)
+        task.add_done_callback(self._posted)
+        return True
+
+    def _has_room(self) -> bool:
+        return (
+            bool(self._ahead)
+            and len(self._open) < self._window
+            and not (self.stopped or self._recorder.is_full)
+            and self._may_post()
+        )
+
+    def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
+        """Takes what was read of the queue; None: it could not be, and is read again when
+        it is found to have something due.
+        """
+        self._reading = False
+        if found is not None and not self.stopped:
+            fresh = [due for due in found if due.waiting not in self._known]
+            self._may_be_more = self._may_be_more or not whole
+            self._known.update(due.waiting for due in fresh)
+            self._ahead.extend(fresh)
+        self._known.difference_update(self._recorded)
+        self._recorded.clear()
+        if found is not None:
+            self.idle_since_s = clock.monotonic_s()
+            self.pump()
+
+    def recorded(self, waiting: Waiting) -> None:
+        if self._reading:
+            self._recorded.append(waiting)
+        else:
+            self._known.discard(waiting)
+        self.idle_since_s = clock.monotonic_s()
+
+    def stop(self) -> None:
+        """Posts nothing more; `ended` returns when all that was posted has been answered,
+        or not.
+        """
+        self.stopped = True
+        self._known.difference_update(due.waiting for due in self._ahead)
+        self._ahead.clear()
+
+    async def ended(self) -> None:
+        while self._open:
+            await asyncio.wait(self._open)
+
+    async def _post(self, due: Due) -> None:
+        body, now_ms, target = due.body.encode(), clock.now_ms(), self.target
+        event_id = ids.text_of_raw(EVENT_PREFIX, due.waiting.event_id)
+        outcome: Answered | Failed
+        try:
+            signed = headers(
+                event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
+            )
+            outcome = await self._poster.post(target.url, signed, body, target.account_id)
+        except Exception as error:  # noqa: BLE001  whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it is tried again
+            cancelling.obey(error)
+            log.error(
+                "webhook_not_posted",
+                endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id),
+                event_id=event_id,
+                **told(error),
+            )
+            outcome = Failed("not_posted", type(error).__name__, 0.0)
+        if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
+            await self._put_back(due)
+            return
+        tried = tried_of(due.waiting, outcome, clock.now_ms())
+        self._window = (
+            min(WINDOW_MAX, self._window + 1)
+            if tried.reason is None
+            else max(WINDOW_MIN, self._window // 2)
+        )
+        self._recorder.add(tried)
+        if self._on_attempt is not None:
+            self._on_attempt(due.kind, due.body, tried)
+        metrics.webhook(tried.reason, outcome.seconds)
+
+    async def _put_back(self, due: Due) -> None:
+        """What could not be posted for want of files, for another try soon that counts as
+        the first.
+        """
+        self._places.exhausted()
+        self._window = max(WINDOW_MIN, self._window // 2)
+        await asyncio.sleep(NO_FILES_S)
+        if self.stopped:
+            self._known.discard(due.waiting)
+        else:
+            self._ahead.appendleft(due)
+
+    def _posted(self, task: "asyncio.Task[None]") -> None:
+        self._places.give_back(len(self._open))
+        self._open.discard(task)
+        if not task.cancelled() and task.exception() is None:
+            self.pump()
+
+    def _secrets(self, target: Target, now_ms: int) -> tuple[str, str | None]:
+        rotates = (
+            target.former_secret is not None
+            and target.former_until_ms is not None
+            and now_ms < target.former_until_ms
+        )
+        former = target.former_secret if rotates else None
+        return _decrypted(self._secret_key, PURPOSE, target.secret), (
+            None if former is None else _decrypted(self._secret_key, PURPOSE, former)
+        )
+
+
+def tried_of(waiting: Waiting, outcome: Answered | Failed, at_ms: int) -> Tried:
+    """An attempt's outcome, as it is stored."""
+    took_ms = round(outcome.seconds * 1_000)
+    if isinstance(outcome, Failed):
+        return Tried(
+            waiting,
+            at_ms,
+            took_ms,
+            status=None,
+            reason=outcome.reason,
+            answer=outcome.detail,
+            retry_after=None,
+        )
+    return Tried(
+        waiting,
+        at_ms,
+        took_ms,
+        status=outcome.status,
+        reason=None if outcome.ok else "status",
+        answer=outcome.text,
+        retry_after=outcome.retry_after,
+    )

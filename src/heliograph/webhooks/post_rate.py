@@ -1,0 +1,75 @@
+"""When deliveries may begin to post: accounts in turns, a few in each turn of the event loop, and a
+limited number a second while the process hands messages to carriers at full speed, for a POST costs
+several times what a message does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from heliograph.base import clock
+from heliograph.webhooks.fair_turns import Turns
+
+# begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other
+# accounts read
+POSTS_AT_ONCE: Final = 8
+POSTS_PER_S: Final = 500  # beside busy carriers: less than a tenth of a process
+# claims, answers and receipts, three a message: what a process does besides in any case
+BUSY_PER_S: Final = 1_500
+TICK_S: Final = 0.02
+LOOK_S: Final = 0.25  # how often at most it is judged whether carriers are busy
+
+
+class Posting(Protocol):
+    """Whoever has something to post."""
+
+    @property
+    def account_id(self) -> str: ...
+
+    def post_next(self) -> bool:
+        """Begins one POST. False: there is no more that could be posted now."""
+        ...
+
+
+class Allowance:
+    """`moved`: how much this process's carriers have moved since it began. Each who asks has its
+    turns, of one POST each, until it has no more.
+    """
+
+    def __init__(self, moved: Callable[[], int]) -> None:
+        self._moved = moved
+        self._seen, self._seen_s = moved(), clock.monotonic_s()
+        self._waiting: Turns[Posting] = Turns()
+        self._asked = asyncio.Event()
+        self.is_limited = False
+
+    def ask(self, posting: Posting) -> None:
+        self._waiting.add(posting)
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        owed = 0.0
+        while True:
+            await self._asked.wait()
+            began_s = clock.monotonic_s()
+            await asyncio.sleep(TICK_S if self.is_limited else 0)
+            self.look()
+            owed = min(owed + (clock.monotonic_s() - began_s) * POSTS_PER_S, POSTS_PER_S * LOOK_S)
+            begun = 0
+            while self._waiting and (owed >= 1 if self.is_limited else begun < POSTS_AT_ONCE):
+                posting = self._waiting.next()
+                if posting.post_next():
+                    self._waiting.add(posting)
+                    owed -= self.is_limited
+                    begun += 1
+            if not self._waiting:
+                self._asked.clear()
+
+    def look(self) -> None:
+        """Whether carriers are busy."""
+        now_s = clock.monotonic_s()
+        if now_s - self._seen_s >= LOOK_S:
+            moved = self._moved()
+            self.is_limited = (moved - self._seen) / (now_s - self._seen_s) >= BUSY_PER_S
+            self._seen, self._seen_s = moved, now_s

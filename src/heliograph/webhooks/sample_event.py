@@ -1,0 +1,140 @@
+"""A sample event, to see whether a receiver is there and can check what it gets."""
+
+from typing import Any, Final
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.webhooks.address_guard import Openings
+from heliograph.webhooks.attempt import Failed
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.events import EVENT_PREFIX, Event, body_of
+from heliograph.webhooks.post import Poster
+from heliograph.webhooks.sign import headers
+from heliograph.webhooks.tables import (
+    CAMPAIGN_COMPLETED,
+    LOW_BALANCE,
+    MESSAGE_DELIVERED,
+    MESSAGE_FAILED,
+)
+
+_ID: Final = "00000000000070008000000000000000"  # of nothing that is stored
+_SENDER: Final = "SAMPLE"
+_TEXT: Final = "A sample of heliograph webhook test."
+
+
+async def send_sample(
+    endpoint: Endpoint,
+    account_id: str,
+    secrets: tuple[str, str | None],
+    allow: Openings,
+    now_ms: int,
+) -> dict[str, Any]:
+    """One attempt, signed like any other. What was answered; `reason`: why it counts as a failure,
+    None: it does not.
+    """
+    event = _sample(endpoint, account_id, now_ms)
+    event_id = ids.new(EVENT_PREFIX)
+    body = body_of(event_id, event, account_id).encode()
+    poster = Poster(allow, connections=1)
+    try:
+        outcome = await poster.post(
+            endpoint.url, headers(event_id, event.kind, body, now_ms // 1_000, *secrets), body
+        )
+    finally:
+        await poster.close()
+    answered = {
+        "event_id": event_id,
+        "event": event.kind,
+        "took_ms": round(outcome.seconds * 1_000),
+    }
+    if isinstance(outcome, Failed):
+        return answered | {"status": None, "reason": outcome.reason, "answer": outcome.detail}
+    return answered | {
+        "status": outcome.status,
+        "reason": None if outcome.ok else "status",
+        "answer": outcome.text,
+    }
+
+
+def _sample(endpoint: Endpoint, account_id: str, now_ms: int) -> Event:
+    """Of a kind that the endpoint hears; its record is as the contract shows that kind's, and as
+    events of that kind have it.
+    """
+    kind, at = (
+        MESSAGE_DELIVERED if MESSAGE_DELIVERED in endpoint.kinds else endpoint.kinds[0],
+        rfc3339(now_ms),
+    )
+    if kind == LOW_BALANCE:
+        data = _low_balance(account_id)
+    elif kind == CAMPAIGN_COMPLETED:
+        data = _campaign(at, sandbox=endpoint.sandbox)
+    else:
+        data = _message(kind, at, sandbox=endpoint.sandbox)
+    return Event(endpoint.account_id, endpoint.sandbox, kind, now_ms, data)
+
+
+def _message(kind: str, at: str, *, sandbox: bool) -> dict[str, Any]:
+    failed = kind == MESSAGE_FAILED
+    return {
+        "id": ids.text_of_raw("msg", _ID),
+        "send_id": ids.text_of_raw("snd", _ID),
+        "campaign_id": None,
+        "type": "sms",
+        "sender": _SENDER,
+        "recipient": "233201234567",
+        "country_code": "GH",
+        "message": _TEXT,
+        "encoding": "GSM-7",
+        "segments": 1,
+        "credits": 0,
+        "credits_refunded": 0,
+        "status": kind.removeprefix("message."),
+        "error": {
+            "code": "undeliverable",
+            "message": "The message could not be delivered to the handset.",
+        }
+        if failed
+        else None,
+        "reference": None,
+        "sandbox": sandbox,
+        "created_at": at,
+        "sent_at": at,
+        "delivered_at": at if kind == MESSAGE_DELIVERED else None,
+        "failed_at": at if failed else None,
+    }
+
+
+def _campaign(at: str, *, sandbox: bool) -> dict[str, Any]:
+    return {
+        "id": ids.text_of_raw("cmp", _ID),
+        "name": "Sample",
+        "status": "completed",
+        "status_reason": None,
+        "sender": _SENDER,
+        "message": _TEXT,
+        "recipients_total": 4,
+        "scheduled_at": None,
+        "started_at": at,
+        "completed_at": at,
+        "created_at": at,
+        "sandbox": sandbox,
+        "statistics": {
+            "queued": 0,
+            "sent": 1,
+            "delivered": 2,
+            "failed": 1,
+            "segments": 4,
+            "credits_used": 0,
+            "delivery_rate": 0.5,
+        },
+    }
+
+
+def _low_balance(account_id: str) -> dict[str, Any]:
+    return {
+        "account_id": account_id,
+        "kind": "credits",
+        "sms_credits": 99,
+        "wallet": {"balance": 0, "currency": "GHS"},
+        "threshold": 100,
+    }

@@ -22,7 +22,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 # what a path in a page may begin below
 FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")
@@ -100,7 +100,7 @@ def test_every_dependency_has_its_reason() -> None:
     ]
     told = {
         name
-        for row in _table("docs/decisions.md", "dependency")
+        for row in _table("docs/decisions/README.md", "dependency")
         for name in re.findall(r"`([\w-]+)`", row[0])
     }
     assert told == {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in declared}

@@ -2,8 +2,8 @@
 other has it too, or it is known why not.
 
 A submission is a message's if recipient and reference say so, and sender, text and part agree. It
-shares no code with what encodes them (docs/decisions.md, S14): the text's parts are made anew, and
-the reference is taken apart as S1 says.
+shares no code with what encodes them (docs/decisions/carriers.md, S14): the text's parts are made
+anew, and the reference is taken apart as S1 says.
 """
 
 import re

@@ -2,7 +2,7 @@
 audit to hold messages against.
 
 It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other
-(docs/decisions.md, S14).
+(docs/decisions/carriers.md, S14).
 """
 
 from collections import defaultdict

@@ -3,7 +3,7 @@
 asyncpg, giving back a connection that is dead, raises an error of its own in place of the
 CancelledError that it met. Whoever takes that error for an outage and tries again has lost the
 cancellation, and whoever waits for the task waits for ever. So every place that turns an error into
-another one, or goes on after it, asks `obey` first (docs/decisions.md, D10).
+another one, or goes on after it, asks `obey` first (docs/decisions/base.md, D10).
 """
 
 import asyncio

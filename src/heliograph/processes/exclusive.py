@@ -4,7 +4,7 @@ happens when one is lost.
 Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a
 PostgreSQL database, which other machines reach too, it is an advisory lock: a server has it to
 itself, the processes that send side by side share it. It ends with its connection; then nothing is
-claimed until it is held again (docs/decisions.md, O1).
+claimed until it is held again (docs/decisions/processes.md, O1).
 """
 
 import asyncio

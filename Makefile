@@ -25,7 +25,7 @@ install: .venv/installed-dev ## Only install: uv in .tools, the locked dependenc
 	@echo "Installed in .venv; next: make demo, make test, or make help"
 
 services: .venv/installed-dev ## Find what the tests need beside Python (PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, iproute2, PHP, Java, Ruby, Chromium, curl, patroni, etcd, PgBouncer, promtool, systemd); as root, install what is missing
-	@$(BIN)/python -m tests.services
+	@$(BIN)/python -m tests.support.services
 
 format: .venv/installed-dev ## Format all Python files with ruff, at 100 columns
 	@$(BIN)/ruff format .

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from tests.services.postgres import postgres_server
+from tests.support.services.postgres import postgres_server
 
 PREFIX = "heliograph_bench_"
 DATABASE_FILE = "heliograph.db"

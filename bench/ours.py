@@ -13,7 +13,7 @@ from bench.databases import Databases, Place
 from bench.processes import NotMeasured, cpu_seconds, helper
 from bench.reading import Conditions, Reading, together
 from bench.server import SECRET_KEY, Serving, outcome, sending, serving, set_up
-from tests.services.redis import redis_server
+from tests.support.services.redis import redis_server
 
 IDLE_S = 2.0
 WARM_RUNS_MAX = 15  # of a second each, until every key has been used twice

@@ -1,17 +1,13 @@
 """What every test can ask for: databases (SQLite and PostgreSQL), Redis, servers of its own to
 kill. And no test is skipped in silence.
 
-| fixture | gives |
-|---|---|
-| `database_url` | an empty, migrated database; the test runs once on SQLite and once on PostgreSQL
-  |
-| `sqlite_url`, `postgresql_url` | the same, on one of them |
-| `new_database` | `new_database("postgresql")`: one more, for fixtures of any scope and for tests
-  that need two |
-| `postgres_url` | a PostgreSQL server on which databases can be created |
-| `redis_url` | an empty Redis database |
-| `private_postgres`, `private_redis` | a server of the test's own: `.url`, `.stop()`, `.kill()`,
-  `.start()` |
+- `database_url`: an empty, migrated database. The test runs once on SQLite, once on PostgreSQL.
+- `sqlite_url`, `postgresql_url`: the same, on one of them.
+- `new_database("postgresql")`: one more, for fixtures of any scope and for tests that need two.
+- `postgres_url`: a PostgreSQL server on which databases can be created.
+- `redis_url`: an empty Redis database.
+- `private_postgres`, `private_redis`: a server of the test's own: `.url`, `.stop()`, `.kill()`,
+  `.start()`.
 """
 
 import os
@@ -23,11 +19,11 @@ from hypothesis import Phase, settings
 
 from heliograph.base import clock
 from heliograph.database import cache, commits, migrate
-from tests.crash import processes
-from tests.services import redis
-from tests.services.databases import PostgresDatabases, SqliteDatabases
-from tests.services.postgres import PrivatePostgres, postgres_server
-from tests.services.redis import PrivateRedis, redis_server
+from tests.support.crash import processes
+from tests.support.services import redis
+from tests.support.services.databases import PostgresDatabases, SqliteDatabases
+from tests.support.services.postgres import PrivatePostgres, postgres_server
+from tests.support.services.redis import PrivateRedis, redis_server
 
 NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cast import Actor
-from tests.api.service import Service, service_on
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service, service_on
 
 
 @pytest.fixture

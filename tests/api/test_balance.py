@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.api.cast import Actor
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
 
 BOTH = pytest.mark.parametrize("path", ["/balance", "/wallet/balance"])
 

@@ -8,9 +8,9 @@ from heliograph.base import ids
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.tables import STATUSES
 from heliograph.messages.tables import tallies
-from tests.api.cast import Actor
-from tests.api.service import Service
-from tests.capability.campaigns import add_contacts, write_down
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
+from tests.support.capability.campaigns import add_contacts, write_down
 
 NOBODYS = ids.text_of_number("cmp", ids.new_number())
 

@@ -15,10 +15,10 @@ from heliograph import accounts, wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.database.database import Database
 from heliograph.messages.tables import inflight, messages
-from tests.api.server import Server, serving
-from tests.books import assert_books_agree
-from tests.capability.commands import Run, runner
-from tests.factories import PHONE, SENDER, issue_key, open_account
+from tests.support.api.server import Server, serving
+from tests.support.books import assert_books_agree
+from tests.support.capability.commands import Run, runner
+from tests.support.factories import PHONE, SENDER, issue_key, open_account
 
 CLIENTS = 6  # of each mode
 TRIES_MAX = 400

@@ -7,9 +7,9 @@ import pytest
 from heliograph import accounts, keys
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
-from tests.api.cast import PHONE, TIER, Actor
-from tests.api.service import Reply, Service
-from tests.books import assert_books_agree
+from tests.support.api.cast import PHONE, TIER, Actor
+from tests.support.api.service import Reply, Service
+from tests.support.books import assert_books_agree
 
 CUSTOMERS = "/connect/customers"
 DEDE = {"full_name": "Dede Stores", "phone": "233209876543", "country_code": "GH"}

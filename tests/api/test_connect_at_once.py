@@ -13,10 +13,10 @@ from heliograph import connect, wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from tests.api.last_bytes import Answered, posted_at_once
-from tests.books import assert_books_agree
-from tests.crash.processes import ServerProcess
-from tests.factories import PHONE, issue_key, open_account
+from tests.support.api.last_bytes import Answered, posted_at_once
+from tests.support.books import assert_books_agree
+from tests.support.crash.processes import ServerProcess
+from tests.support.factories import PHONE, issue_key, open_account
 
 CUSTOMERS = "/connect/customers"
 DEDE = {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"}

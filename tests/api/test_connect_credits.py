@@ -7,9 +7,9 @@ import pytest
 from heliograph import accounts, senders, wallet
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Reply, Service
-from tests.books import assert_books_agree
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Reply, Service
+from tests.support.books import assert_books_agree
 
 
 def move(

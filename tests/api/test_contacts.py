@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from heliograph.base import clock, ids
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
 
 KOFI: dict[str, Any] = {
     "phone": "+233 20 123 4567",

@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from heliograph.base import clock
-from tests.api.cast import PHONE
-from tests.api.requests_of import examples
-from tests.api.server import serving
-from tests.api.service import Service, service_on
+from tests.support.api.cast import PHONE
+from tests.support.api.requests_of import examples
+from tests.support.api.server import serving
+from tests.support.api.service import Service, service_on
 
 SHOP, OTHER = "https://shop.example", "http://localhost:5173"
 STRANGERS = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.api.server import serving
-from tests.api.strangers import GET, asked, idle, still_open
+from tests.support.api.server import serving
+from tests.support.api.strangers import GET, asked, idle, still_open
 
 FILES = 1_024
 CROWD = 1_300

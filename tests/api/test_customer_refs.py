@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from heliograph.base import ids
-from tests.api.cast import PHONE, Actor
-from tests.api.requests_of import examples
-from tests.api.server import serving
-from tests.api.service import Service
 from tests.api.test_guards import body_fields
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.requests_of import examples
+from tests.support.api.server import serving
+from tests.support.api.service import Service
 
 REF = "shop 7 é"
 EMIL = {"full_name": "emil", "phone": "254712345679", "country_code": "KE"}

@@ -18,8 +18,8 @@ from heliograph import campaigns
 from heliograph.api.docs.samples import Sample
 from heliograph.api.docs.signatures import SIGNATURE_CHECKS
 from heliograph.webhooks.sign import headers, new_secret
-from tests.api.server import Server, serving
-from tests.capability.campaigns import write_down
+from tests.support.api.server import Server, serving
+from tests.support.capability.campaigns import write_down
 
 WITHIN_S = 60
 RUN = {

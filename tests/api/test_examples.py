@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.server import HELIOGRAPH, Server, serving
+from tests.support.api.server import HELIOGRAPH, Server, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WITHIN_S = 60

@@ -13,9 +13,16 @@ from heliograph import keys
 from heliograph.base import clock, ids
 from heliograph.keys import ALL_PERMISSIONS
 from heliograph.keys.tables import api_keys
-from tests.api.cast import Actor
-from tests.api.requests_of import MAKERS, Example, examples, is_answered, make_customer, posts
-from tests.api.service import Reply, Service
+from tests.support.api.cast import Actor
+from tests.support.api.requests_of import (
+    MAKERS,
+    Example,
+    examples,
+    is_answered,
+    make_customer,
+    posts,
+)
+from tests.support.api.service import Reply, Service
 
 EXAMPLES, POSTS = examples(), posts()
 NOT_JSON = b"{not json"

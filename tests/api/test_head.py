@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 
 from heliograph.base import clock
-from tests.api.cast import Actor
-from tests.api.requests_of import examples, own_path
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.requests_of import examples, own_path
+from tests.support.api.service import Service
 
 READS = [example for example in examples() if example.endpoint.method == "GET"]
 EACH_ITS_OWN = ("x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")

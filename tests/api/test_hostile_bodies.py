@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.base.json import PARTS_MAX
-from tests.api.cast import Actor
-from tests.api.requests_of import own_path, posts
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.requests_of import own_path, posts
+from tests.support.api.service import Service
 
 POSTS = posts()
 

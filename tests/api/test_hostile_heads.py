@@ -11,9 +11,19 @@ import pytest
 
 from heliograph.api.connection.heads import FIELDS_MAX, HEADERS_OCTETS_MAX, URL_OCTETS_MAX
 from heliograph.api.connection.protocol import PIPELINED_MAX
-from tests.api.server import Server, serving
-from tests.api.service import contract
-from tests.api.strangers import CHUNKED, FLOODS, GET, POST, asked, connected, flood, peak_mb, told
+from tests.support.api.server import Server, serving
+from tests.support.api.service import contract
+from tests.support.api.strangers import (
+    CHUNKED,
+    FLOODS,
+    GET,
+    POST,
+    asked,
+    connected,
+    flood,
+    peak_mb,
+    told,
+)
 
 BODY = json.dumps(
     {"sender": "AMINA", "message": "hello", "recipients": ["233201234567"], "dry_run": True}

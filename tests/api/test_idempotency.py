@@ -13,8 +13,8 @@ from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.requests import idempotency
 from heliograph.requests.tables import idempotency_keys
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Reply, Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Reply, Service
 
 
 class Post(NamedTuple):

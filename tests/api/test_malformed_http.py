@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from heliograph.api.connection.malformed import LINES_A_SECOND_MAX
-from tests.api.server import serving
-from tests.api.service import contract
+from tests.support.api.server import serving
+from tests.support.api.service import contract
 
 HEAD = b"POST /api/v1/sms/send HTTP/1.1\r\nHost: x\r\n"
 MALFORMED = {

@@ -5,8 +5,8 @@ import sqlalchemy as sa
 
 from heliograph.base import clock, ids
 from heliograph.messages.tables import messages, sends
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
 
 
 def become(api: Service, message_id: str, **values: object) -> None:

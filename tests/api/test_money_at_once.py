@@ -13,11 +13,11 @@ from heliograph import wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.database.database import Database
-from tests.api.last_bytes import Answered, posted_at_once
-from tests.api.server import Server, serving
-from tests.books import assert_books_agree
-from tests.factories import PHONE, SENDER, issue_key, open_account
-from tests.factories import phones as all_phones
+from tests.support.api.last_bytes import Answered, posted_at_once
+from tests.support.api.server import Server, serving
+from tests.support.books import assert_books_agree
+from tests.support.factories import PHONE, SENDER, issue_key, open_account
+from tests.support.factories import phones as all_phones
 
 HELLO = {"sender": SENDER, "message": "hello", "recipients": [PHONE]}
 

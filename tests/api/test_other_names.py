@@ -3,9 +3,9 @@
 import sqlalchemy as sa
 
 from heliograph.plugin.tables import site_events, site_logs
-from tests.api.cast import PHONE, Actor
-from tests.api.requests_of import make_campaign
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.requests_of import make_campaign
+from tests.support.api.service import Service
 
 SEND = {"sender": "AMINA", "recipients": [PHONE]}
 SITE = {"site_url": "https://shop.example"}

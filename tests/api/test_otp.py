@@ -13,9 +13,9 @@ from heliograph.base import clock
 from heliograph.messages.tables import messages, sends
 from heliograph.otp.tables import otps
 from heliograph.requests.tables import idempotency_keys
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Reply, Service
-from tests.factories import code_sent
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Reply, Service
+from tests.support.factories import code_sent
 
 OTHER = "233201234568"
 SANDBOX_CODE = "123456"

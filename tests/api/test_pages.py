@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from tests.api.service import Reply, Service
+from tests.support.api.service import Reply, Service
 
 PAGES = {
     "/healthz": "text/plain; charset=utf-8",

@@ -5,9 +5,9 @@ that a request is about.
 import pytest
 
 from heliograph.base import ids
-from tests.api.cast import Actor
-from tests.api.service import Service
-from tests.factories import code_sent
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
+from tests.support.factories import code_sent
 
 LOCAL = "0207777777"  # in Ghana, where amina is
 THERE = "0712345678"  # in Kenya, where dede is

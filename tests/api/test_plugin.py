@@ -11,8 +11,8 @@ from heliograph.base import clock
 from heliograph.database.pruning import prune
 from heliograph.plugin.site import SITES_PER_ACCOUNT_MAX
 from heliograph.plugin.tables import KEPT, site_events, site_logs, sites
-from tests.api.cast import Actor
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
 
 URL = "https://shop.example"
 LOG = {"site_url": URL, "event": "order_completed"}

@@ -5,11 +5,11 @@ notification.
 from contextlib import closing
 from pathlib import Path
 
-from tests.api.cast import Actor
-from tests.api.server import serving
-from tests.api.service import Service
-from tests.api.shop import Order, Shop
-from tests.capability.commands import runner
+from tests.support.api.cast import Actor
+from tests.support.api.server import serving
+from tests.support.api.service import Service
+from tests.support.api.shop import Order, Shop
+from tests.support.capability.commands import runner
 
 TEMPLATE = (
     "Hi {customer_name}, order {order_id} at {site_name} ({order_total}, {payment_method}) is"

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from heliograph.api.client_address import Proxies
-from tests.api.service import Service
+from tests.support.api.service import Service
 
 PROXIES = ("127.0.0.1", "::1", "10.0.0.0/8")
 OUTSIDE = "203.0.113.9"

@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 from heliograph.api.docs import docs_page
-from tests.api.service import Service
+from tests.support.api.service import Service
 
 
 class Page(HTMLParser):

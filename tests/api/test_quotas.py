@@ -16,9 +16,9 @@ from heliograph.messages.tables import sends
 from heliograph.otp.tables import otps
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Reply, Service
-from tests.factories import code_sent
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Reply, Service
+from tests.support.factories import code_sent
 
 URL: Final = "https://shop.example"
 TEXT: Final = "x" * 700

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from heliograph.api import ready
 from heliograph.database import migrate
-from tests.api.cast import Actor
-from tests.api.service import Reply, Service
+from tests.support.api.cast import Actor
+from tests.support.api.service import Reply, Service
 
 RECIPIENT = "233201234567"
 DEFAULT_THREADS_MAX = 32  # of the event loop's own executor, on any machine

@@ -9,8 +9,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph import senders
 from heliograph.base import clock, ids
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
 
 BODY = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}
 

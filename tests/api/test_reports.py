@@ -12,8 +12,8 @@ from heliograph.base import ids
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.tables import messages, sends
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
 
 OTHER = "233201234568"
 

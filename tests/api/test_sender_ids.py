@@ -6,8 +6,8 @@ import pytest
 
 from heliograph import senders
 from heliograph.base import clock, ids
-from tests.api.cast import Actor
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
 
 
 def decide(api: Service, sender_id: str, decision: str) -> None:

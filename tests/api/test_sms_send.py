@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from heliograph import accounts
 from heliograph.base import ids
 from heliograph.messages.tables import messages, queue, sends
-from tests.api.cast import PHONE, Actor
-from tests.api.service import Service
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
 
 OTHER = "233201234568"
 BODY: dict[str, Any] = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}

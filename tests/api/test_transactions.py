@@ -8,8 +8,8 @@ from sqlalchemy.engine import Connection
 from heliograph import wallet
 from heliograph.base import clock, ids
 from heliograph.wallet.tables import ledger_entries, wallets
-from tests.api.cast import Actor
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.service import Service
 
 
 def transfer(tx: Connection, giver: Actor, taker: Actor, *, credits: int) -> None:

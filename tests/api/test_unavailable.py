@@ -8,9 +8,9 @@ from pathlib import Path
 import psycopg
 
 from heliograph.database import migrate
-from tests.api.requests_of import examples, is_answered
-from tests.api.service import Reply, service_on
-from tests.services.postgres import PrivatePostgres
+from tests.support.api.requests_of import examples, is_answered
+from tests.support.api.service import Reply, service_on
+from tests.support.services.postgres import PrivatePostgres
 
 ANSWER_WITHIN_S = 2.0  # promise 7
 BACK_WITHIN_S = 10.0

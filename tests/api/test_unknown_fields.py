@@ -4,9 +4,9 @@ named in `warnings`.
 
 from typing import Any, Final
 
-from tests.api.cast import Actor
-from tests.api.requests_of import examples
-from tests.api.service import Service
+from tests.support.api.cast import Actor
+from tests.support.api.requests_of import examples
+from tests.support.api.service import Service
 
 _SINGLE: Final[list[tuple[str, dict[str, Any], str]]] = [
     ("/sms/send", {"send_at": "2027-01-31T09:30:00Z"}, "sent at once"),

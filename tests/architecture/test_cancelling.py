@@ -5,7 +5,7 @@ CancelledError is a task that never ends.
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, sources
 
 ANY_ERROR = ("Exception", "BaseException")
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from tests.architecture.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, sources
 
 MAY_OPEN_A_TRANSACTION = {
     "*/api.py": "a request is a transaction",

@@ -13,9 +13,9 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from heliograph.base import metrics
-from tests.architecture.deployed import DEPLOY
-from tests.architecture.sources import ROOT
-from tests.services import ServiceMissing, prometheus
+from tests.support.deployed import DEPLOY
+from tests.support.services import ServiceMissing, prometheus
+from tests.support.sources import ROOT
 
 RULES = DEPLOY / "prometheus-rules.yml"
 DASHBOARD = DEPLOY / "grafana-dashboard.json"

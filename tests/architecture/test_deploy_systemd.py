@@ -14,9 +14,9 @@ import pytest
 
 from heliograph.base import settings
 from heliograph.cli import COMMANDS
-from tests.architecture.deployed import DEPLOY, parses
-from tests.architecture.sources import ROOT
-from tests.services import ServiceMissing, systemd
+from tests.support.deployed import DEPLOY, parses
+from tests.support.services import ServiceMissing, systemd
+from tests.support.sources import ROOT
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 EXPOSURE_MAX = 3.0

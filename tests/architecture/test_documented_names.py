@@ -16,7 +16,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from heliograph.base import metrics, settings
 from heliograph.cli import COMMANDS, FOLDERS
 from heliograph.database.database import metadata
-from tests.architecture.sources import PACKAGE, ROOT, sources
+from tests.support.sources import PACKAGE, ROOT, sources
 
 PAGES = [
     ROOT / "README.md",

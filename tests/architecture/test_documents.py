@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.documents import DocumentFailed, run
-from tests.architecture.sources import ROOT
+from tests.support.documents import DocumentFailed, run
+from tests.support.sources import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from importlib.util import resolve_name
 
-from tests.architecture.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, sources
 
 ALL_DOORS_OPEN = {
     "base": "every file of it is there for everybody",

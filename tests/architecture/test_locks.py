@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from tests.architecture.sources import ROOT
+from tests.support.sources import ROOT
 
 LOCKS = ("requirements.lock", "requirements-dev.lock", "tools/uv.lock", "tools/build.lock")
 PIN = re.compile(r"^([a-z0-9-]+)==(\S+)", re.MULTILINE)

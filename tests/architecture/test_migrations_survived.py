@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import PACKAGE
+from tests.support.sources import PACKAGE
 
 FREE = "0010"  # the last one that was run with all processes stopped
 # the newest schema of the version before this one: set it anew with each release

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.architecture.sources import PACKAGE, ROOT
-from tests.services import ServiceMissing
+from tests.support.services import ServiceMissing
+from tests.support.sources import PACKAGE, ROOT
 
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)( ;)?", re.MULTILINE)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from tests.architecture.sources import ROOT, sources
+from tests.support.sources import ROOT, sources
 
 FUNCTION_LINES_MAX = 60
 MODULE_LINES_MAX = 400

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT
+from tests.support.sources import ROOT
 
 FILES = {
     "test_marked.py": "import pytest\n\n@pytest.mark.skip(reason='no wish')\ndef test_one(): ...\n",

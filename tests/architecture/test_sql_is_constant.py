@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tests.architecture.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, sources
 
 STATEMENT: Final = re.compile(
     r"^\s*(SELECT\b.*\bFROM|INSERT\s+INTO|UPDATE\s+\S+(\s+\w+)?\s+SET|DELETE\s+FROM)\b", re.DOTALL

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from tests.architecture.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, sources
 
 POSITIONAL_MAX: Final = 6
 VARIADIC: Final = {  # they take as many values of one kind as there are

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.api.server import Server, serving
-from tests.services import ServiceMissing, chromium
+from tests.support.api.server import Server, serving
+from tests.support.services import ServiceMissing, chromium
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.api.server import Server
+from tests.support.api.server import Server
 
 WIDE: Final = ViewportSize(width=1280, height=900)
 TAB_STOPS_MAX: Final = 400

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from heliograph.database.database import Database
-from tests.capability.commands import Run, runner
-from tests.capability.decided import Decided, decide
-from tests.capability.lived import Lived, live
-from tests.capability.sending import House
+from tests.support.capability.commands import Run, runner
+from tests.support.capability.decided import Decided, decide
+from tests.support.capability.lived import Lived, live
+from tests.support.capability.sending import House
 
 
 @pytest.fixture

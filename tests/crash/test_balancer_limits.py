@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tests.crash.processes import ServerProcess
 from tests.crash.test_rolling_restart import handbook_haproxy
-from tests.services import free_port
-from tests.services.haproxy import HAProxy
+from tests.support.crash.processes import ServerProcess
+from tests.support.services import free_port
+from tests.support.services.haproxy import HAProxy
 
 GREEDY, OTHER = "127.0.0.30", "127.0.0.99"
 PLACES = 250  # of the frontend here, instead of the handbook's 5,000

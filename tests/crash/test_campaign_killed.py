@@ -17,9 +17,15 @@ from heliograph.campaigns import Campaign, WrongState, audience_lock
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
-from tests.capability.campaigns import add_contacts, now, write_down, write_down_file, written
-from tests.capability.cast import at_once
-from tests.factories import open_account, open_route, phones
+from tests.support.capability.campaigns import (
+    add_contacts,
+    now,
+    write_down,
+    write_down_file,
+    written,
+)
+from tests.support.capability.cast import at_once
+from tests.support.factories import open_account, open_route, phones
 
 # What the killed process does: with chunks of ten people, and it stays where it is after three of
 # them.

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from heliograph.database.database import Database
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.factories import SENDER, issue_key, open_account, open_carrier, phones
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.factories import SENDER, issue_key, open_account, open_carrier, phones
 
 PER_SECOND = 20
 ON_THE_WIRE_WITHIN_S = 20.0

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.architecture.sources import ROOT
-from tests.crash import copied_machine
+from tests.support.crash import copied_machine
+from tests.support.sources import ROOT
 
 PAGE = ROOT / "docs" / "install.md"
 STEP = re.compile(

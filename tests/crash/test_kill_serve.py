@@ -17,11 +17,11 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
-from tests.crash.checker import Segment, check_after_kills, on_the_wire, unsettled
-from tests.crash.load import Load
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.factories import issue_key, open_account, open_carrier
+from tests.support.crash.checker import Segment, check_after_kills, on_the_wire, unsettled
+from tests.support.crash.load import Load
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.factories import issue_key, open_account, open_carrier
 
 ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "4"))
 WINDOW = 20

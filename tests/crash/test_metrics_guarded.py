@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.crash.processes import ServerProcess
 from tests.crash.test_rolling_restart import handbook_haproxy
-from tests.services import free_port
-from tests.services.haproxy import HAProxy
+from tests.support.crash.processes import ServerProcess
+from tests.support.services import free_port
+from tests.support.services.haproxy import HAProxy
 
 TRIES = 10
 # as which the proxy then takes a client of this machine

@@ -17,9 +17,9 @@ from heliograph.database.database import Database
 from heliograph.messages.carrier.turn import POLL_S
 from heliograph.processes.exclusive import DATABASE_LOCK
 from heliograph.processes.shared_limits import API_LOCK
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.factories import SENDER, issue_key, open_account, open_carrier
 
 NOTICED_WITHIN_S = 5.0
 HELD_AGAIN_WITHIN_S = 10.0

@@ -15,9 +15,9 @@ import pytest
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages import Acceptor, FairQueue
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import RememberingSmsc, remembering_smsc
-from tests.factories import SENDER, issue_key, open_account, open_carrier, send_request
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.factories import SENDER, issue_key, open_account, open_carrier, send_request
 
 WAITING = int(os.environ.get("HELIOGRAPH_TEST_WAITING", "100000"))
 A_SEND = 10_000

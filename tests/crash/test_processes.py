@@ -17,9 +17,9 @@ import psycopg
 import pytest
 
 from heliograph.database.database import Database
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import remembering_smsc
-from tests.factories import SENDER, issue_key, open_account, open_carrier
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import remembering_smsc
+from tests.support.factories import SENDER, issue_key, open_account, open_carrier
 
 CLIENTS = 16
 SENDS = 200

@@ -19,13 +19,13 @@ import psycopg
 import pytest
 
 from heliograph.database.database import Database
-from tests.architecture.sources import ROOT
-from tests.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
-from tests.crash.processes import ServerProcess
-from tests.crash.remembering_smsc import remembering_smsc
-from tests.factories import issue_key, open_account, open_carrier, open_route
-from tests.services import free_port
-from tests.services.haproxy import HAProxy
+from tests.support.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import remembering_smsc
+from tests.support.factories import issue_key, open_account, open_carrier, open_route
+from tests.support.services import free_port
+from tests.support.services.haproxy import HAProxy
+from tests.support.sources import ROOT
 
 ROUNDS = 1
 GONE_WITHIN_S = 30.0

@@ -20,9 +20,16 @@ from heliograph.base.secrets import SecretKeys
 from heliograph.database.database import Database
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
-from tests.architecture.documents import blocks
-from tests.crash.processes import ServerProcess
-from tests.factories import SECRET_KEY, issue_key, open_account, open_carrier, open_route, phones
+from tests.support.crash.processes import ServerProcess
+from tests.support.documents import blocks
+from tests.support.factories import (
+    SECRET_KEY,
+    issue_key,
+    open_account,
+    open_carrier,
+    open_route,
+    phones,
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
 DELIVERED_WITHIN_S = 20.0

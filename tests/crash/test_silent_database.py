@@ -25,9 +25,9 @@ from heliograph.database.leases import LOOKED_WITHIN_S, Lease
 from heliograph.database.postgresql import engine as postgres_engine
 from heliograph.database.postgresql.engine import wait_for_it
 from heliograph.processes.shared_limits import API_LOCK
-from tests.crash.processes import ServerProcess
-from tests.factories import awaited, issue_key, open_account
-from tests.faults.proxy import Proxy
+from tests.support.crash.processes import ServerProcess
+from tests.support.factories import awaited, issue_key, open_account
+from tests.support.faults.proxy import Proxy
 
 ANSWER_WITHIN_S = 2.0
 MORE_ON_A_BUSY_MACHINE_S = 1.0

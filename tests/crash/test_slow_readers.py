@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 
 from heliograph.database.database import Database
-from tests.crash.processes import ServerProcess
-from tests.factories import issue_key, open_account, open_carrier, phones
+from tests.support.crash.processes import ServerProcess
+from tests.support.factories import issue_key, open_account, open_carrier, phones
 
 READERS = 48
 READING_S = 5.0

@@ -18,10 +18,10 @@ import sqlalchemy as sa
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.webhooks.tables import webhook_events, webhook_queue
-from tests.capability.webhooks import endpoint
-from tests.crash.processes import ServerProcess
-from tests.factories import issue_key, open_account, phones
-from tests.wire.webhook_receiver import OK, receiver_in_a_thread
+from tests.support.capability.webhooks import endpoint
+from tests.support.crash.processes import ServerProcess
+from tests.support.factories import issue_key, open_account, phones
+from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread
 
 KILLS = 3
 SENDS = 40  # between two kills

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.faults import matrix
+from tests.support.faults import matrix
 
 PATIENCE_S = 3_600  # with a test that hangs: long forms take their time
 

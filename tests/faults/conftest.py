@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import matrix
-from tests.faults.house import House
+from tests.support.faults import matrix
+from tests.support.faults.house import House
 
 _HOUSE = pytest.StashKey[House]()
 

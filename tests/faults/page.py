@@ -7,7 +7,7 @@ Rows that were not measured, because only some tests were run, keep the lines th
 import sys
 from pathlib import Path
 
-from tests.faults import matrix
+from tests.support.faults import matrix
 
 PAGE = Path("docs/reliability.md")
 BEGIN, END = "<!-- matrix: written by python -m tests.faults.page -->\n", "<!-- end of matrix -->\n"

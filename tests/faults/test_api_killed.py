@@ -11,10 +11,10 @@ import httpx
 import psutil
 import pytest
 
-from tests.factories import SENDER
-from tests.faults.house import ALONE, House
-from tests.faults.matrix import quick_or_long
-from tests.faults.proxy import COMMITTED
+from tests.support.factories import SENDER
+from tests.support.faults.house import ALONE, House
+from tests.support.faults.matrix import quick_or_long
+from tests.support.faults.proxy import COMMITTED
 
 TWO = (("api", "--workers", "2"), ("worker",))
 

@@ -10,13 +10,13 @@ import pytest
 
 from heliograph import campaigns
 from heliograph.base import clock
-from tests.capability.campaigns import written
-from tests.crash.processes import ServerProcess
-from tests.faults.campaigning import OWN_TEXTS, REFUSED, Under, all_sent, check_all
-from tests.faults.carriers import CarrierUnderTest
-from tests.faults.house import ALONE, House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.receivers import OPEN, hearing
+from tests.support.capability.campaigns import written
+from tests.support.crash.processes import ServerProcess
+from tests.support.faults.campaigning import OWN_TEXTS, REFUSED, Under, all_sent, check_all
+from tests.support.faults.carriers import CarrierUnderTest
+from tests.support.faults.house import ALONE, House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.receivers import OPEN, hearing
 
 WINDOW = 10
 KILLS = int(quick_or_long(2, 20))

@@ -8,10 +8,10 @@ from typing import Final
 import httpx
 import pytest
 
-from tests.factories import SENDER
-from tests.faults.carriers import CarrierUnderTest
-from tests.faults.house import House
-from tests.services.faketime import fake_time
+from tests.support.factories import SENDER
+from tests.support.faults.carriers import CarrierUnderTest
+from tests.support.faults.house import House
+from tests.support.services.faketime import fake_time
 
 HOUR_S: Final = 3_600
 VALIDITY_S: Final = 1_800  # so an hour would end it

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
-from tests.crash.processes import ServerProcess
-from tests.faults.house import House
-from tests.faults.proxy import Loss, Proxy
-from tests.services import netns
-from tests.services.postgres import PrivatePostgres
+from tests.support.crash.processes import ServerProcess
+from tests.support.faults.house import House
+from tests.support.faults.proxy import Loss, Proxy
+from tests.support.services import netns
+from tests.support.services.postgres import PrivatePostgres
 
 WINDOW: Final = 10
 # a process that cannot look whether it was retired begins anew after 20 s without a beat

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from heliograph.database import migrate
-from tests.faults.house import ALONE, House
-from tests.services import ServiceMissing
-from tests.services.disk import SmallDisk, small_disk
-from tests.services.postgres import PrivatePostgres
+from tests.support.faults.house import ALONE, House
+from tests.support.services import ServiceMissing
+from tests.support.services.disk import SmallDisk, small_disk
+from tests.support.services.postgres import PrivatePostgres
 
 OCTETS = {"sqlite": 8 << 20, "postgresql": 96 << 20}  # a fresh PostgreSQL takes 40 MB
 BACK_WITHIN_S = 10.0

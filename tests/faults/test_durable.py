@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
-from tests.services.postgres import PrivatePostgres
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
+from tests.support.services.postgres import PrivatePostgres
 
 WINDOW: Final = 10
 NewHouse = Callable[..., House]

@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
-from tests.architecture.documents import files
-from tests.architecture.sources import ROOT
-from tests.faults.house import ALONE, House
-from tests.services.failover import PgBouncer
-from tests.services.network import Network
-from tests.services.postgres import OWNER, PrivatePostgres
+from tests.support.documents import files
+from tests.support.faults.house import ALONE, House
+from tests.support.services.failover import PgBouncer
+from tests.support.services.network import Network
+from tests.support.services.postgres import OWNER, PrivatePostgres
+from tests.support.sources import ROOT
 
 SILENT_WITHIN_S = 3.0
 BUSY_MACHINE_S = 2.0

@@ -8,11 +8,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.factories import issue_key, open_account
-from tests.faults.askers import asking, posting
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
-from tests.heavy_bodies import heavy_sends
+from tests.support.factories import issue_key, open_account
+from tests.support.faults.askers import asking, posting
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
+from tests.support.heavy_bodies import heavy_sends
 
 CONNECTIONS: Final = 50
 # answers to strangers, before the tenant begins: what is remembered of the configuration would be

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from heliograph.database.leases import RETIRE_S
 from heliograph.messages.tables import messages
-from tests.crash.checker import unsettled
-from tests.faults.house import House
+from tests.support.crash.checker import unsettled
+from tests.support.faults.house import House
 
 KILLS = int(os.environ.get("HELIOGRAPH_TEST_KILLS", "200"))
 MESSAGES = int(os.environ.get("HELIOGRAPH_TEST_KILLS_MESSAGES", "100000"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
 
 LENGTHS = ("length-0", "length-15", "length-2g")  # after these nothing can be read any more
 READABLE = ("tlv", "command")

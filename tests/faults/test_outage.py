@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.messages.tables import queue
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.services.faketime import fake_time
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.services.faketime import fake_time
 
 WINDOW = 10
 QUEUED = 60

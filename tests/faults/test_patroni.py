@@ -10,8 +10,8 @@ import pytest
 
 from heliograph.database import migrate
 from heliograph.database.postgresql import engine
-from tests.faults.house import House
-from tests.faults.patroni import ADDRESSES, APP, Cluster, commands
+from tests.support.faults.house import House
+from tests.support.faults.patroni import ADDRESSES, APP, Cluster, commands
 
 WINDOW = 10
 RECOVERED_WITHIN_S = 60.0

@@ -13,11 +13,11 @@ import pytest
 from heliograph.base import ids
 from heliograph.database import migrate
 from heliograph.database.outage import CONFLICT_TRIES
-from tests.factories import SENDER
-from tests.faults.house import ALONE, PARTS, House
-from tests.faults.matrix import quick_or_long
-from tests.faults.proxy import COMMITTED, Proxy
-from tests.services.postgres import PrivatePostgres
+from tests.support.factories import SENDER
+from tests.support.faults.house import ALONE, PARTS, House
+from tests.support.faults.matrix import quick_or_long
+from tests.support.faults.proxy import COMMITTED, Proxy
+from tests.support.services.postgres import PrivatePostgres
 
 ANSWER_WITHIN_S = 2.0
 BACK_WITHIN_S = 10.0

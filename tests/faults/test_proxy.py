@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.proxy import COMMITTED, Proxy
+from tests.support.faults.proxy import COMMITTED, Proxy
 
 SOON_S = 10.0
 NEVER_S = 0.3  # nothing came within this time

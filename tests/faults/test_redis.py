@@ -17,9 +17,9 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.leases import workers
 from heliograph.processes.roles import ANSWERING
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
-from tests.services.redis import PrivateRedis
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
+from tests.support.services.redis import PrivateRedis
 
 LIMIT: Final = 40  # requests a minute, of a key in a tier of its own
 PROCESSES: Final = 2

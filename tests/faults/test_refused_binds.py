@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
 
 OTHERS = "23324"
 SLOWLY_S = (30.0, 60.0)

@@ -4,8 +4,8 @@ fault 16).
 
 import pytest
 
-from tests.faults.house import House
-from tests.faults.matrix import LONG
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG
 
 WINDOW = 10
 

@@ -22,12 +22,12 @@ from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.tables import messages
-from tests.crash.processes import HELIOGRAPH, ServerProcess
-from tests.factories import SECRET_KEY, SENDER
-from tests.faults.house import ALONE, House, Seen
-from tests.faults.matrix import quick_or_long
-from tests.faults.receivers import OPEN, Hearing, hearing
-from tests.services.postgres import find_programs
+from tests.support.crash.processes import HELIOGRAPH, ServerProcess
+from tests.support.factories import SECRET_KEY, SENDER
+from tests.support.faults.house import ALONE, House, Seen
+from tests.support.faults.matrix import quick_or_long
+from tests.support.faults.receivers import OPEN, Hearing, hearing
+from tests.support.services.postgres import find_programs
 
 EACH = round(quick_or_long(12, 244))  # messages to each of two carriers
 WINDOW = 2

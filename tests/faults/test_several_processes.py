@@ -12,14 +12,14 @@ import psycopg
 import pytest
 
 from heliograph.database.leases import LOOK_S, RETIRE_S, WRITE_S
-from tests.crash.processes import ServerProcess
 from tests.crash.test_rolling_restart import handbook_haproxy
-from tests.faults.carriers import CarrierUnderTest
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.proxy import COMMITTED
-from tests.services import free_port
-from tests.services.haproxy import HAProxy
+from tests.support.crash.processes import ServerProcess
+from tests.support.faults.carriers import CarrierUnderTest
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.proxy import COMMITTED
+from tests.support.services import free_port
+from tests.support.services.haproxy import HAProxy
 
 WINDOW = 10
 TEN_SEGMENTS = 1_500

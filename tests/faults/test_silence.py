@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 
 from heliograph.database.leases import BEAT_S, LOOK_S, WRITE_S
-from tests.crash.processes import ServerProcess
-from tests.faults.carriers import CarrierUnderTest
-from tests.faults.house import House
+from tests.support.crash.processes import ServerProcess
+from tests.support.faults.carriers import CarrierUnderTest
+from tests.support.faults.house import House
 
 WINDOW: Final = 10
 BUSY_MACHINE_S: Final = 5.0

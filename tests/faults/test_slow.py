@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.database.leases import workers
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
 
 OTHERS = "23324"  # numbers of the other carrier
 PROBES = 15

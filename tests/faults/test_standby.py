@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
-from tests.faults.house import ALONE, PARTS, House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.proxy import Proxy
-from tests.faults.receivers import OPEN, Hearing, all_told, events_stored, hearing
-from tests.services.standby import NAME, Pair
+from tests.support.faults.house import ALONE, PARTS, House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.proxy import Proxy
+from tests.support.faults.receivers import OPEN, Hearing, all_told, events_stored, hearing
+from tests.support.services.standby import NAME, Pair
 
 ANSWER_WITHIN_S = 2.0
 MORE_ON_A_BUSY_MACHINE_S = quick_or_long(0.5, 0.0)

@@ -8,9 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.api.strangers import CHUNKED, FLOODS, GET, POST, asked, flood, idle, peak_mb, still_open
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
+from tests.support.api.strangers import (
+    CHUNKED,
+    FLOODS,
+    GET,
+    POST,
+    asked,
+    flood,
+    idle,
+    peak_mb,
+    still_open,
+)
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
 
 BODY = b'{"sender": "AMINA", "message": "hello", "recipients": ["233201234567"]}'
 FLOOD_OCTETS = 100_000_000

@@ -15,11 +15,11 @@ from heliograph.base import clock
 from heliograph.messages.tables import carrier_refs
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from heliograph.plugin.tables import site_logs
-from tests.capability.test_otp_pumping import attack
-from tests.factories import code_sent, issue_key, open_account
-from tests.faults.clients import Order
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
+from tests.capability.otp.test_otp_pumping import attack
+from tests.support.factories import code_sent, issue_key, open_account
+from tests.support.faults.clients import Order
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
 
 SITE: Final = "https://shop.example"
 # half a megabyte

@@ -4,8 +4,8 @@
 
 import pytest
 
-from tests.faults.house import House
-from tests.faults.matrix import quick_or_long
+from tests.support.faults.house import House
+from tests.support.faults.matrix import quick_or_long
 
 TPS = int(quick_or_long(60, 300))
 COUNT = int(quick_or_long(130, 1_000))  # enough for more than three seconds at that rate

@@ -15,14 +15,14 @@ import pytest
 from heliograph.base import clock
 from heliograph.database.migrate import LOCK_MS
 from heliograph.database.postgresql.partitions import missing_months
-from tests.crash.processes import HELIOGRAPH
 from tests.crash.test_rolling_restart import handbook_haproxy
-from tests.factories import SECRET_KEY
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.services import free_port
-from tests.services.haproxy import HAProxy
-from tests.services.next_version import SCHEMA, next_version
+from tests.support.crash.processes import HELIOGRAPH
+from tests.support.factories import SECRET_KEY
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.services import free_port
+from tests.support.services.haproxy import HAProxy
+from tests.support.services.next_version import SCHEMA, next_version
 
 # as long as somebody's transaction keeps `messages` from the migration
 READER_S = quick_or_long(1.5, 17.3)

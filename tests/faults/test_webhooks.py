@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificates import Authority
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.receivers import (
+from tests.faults.test_malformed import peak_mb
+from tests.support.certificates import Authority
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.receivers import (
     FAULTS,
     OPEN,
     Hearing,
@@ -25,8 +26,7 @@ from tests.faults.receivers import (
     make_due,
     waiting,
 )
-from tests.faults.test_malformed import peak_mb
-from tests.wire.webhook_receiver import says
+from tests.support.wire.webhook_receiver import says
 
 WINDOW = 10
 TAKEN_OVER_WITHIN_S = 45.0

@@ -18,13 +18,14 @@ from heliograph.webhooks.tables import (
     webhook_holders,
     webhook_queue,
 )
-from tests.capability.webhooks import endpoint
-from tests.factories import issue_key, open_account
-from tests.faults.clients import Clients
-from tests.faults.hostile import OVER_TLS, authority_file, hostile_receivers
-from tests.faults.house import CREDITS, House
-from tests.faults.matrix import LONG, quick_or_long
-from tests.faults.receivers import (
+from tests.faults.test_malformed import peak_mb
+from tests.support.capability.webhooks import endpoint
+from tests.support.factories import issue_key, open_account
+from tests.support.faults.clients import Clients
+from tests.support.faults.hostile import OVER_TLS, authority_file, hostile_receivers
+from tests.support.faults.house import CREDITS, House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.receivers import (
     KNOWN_FOR_MS,
     OF_MESSAGES,
     OPEN,
@@ -33,7 +34,6 @@ from tests.faults.receivers import (
     delays_s,
     hearing,
 )
-from tests.faults.test_malformed import peak_mb
 
 ROUNDS: Final = int(quick_or_long(1, 5))
 # each round has two: without hostile receivers, and beside them

@@ -10,12 +10,12 @@ import pytest
 from heliograph.base import ids
 from heliograph.database import migrate
 from heliograph.database.clock_check import EVERY_S
-from tests.crash.processes import ServerProcess
-from tests.faults.house import House
-from tests.faults.matrix import LONG, quick_or_long
 from tests.faults.test_clock import ELSEWHERE, HOUR_S, VALIDITY_S, send_valid_for
-from tests.services.faketime import fake_time
-from tests.services.postgres import PrivatePostgres
+from tests.support.crash.processes import ServerProcess
+from tests.support.faults.house import House
+from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.services.faketime import fake_time
+from tests.support.services.postgres import PrivatePostgres
 
 ENDED_WITHIN_S: Final = 60.0
 STARTED: Final = (

@@ -31,11 +31,11 @@ from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tal
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
-from tests.books import assert_books_agree
-from tests.capability.campaigns import add_contacts, write_down, write_down_file, written
-from tests.capability.sending import WORKER, House
-from tests.capability.webhooks import endpoint
-from tests.property.opting_out import OptingOut
+from tests.support.books import assert_books_agree
+from tests.support.capability.campaigns import add_contacts, write_down, write_down_file, written
+from tests.support.capability.sending import WORKER, House
+from tests.support.capability.webhooks import endpoint
+from tests.support.property.opting_out import OptingOut
 
 T = TypeVar("T")
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)

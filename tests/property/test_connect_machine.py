@@ -28,9 +28,9 @@ from heliograph.connect.request import Move
 from heliograph.database.database import Database
 from heliograph.keys.authenticate import PRINCIPALS
 from heliograph.wallet.tables import wallets
-from tests.books import assert_books_agree
-from tests.capability.cast import at_once
-from tests.property.holders import Held, principal, text_id
+from tests.support.books import assert_books_agree
+from tests.support.capability.cast import at_once
+from tests.support.property.holders import Held, principal, text_id
 
 REFS = st.sampled_from([None, "a", "b", "c", "d"])
 CREDITS = st.sampled_from([0, 0, 1, 7, 60, 10_000])

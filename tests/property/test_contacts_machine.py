@@ -25,7 +25,7 @@ from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout
 from heliograph.contacts.fields import CUSTOM_MAX
 from heliograph.database.database import Database
 from heliograph.text import Phone
-from tests.factories import open_account
+from tests.support.factories import open_account
 
 LINE = (
     st.text("aAbBéÉßİ12 %_'\\\\\"=+-@:&|!ñ\u0301", min_size=1, max_size=6)

@@ -13,7 +13,7 @@ from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Route
 from heliograph.messages.accept.answer import Send, exceptions_of, send_answer
 from heliograph.messages.accept.judge import Accepted, AccountFacts, Tariff, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
-from tests.factories import send_request
+from tests.support.factories import send_request
 
 ACCOUNT = "a" * 32
 NOW_MS = 1_800_000_000_000

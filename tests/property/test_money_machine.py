@@ -29,10 +29,10 @@ from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle
 from heliograph.messages.accept.batch import Outcome as Accepted
 from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
-from tests.books import assert_books_agree
-from tests.capability.sending import WORKER, House
-from tests.factories import phones
-from tests.property.situations import SITUATIONS, situation_of
+from tests.support.books import assert_books_agree
+from tests.support.capability.sending import WORKER, House
+from tests.support.factories import phones
+from tests.support.property.situations import SITUATIONS, situation_of
 
 T = TypeVar("T")
 FIRST_CREDITS = 1_000

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from heliograph.base import clock
 from heliograph.messages.tables import messages
 from heliograph.otp.tables import otps
-from tests.capability.passwords import OtpHouse, Refusal, Sent, wrong
+from tests.support.capability.passwords import OtpHouse, Refusal, Sent, wrong
 
 T = TypeVar("T")
 PHONES = ("233201234567", "233209876543")

@@ -22,8 +22,8 @@ from heliograph.messages.accept.batch import Outcome
 from heliograph.plugin.logs import Said, store_event, store_logs
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
-from tests.capability.sending import House
-from tests.factories import phones, send_request
+from tests.support.capability.sending import House
+from tests.support.factories import phones, send_request
 
 T = TypeVar("T")
 URL = "https://shop.example"

@@ -13,7 +13,7 @@ from heliograph.base.errors import InsufficientCredits, ServiceError, Unavailabl
 from heliograph.database import batching
 from heliograph.database.batching import Batcher
 from heliograph.database.commits import Backend, Commits, Unconfirmed
-from tests.factories import awaited, away, unconnected
+from tests.support.factories import awaited, away, unconnected
 
 Run = Callable[[Sequence[int], bool], Awaitable[Sequence[str | ServiceError]]]
 

@@ -19,8 +19,8 @@ from heliograph.database import config
 from heliograph.database.cache import KEYS_PER_QUERY, POLL_S, STALE_S, ConfigCache, Kind
 from heliograph.database.database import Database
 from heliograph.keys.tables import tiers
-from tests.factories import awaited
-from tests.services.postgres import PrivatePostgres
+from tests.support.factories import awaited
+from tests.support.services.postgres import PrivatePostgres
 
 
 class Tiers:

@@ -10,7 +10,7 @@ import pytest
 from heliograph.base import cancelling
 from heliograph.base.errors import Unavailable
 from heliograph.database.outage import reachable
-from tests.factories import awaited
+from tests.support.factories import awaited
 
 
 async def given_back(waiting: asyncio.Event) -> None:

@@ -11,7 +11,7 @@ from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimi
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
 from heliograph.messages.accept.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
-from tests.factories import send_request
+from tests.support.factories import send_request
 
 MTN, VODAFONE, ABROAD = 2, 3, 4
 NOW_MS = 1_800_000_000_000

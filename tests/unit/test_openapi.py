@@ -21,8 +21,8 @@ from heliograph.messages import FairQueue
 from heliograph.requests import Endpoint
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import KINDS
-from tests.architecture.sources import PACKAGE, sources
-from tests.factories import SECRET_KEY
+from tests.support.factories import SECRET_KEY
+from tests.support.sources import PACKAGE, sources
 
 NOWHERE = Database("sqlite:////nowhere/at/all.db")
 ENDPOINTS = endpoints(

@@ -14,8 +14,8 @@ from redis.asyncio import Redis
 from heliograph.base import clock
 from heliograph.keys import rate
 from heliograph.keys.rate import WINDOW_S, Allowance, MemoryLimiter, RedisLimiter
-from tests.factories import awaited
-from tests.services.redis import PrivateRedis
+from tests.support.factories import awaited
+from tests.support.services.redis import PrivateRedis
 
 UNREACHABLE = "redis://127.0.0.1:1"
 

@@ -12,7 +12,7 @@ import pytest
 from heliograph.base.addresses import ListenAddress
 from heliograph.base.data_dir import CONFIG_FILE, SECRET_FILE
 from heliograph.base.settings import SettingError, Settings, load
-from tests.certificates import Authority
+from tests.support.certificates import Authority
 
 SECRET = "s" * 32
 POSTGRESQL = "postgresql://amina:opensesame@127.0.0.1:5432/heliograph"

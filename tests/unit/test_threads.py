@@ -10,7 +10,7 @@ import pytest
 from heliograph.api.threads import THREADS_OF_ACCOUNT, WAITING_OF_ACCOUNT_MAX, Threads
 from heliograph.base.errors import Unavailable
 from heliograph.database.commits import Backend, Commits, Unconfirmed
-from tests.factories import awaited, away, unconnected
+from tests.support.factories import awaited, away, unconnected
 
 SESSION = Backend(1, 1)
 

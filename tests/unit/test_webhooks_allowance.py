@@ -7,7 +7,7 @@ import itertools
 import time
 
 from heliograph.webhooks.post_rate import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, Allowance
-from tests.factories import awaited
+from tests.support.factories import awaited
 
 
 class Backlog:

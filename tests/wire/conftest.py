@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import uvloop
 
-from tests.wire.smsc_peer import Smsc, running_smsc
+from tests.support.wire.smsc_peer import Smsc, running_smsc
 
 TEST_S_MAX = 60.0
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.server import Server, serving
-from tests.services.node import ensure_modules
+from tests.support.api.server import Server, serving
+from tests.support.services.node import ensure_modules
 
 PROGRAMS = Path(__file__).with_name("generated")
 BIN = Path(sys.executable).parent

@@ -16,10 +16,10 @@ import pytest
 
 from heliograph.carriers.smpp import SmppSettings, pdu
 from heliograph.carriers.smpp.framing import Framer
-from tests.wire.hostile import ends_the_stream, hostile_pdus
-from tests.wire.raw_client import RawClient
-from tests.wire.recorder import opened
-from tests.wire.smsc_process import running
+from tests.support.wire.hostile import ends_the_stream, hostile_pdus
+from tests.support.wire.raw_client import RawClient
+from tests.support.wire.recorder import opened
+from tests.support.wire.smsc_process import running
 
 PDUS = int(os.environ.get("HELIOGRAPH_TEST_HOSTILE_PDUS", "50000"))
 WARM_UP = PDUS // 4  # allocators and caches have their size by then

@@ -1,4 +1,4 @@
-"""Every kind of Link passes the same checks (tests/wire/conformance.py)."""
+"""Every kind of Link passes the same checks (tests/support/wire/conformance.py)."""
 
 import os
 from collections.abc import Awaitable, Callable, Iterator
@@ -9,10 +9,10 @@ import pytest
 from heliograph.carriers.link import Inbox, Link
 from heliograph.carriers.simulator import SimulatorLink, SimulatorSettings
 from heliograph.carriers.smpp import SmppLink
-from tests.wire.conformance import CHECKS
-from tests.wire.recorder import Recorder
-from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
-from tests.wire.smsc_process import SmscProcess, running
+from tests.support.wire.conformance import CHECKS
+from tests.support.wire.recorder import Recorder
+from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc
+from tests.support.wire.smsc_process import SmscProcess, running
 
 
 class Peers(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the simulator does beyond tests/wire/conformance.py: outcomes by the recipient's
+"""What the simulator does beyond tests/support/wire/conformance.py: outcomes by the recipient's
 last digits, and nothing owed lost or said twice.
 """
 
@@ -19,7 +19,7 @@ from heliograph.carriers.simulator import (
     SimulatorSettings,
 )
 from heliograph.text import count_segments
-from tests.wire.recorder import Recorder, outgoing, prepared, submit_all
+from tests.support.wire.recorder import Recorder, outgoing, prepared, submit_all
 
 Ts = TypeVarTuple("Ts")
 

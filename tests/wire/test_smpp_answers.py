@@ -5,8 +5,8 @@ submission gets exactly one Answer.
 import pytest
 
 from heliograph.carriers.link import LinkState, Outcome
-from tests.wire.recorder import bound, outgoing, prepared, submit_all
-from tests.wire.smsc_peer import Smsc
+from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
+from tests.support.wire.smsc_peer import Smsc
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from heliograph.base import clock, metrics
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.inbound import LINES_A_SECOND_MAX, masked
-from tests.wire.raw_carrier import raw_carrier
-from tests.wire.recorder import bound
-from tests.wire.smsc_peer import Smsc
+from tests.support.wire.raw_carrier import raw_carrier
+from tests.support.wire.recorder import bound
+from tests.support.wire.smsc_peer import Smsc
 
 DATA_SM_HEAD = b"\0\1\1%b\0\0\0%b\0%c\0\0"  # source_addr, destination_addr, esm_class
 DATA_SM_RESP = pdu.DATA_SM | pdu.RESPONSE

@@ -8,8 +8,8 @@ import pytest
 
 from heliograph.carriers.link import LinkState, Outcome, ReceiptState
 from heliograph.carriers.smpp import pdu, session
-from tests.wire.raw_carrier import raw_carrier
-from tests.wire.recorder import bound, outgoing, prepared, submit_all
+from tests.support.wire.raw_carrier import raw_carrier
+from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
 
 RECEIPT = pdu.encode_pdu(
     pdu.DELIVER_SM,

@@ -8,8 +8,8 @@ import pytest
 
 from heliograph.carriers.link import Outcome, ReceiptState
 from heliograph.carriers.smpp.session import RECEIPTS_UNACKNOWLEDGED_MAX
-from tests.wire.recorder import bound, outgoing, prepared, submit_all
-from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
+from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
+from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 
 DELIVRD, UNDELIV = ReceiptState.DELIVRD, ReceiptState.UNDELIV
 FRONT = "id:{id} sub:001 dlvrd:001 submit date:2601010930 done date:2601010931 "

@@ -10,8 +10,8 @@ import pytest
 from heliograph.carriers.link import LinkState, Outcome
 from heliograph.carriers.smpp import user_message_reference
 from heliograph.text import segments
-from tests.wire.recorder import bound, opened, outgoing, prepared, submit_all
-from tests.wire.smsc_peer import Smsc
+from tests.support.wire.recorder import bound, opened, outgoing, prepared, submit_all
+from tests.support.wire.smsc_peer import Smsc
 
 GSM_LONG = "Dear customer, [your] order {4711} costs 20€ | à demain! " * 7
 UCS2_LONG = "Заказ № 4711 готов 🎉🎉 " * 13

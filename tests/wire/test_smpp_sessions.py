@@ -7,9 +7,9 @@ import pytest
 
 from heliograph.carriers.link import LinkState, Outcome
 from heliograph.carriers.smpp import SmppLink
-from tests.wire.raw_carrier import raw_carrier
-from tests.wire.recorder import Recorder, bound, opened, prepared, submit_all
-from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc
+from tests.support.wire.raw_carrier import raw_carrier
+from tests.support.wire.recorder import Recorder, bound, opened, prepared, submit_all
+from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 
 
 async def test_a_link_binds_as_it_is_told(smsc: Smsc) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from heliograph.carriers.link import LinkState, Outcome
-from tests.certificates import Authority
-from tests.wire.recorder import bound, opened, prepared, submit_all
-from tests.wire.smsc_peer import STANDARD_RECEIPT, Smsc, running_smsc
+from tests.support.certificates import Authority
+from tests.support.wire.recorder import bound, opened, prepared, submit_all
+from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc, running_smsc
 
 
 @pytest.fixture(scope="module")

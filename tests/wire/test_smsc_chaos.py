@@ -8,8 +8,8 @@ import pytest
 from heliograph.carriers.link import LinkState, Outcome, ReceiptState
 from heliograph.carriers.smpp import SmppSettings, pdu
 from heliograph.carriers.smsc.chaos import DIALECTS, KINDS
-from tests.wire.raw_client import Served, read, serving, submission
-from tests.wire.recorder import bound, opened, prepared
+from tests.support.wire.raw_client import Served, read, serving, submission
+from tests.support.wire.recorder import bound, opened, prepared
 
 TESTED = {
     "wrong-password",

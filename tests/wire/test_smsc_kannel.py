@@ -16,8 +16,8 @@ import pytest
 
 from bench import kannel
 from bench.reading import Conditions
-from tests.services.kannel import ADVICE, find_kannel
-from tests.wire.smsc_process import SmscProcess, running
+from tests.support.services.kannel import ADVICE, find_kannel
+from tests.support.wire.smsc_process import SmscProcess, running
 
 # what Kannel's dlr-url is told, as %d
 DELIVERED, NOT_DELIVERED, ACCEPTED, REFUSED, EXPIRED = 1, 2, 8, 16, 34

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import outbox, session
-from tests.wire.raw_client import RawClient, Served, read, serving
+from tests.support.wire.raw_client import RawClient, Served, read, serving
 
 
 async def submitted(client: RawClient, count: int) -> list[str]:

@@ -18,10 +18,10 @@ import pytest
 
 from heliograph.carriers.smpp import pdu
 from heliograph.text import split_segments
-from tests.architecture.sources import ROOT
-from tests.wire.raw_client import RawClient, submission
-from tests.wire.recorder import bound, outgoing, submit_all
-from tests.wire.smsc_process import PROGRAM, WITHIN_S, SmscProcess, running
+from tests.support.sources import ROOT
+from tests.support.wire.raw_client import RawClient, submission
+from tests.support.wire.recorder import bound, outgoing, submit_all
+from tests.support.wire.smsc_process import PROGRAM, WITHIN_S, SmscProcess, running
 
 TEXT = "Your code is secret, and this text is long. " * 8
 CPU_US_OF_A_MESSAGE_MAX = 50.0  # 20,000 a second on one core

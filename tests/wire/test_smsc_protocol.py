@@ -10,7 +10,7 @@ import pytest
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.framing import PDU_OCTETS_MAX
 from heliograph.carriers.smsc.session import RECEIPTS_UNACKNOWLEDGED_MAX
-from tests.wire.raw_client import RawClient, read, sequences, serving, submission
+from tests.support.wire.raw_client import RawClient, read, sequences, serving, submission
 
 QUERY_SM = 0x03
 

@@ -11,7 +11,7 @@ import smpplib.consts  # type: ignore[import-untyped]  # it has no types
 import smpplib.exceptions  # type: ignore[import-untyped]  # it has no types
 import smpplib.gsm  # type: ignore[import-untyped]  # it has no types
 
-from tests.wire.smsc_process import SmscProcess, repeat_until, running
+from tests.support.wire.smsc_process import SmscProcess, repeat_until, running
 
 SHORT = "Grüße, your order is on its way"
 LONG = "All that we have in store: " * 12

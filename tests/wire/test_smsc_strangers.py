@@ -11,7 +11,7 @@ from heliograph.base import open_files
 from heliograph.base.addresses import network_of
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import SmscSettings, connections
-from tests.wire.raw_client import RawClient, Served, serving, submission
+from tests.support.wire.raw_client import RawClient, Served, serving, submission
 
 HALF = pdu.encode_pdu(pdu.SUBMIT_SM, 0, 7, submission())[:40]
 

@@ -11,9 +11,9 @@ from heliograph import carriers
 from heliograph.carriers import Outcome
 from heliograph.cli import main
 from heliograph.database.database import Database
-from tests.factories import SECRET_KEY, open_carrier
-from tests.wire.recorder import bound, prepared, submit_all
-from tests.wire.smsc_peer import Smsc
+from tests.support.factories import SECRET_KEY, open_carrier
+from tests.support.wire.recorder import bound, prepared, submit_all
+from tests.support.wire.smsc_peer import Smsc
 
 PHONE = "233200000009"
 

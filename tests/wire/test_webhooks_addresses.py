@@ -27,11 +27,11 @@ from heliograph.webhooks.dns import (
     Resolver,
     of_account,
 )
-from tests.certificates import Authority
 from tests.property.test_webhooks_guard_properties import spelled
-from tests.wire.name_server import name_server
-from tests.wire.webhook_posting import BODY, SIGNED, posting
-from tests.wire.webhook_receiver import OK, receiving, says
+from tests.support.certificates import Authority
+from tests.support.wire.name_server import name_server
+from tests.support.wire.webhook_posting import BODY, SIGNED, posting
+from tests.support.wire.webhook_receiver import OK, receiving, says
 
 # of documentation: it is routed nowhere, and the operator of these tests has opened it
 OUTSIDE = "198.51.100.7"

@@ -13,10 +13,10 @@ from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.attempt import Answered, Failed
 from heliograph.webhooks.http_answer import READ_MAX, BadAnswer
 from heliograph.webhooks.tls import BESIDE_MAX, RECORD_MAX, TooMuch
-from tests.certificates import Authority
-from tests.loops import LoopThread
-from tests.wire.webhook_posting import BODY, SIGNED, head, posting
-from tests.wire.webhook_receiver import OK, receiving, says
+from tests.support.certificates import Authority
+from tests.support.loops import LoopThread
+from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting
+from tests.support.wire.webhook_receiver import OK, receiving, says
 
 RECORD_OCTETS = 22  # that TLS 1.3 adds to the plain text: a head of 5, a type of 1, a tag of 16
 

@@ -26,13 +26,13 @@ from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import webhook_deliveries
-from tests.api.service import contract
-from tests.architecture.documents import files
-from tests.architecture.sources import ROOT
-from tests.capability.webhooks import endpoint, events
-from tests.crash.processes import ServerProcess
-from tests.factories import issue_key, open_account, open_route, phones
-from tests.services import free_port
+from tests.support.api.service import contract
+from tests.support.capability.webhooks import endpoint, events
+from tests.support.crash.processes import ServerProcess
+from tests.support.documents import files
+from tests.support.factories import issue_key, open_account, open_route, phones
+from tests.support.services import free_port
+from tests.support.sources import ROOT
 
 PAGE = ROOT / "docs" / "webhooks.md"
 WITHIN_S = 60.0

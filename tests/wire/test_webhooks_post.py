@@ -10,8 +10,8 @@ import socket
 import pytest
 
 from heliograph.webhooks.attempt import Answered, Failed
-from tests.wire.webhook_posting import BODY, SIGNED, head, posting
-from tests.wire.webhook_receiver import OK, Behaviour, after, receiving, says, without_end
+from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting
+from tests.support.wire.webhook_receiver import OK, Behaviour, after, receiving, says, without_end
 
 CHUNK = b"x" * 65_536
 CHUNKS_OF_A_GIB = 2**30 // len(CHUNK)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from heliograph.webhooks.sign import headers, new_secret
-from tests.services import node
+from tests.support.services import node
 
 FOLDER = Path(__file__).parent / "standardwebhooks"
 BODIES = [b"{}", '{"message": "5 € ☎ \\u0001"}'.encode(), b'{"message": "' + b"a" * 20_000 + b'"}']

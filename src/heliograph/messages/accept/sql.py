@@ -2,7 +2,7 @@
 `store_sql.py`.
 
 Ids are raw, times milliseconds. One behaviour suite runs over both
-(`tests/capability/test_accept.py`).
+(`tests/capability/messages/test_accept.py`).
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,10 @@
 """A carrier's turn: one transaction that records what came in and claims what goes out; the wire
 comes after the commit.
 
-    take answers and receipts → record them, claim as many segments as the window has room for →
-    commit → write, acknowledge
+    take answers and receipts
+    → record them, claim as many segments as the window has room for
+    → commit
+    → write, acknowledge
 
 So what can be in doubt never exceeds the window, and one commit serves both directions. Whatever
 came in stays in memory until a commit has it; a receipt is acknowledged only then.

@@ -1,0 +1,113 @@
+"""Routes and rates as the operator sets them."""
+
+import pytest
+
+from heliograph import carriers
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
+from heliograph.database.database import Database
+from tests.support.capability.cast import NOW_MS, account, epoch
+
+
+def add(db: Database, name: str) -> int:
+    with db.write() as tx:
+        settings = {"host": "127.0.0.1", "port": 2775, "system_id": "amina"}
+        return carriers.add_carrier(
+            tx, name, settings, "secret", secret_key="s" * 32, now_ms=NOW_MS
+        ).id
+
+
+def test_a_route_is_set_replaced_and_removed(db: Database) -> None:
+    mtn = add(db, "mtn")
+    before = epoch(db)
+    with db.write() as tx:
+        carriers.set_route(tx, "", ["simulator"])
+        carriers.set_route(tx, "233", ["simulator"])
+        assert carriers.set_route(tx, "233", ["mtn", "simulator"]) == Route(
+            "233", (mtn, SIMULATOR_ID)
+        )
+        assert carriers.all_routes(tx) == [("", (SIMULATOR_ID,)), ("233", (mtn, SIMULATOR_ID))]
+        carriers.remove_route(tx, "233")
+        assert carriers.all_routes(tx) == [("", (SIMULATOR_ID,))]
+        with pytest.raises(NotFound):
+            carriers.remove_route(tx, "233")
+    assert epoch(db) >= before + 4
+
+
+def test_new_messages_pass_a_draining_carrier_by_and_do_not_fall_to_a_shorter_prefix(
+    db: Database,
+) -> None:
+    mtn = add(db, "mtn")
+    with db.write() as tx:
+        carriers.set_route(tx, "", ["simulator"])
+        carriers.set_route(tx, "233", ["mtn"])
+        carriers.set_route(tx, "2332", ["mtn", "simulator"])
+        carriers.drain_carrier(tx, "mtn")
+        draining = Routes(carriers.load_routes(tx))
+        carriers.drain_carrier(tx, "mtn", draining=False)
+        again = Routes(carriers.load_routes(tx))
+    assert [draining.carriers_for(number) for number in ("23424", "23354", "23320")] == [
+        ("", (SIMULATOR_ID,)),
+        None,
+        ("2332", (SIMULATOR_ID,)),
+    ]
+    assert again.carriers_for("23354") == ("233", (mtn,))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "names"),
+    [
+        ("+233", ["simulator"]),
+        ("233x", ["simulator"]),
+        ("٢٣٣", ["simulator"]),
+        ("1" * 16, ["simulator"]),
+        ("233", []),
+        ("233", ["nobody"]),
+        ("233", ["simulator", "simulator"]),
+    ],
+)
+def test_a_route_that_cannot_be_is_refused(db: Database, prefix: str, names: list[str]) -> None:
+    with db.write() as tx, pytest.raises(InvalidRequest):
+        carriers.set_route(tx, prefix, names)
+    with db.read() as tx:
+        assert carriers.all_routes(tx) == []
+
+
+def test_a_rate_is_set_replaced_and_removed(db: Database) -> None:
+    amina = account(db)
+    before = epoch(db)
+    with db.write() as tx:
+        carriers.set_rate(tx, "gh", 3)
+        assert carriers.set_rate(tx, "gh", 2) == Rate(GENERAL, "GH", 2)
+        carriers.set_rate(tx, "23324", None, account_id=amina.id)
+        assert carriers.load_rates(tx) == [(GENERAL, "GH", 2), (amina.id, "23324", None)]
+        assert carriers.load_rates(tx, amina.id) == [(amina.id, "23324", None)]
+        rates = Rates(carriers.load_rates(tx))
+        carriers.remove_rate(tx, "GH")
+        with pytest.raises(NotFound):
+            carriers.remove_rate(tx, "23324")
+        left = Rates(carriers.load_rates(tx))
+    assert epoch(db) >= before + 4
+    assert [
+        rates.for_(amina.id, number, country)
+        for number, country in (("233201", "GH"), ("233241", "GH"), ("234", "NG"))
+    ] == [2, None, 1]
+    assert left.for_(amina.id, "233201", "GH") == 1
+
+
+@pytest.mark.parametrize(
+    ("destination", "credits"),
+    [
+        ("GHA", 1),
+        ("ZZ", 1),
+        ("", 1),
+        ("+233", 1),
+        ("Default", 1),
+        ("1" * 16, 1),
+        ("GH", -1),
+        ("GH", 10**6),
+    ],
+)
+def test_a_rate_that_cannot_be_is_refused(db: Database, destination: str, credits: int) -> None:
+    with db.write() as tx, pytest.raises(InvalidRequest):
+        carriers.set_rate(tx, destination, credits)

@@ -1,0 +1,204 @@
+"""What partners and customers have between them, below the API: transfers, their alarms,
+who hears of them, and what the operator sees.
+"""
+
+from typing import Any
+
+import pytest
+
+from heliograph import accounts, connect, keys, wallet
+from heliograph.base import clock
+from heliograph.base.errors import InsufficientCredits, InvalidRequest
+from heliograph.connect import Wish
+from heliograph.connect.request import Move
+from heliograph.database.database import Database
+from heliograph.wallet import Figures, Thresholds
+from heliograph.wallet.tables import wallets
+from tests.support.books import assert_books_agree
+from tests.support.capability.cast import NOW_MS, account, epoch
+from tests.support.capability.commands import Run
+from tests.support.capability.webhooks import endpoint, events
+
+BILAL = Wish("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
+
+
+def provision(
+    db: Database, partner: accounts.Account, *, sandbox: bool = False, **wish: Any
+) -> str:
+    """A customer's raw id."""
+    with db.write() as tx:
+        return connect.provision(
+            tx, partner.id, BILAL._replace(**wish), sandbox=sandbox, now_ms=NOW_MS
+        ).customer.account_id
+
+
+def moved(
+    db: Database, partner: accounts.Account, customer_id: str, credits: int
+) -> tuple[int, int]:
+    """What the customer and the partner have after a move."""
+    with db.write() as tx:
+        after = connect.move_credits(
+            tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1
+        )
+    return after.customers_credits, after.partners_credits
+
+
+def told(db: Database) -> list[tuple[str, str, int]]:
+    """Whose figures were told to be low, which, and how low."""
+    return [
+        (event["account_id"][:4], event["data"]["kind"], event["data"]["sms_credits"])
+        for event in events(db)
+    ]
+
+
+def test_an_alarm_fires_for_whoever_a_transfer_leaves_low_and_is_armed_for_whoever_it_brings_back(
+    db: Database,
+) -> None:
+    amina = account(db, "amina", credits=250)
+    bilal = provision(db, amina)
+    endpoint(db, amina.id, kinds=["wallet.low_balance"], include_customers=True)
+    assert moved(db, amina, bilal, 150) == (150, 100)
+    assert told(db) == []  # a hundred is not below a hundred, and what comes in is no debit
+    assert moved(db, amina, bilal, 1) == (151, 99)
+    assert told(db) == [("acc_", "credits", 99)]
+    assert moved(db, amina, bilal, 9) == (160, 90)
+    assert len(told(db)) == 1  # fired once
+    assert moved(db, amina, bilal, -61) == (99, 151)
+    assert told(db)[1:] == [("cus_", "credits", 99)]
+    assert moved(db, amina, bilal, 1) == (100, 150)  # arms hers and his again
+    assert moved(db, amina, bilal, -1) == (99, 151)
+    assert moved(db, amina, bilal, 52) == (151, 99)
+    assert told(db)[2:] == [("cus_", "credits", 99), ("acc_", "credits", 99)]
+    with db.read() as tx:
+        assert (
+            wallet.wallet_of(tx, amina.id).armed.credits,
+            wallet.wallet_of(tx, bilal).armed.credits,
+        ) == (False, True)
+    assert_books_agree(db)
+
+
+def test_what_a_customer_begins_with_can_make_its_partner_low_in_both(db: Database) -> None:
+    amina = account(db, credits=100, balance=50)
+    with db.write() as tx:
+        wallet.set_low_balance(tx, amina.id, Thresholds(100, 5_000))
+    endpoint(db, amina.id, kinds=["wallet.low_balance"])
+    provision(db, amina, initial_credits=1, initial_balance=0.01)
+    assert [(kind, credits) for _, kind, credits in told(db)] == [("credits", 99), ("balance", 99)]
+    assert events(db)[1]["data"]["wallet"] == {"balance": 49.99, "currency": "GHS"}
+
+
+def test_a_customer_hears_of_itself_and_not_of_its_partner(db: Database) -> None:
+    amina = account(db, "amina", credits=200)
+    bilal = provision(db, amina, initial_credits=100)
+    endpoint(db, bilal, kinds=["wallet.low_balance"])
+    moved(db, amina, bilal, 1)
+    assert told(db) == []
+    moved(db, amina, bilal, -2)
+    assert told(db) == [("cus_", "credits", 99)]
+
+
+def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agrees(
+    db: Database,
+) -> None:
+    amina = account(db, credits=100, balance=1)
+    bilal = provision(db, amina, currency="KWD", initial_credits=60)
+    assert moved(db, amina, bilal, -20) == (40, 60)
+    with db.write() as tx:
+        wallet.topup(tx, bilal, "1.234", "cash", now_ms=clock.now_ms())
+    with db.read() as tx:
+        wallet.hold_still(tx)
+        assert wallet.verify(tx) == []
+        assert (wallet.wallet_of(tx, bilal).figures, wallet.wallet_of(tx, amina.id).figures) == (
+            Figures(1_234, 40),
+            Figures(100, 60),
+        )
+    assert_books_agree(db)
+
+
+def test_the_ledgers_proof_finds_a_transfer_that_only_one_side_holds(db: Database) -> None:
+    amina = account(db, credits=100, balance=10)
+    bilal = provision(db, amina, initial_credits=60, initial_balance=2.5)
+    for change, back in (
+        ({"sms_credits": 61}, {"sms_credits": 60}),
+        ({"balance_minor": 0}, {"balance_minor": 250}),
+    ):
+        with db.write() as tx:
+            tx.execute(wallets.update().where(wallets.c.account_id == bilal).values(change))
+            assert [found.account_id for found in wallet.verify(tx)] == [bilal]
+            tx.execute(wallets.update().where(wallets.c.account_id == bilal).values(back))
+            assert wallet.verify(tx) == []
+
+
+def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) -> None:
+    amina = account(db)
+    bilal = provision(db, amina, sandbox=True, initial_credits=70, initial_balance=2.5)
+    hook = (
+        "webhook",
+        "add",
+        "https://shop.example/hook",
+        "--account",
+        accounts.text_of_id(bilal, is_customer=True),
+        "--events",
+        "all",
+        "--mode",
+    )
+    assert (
+        "--mode must be sandbox for a customer that was provisioned in sandbox"
+        in run(*hook, "live").err
+    )
+    assert run(*hook, "sandbox").status == 0
+    with db.write() as tx:
+        with pytest.raises(InvalidRequest, match="sandbox customer"):
+            wallet.grant(tx, bilal, 1, "x", now_ms=NOW_MS)
+        with pytest.raises(InvalidRequest, match="sandbox customer"):
+            wallet.topup(tx, bilal, 1, "x", now_ms=NOW_MS)
+        with pytest.raises(InvalidRequest, match="must be sandbox"):
+            keys.issue(
+                tx,
+                bilal,
+                name="live",
+                sandbox=False,
+                tier="free",
+                permissions=["all"],
+                now_ms=NOW_MS,
+            )
+        with pytest.raises(InsufficientCredits):
+            connect.move_credits(tx, amina.id, bilal, Move(-71, None), sandbox=True, now_ms=NOW_MS)
+        assert wallet.verify(tx) == []
+    shown = run("account", "list", "--customers-of", "amina", "--json").json
+    assert [
+        (one["name"], one["sandbox"], one["sms_credits"], one["wallet"]["balance"]) for one in shown
+    ] == [("Bilal Stores", True, 70, 2.5)]
+    assert shown[0]["partner_id"] == accounts.text_id(amina)
+
+
+def test_provisioning_makes_no_process_read_its_configuration_anew(db: Database) -> None:
+    amina, before = account(db), epoch(db)
+    provision(db, amina)
+    assert epoch(db) == before
+
+
+def test_an_operator_finds_a_customer_by_id_and_name(db: Database, run: Run) -> None:
+    amina, chidi = account(db, "amina"), account(db, "chidi")
+    bilal = provision(db, amina)
+    provision(db, chidi, full_name="Dede Stores")
+    named = run("account", "show", "Bilal Stores", "--json").json
+    assert named["id"] == accounts.text_of_id(bilal, is_customer=True)
+    assert run("account", "show", named["id"], "--json").json == named
+    assert [
+        one["id"] for one in run("account", "list", "--customers-of", "amina", "--json").json
+    ] == [named["id"]]
+    made = run(
+        "key",
+        "create",
+        "--account",
+        named["id"],
+        "--mode",
+        "live",
+        "--tier",
+        "standard",
+        "--permissions",
+        "all",
+        "--json",
+    ).json
+    assert made["key"].startswith("sk_live_")

@@ -1,0 +1,101 @@
+"""Keys and tiers in the database."""
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import keys
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
+from heliograph.keys.tables import api_keys
+from tests.support.capability.cast import NOW_MS, account, epoch
+
+
+def issue(
+    db: Database,
+    account_id: str,
+    *,
+    tier: str = "free",
+    expires_at_ms: int | None = None,
+    now_ms: int = NOW_MS,
+) -> keys.Issued:
+    with db.write() as tx:
+        return keys.issue(
+            tx,
+            account_id,
+            name="shop",
+            sandbox=False,
+            tier=tier,
+            permissions=("wallet.read", "sms.send"),
+            expires_at_ms=expires_at_ms,
+            now_ms=now_ms,
+        )
+
+
+def test_a_key_is_stored_as_a_hash_and_twelve_characters_only(db: Database) -> None:
+    amina = account(db)
+    record, key = issue(db, amina.id)
+    assert record.permissions == ("sms.send", "wallet.read")
+    with db.read() as tx:
+        assert keys.find(tx, keys.text_id(record)) == keys.by_id(tx, record.id) == record
+        row = tx.execute(sa.select(api_keys)).one()
+    assert bytes(row.sha256) == keys.digest(key)
+    assert row.prefix == key[:12]
+    assert all(key not in str(value) and key[12:] not in str(value) for value in row)
+
+
+def test_a_revoked_key_stays_listed_with_the_time_it_was_first_revoked(db: Database) -> None:
+    amina, chidi = account(db, "amina"), account(db, "chidi")
+    first, second = issue(db, amina.id).record, issue(db, amina.id, now_ms=NOW_MS + 1).record
+    issue(db, chidi.id)
+    before = epoch(db)
+    with db.write() as tx:
+        revoked = keys.revoke(tx, first.id, now_ms=NOW_MS + 5)
+        assert (
+            revoked
+            == first._replace(revoked_at_ms=NOW_MS + 5)
+            == keys.revoke(tx, first.id, now_ms=NOW_MS + 9)
+        )
+        assert keys.page(tx, limit=10, account_id=amina.id) == [second, revoked]
+        assert keys.page(tx, limit=10, account_id=amina.id, before_id=second.id) == [revoked]
+        assert len(keys.page(tx, limit=10)) == 3
+    assert epoch(db) > before
+    with db.write() as tx, pytest.raises(NotFound):
+        keys.revoke(tx, "0" * 32, now_ms=NOW_MS)
+
+
+def test_what_a_key_cannot_have_is_refused(db: Database) -> None:
+    amina = account(db)
+    with pytest.raises(
+        InvalidRequest, match="tier must be one of free, standard, enterprise; not 'gold'"
+    ):
+        issue(db, amina.id, tier="gold")
+    with pytest.raises(InvalidRequest, match="expires_at must lie in the future"):
+        issue(db, amina.id, expires_at_ms=NOW_MS)
+    with pytest.raises(NotFound):
+        issue(db, "0" * 32)
+    with db.read() as tx:
+        assert keys.page(tx, limit=10) == []
+        for text in (
+            "key_x",
+            keys.text_id(keys.ApiKey("0" * 32, "", "", False, "", (), "", None, None, None, 0)),
+        ):
+            with pytest.raises(NotFound):
+                keys.find(tx, text)
+
+
+def test_a_tier_is_added_and_changed(db: Database) -> None:
+    before = epoch(db)
+    with db.write() as tx:
+        keys.set_tier(tx, "bulk", 5_000)
+        keys.set_tier(tx, "free", 20)
+        assert keys.all_tiers(tx) == [
+            ("free", 20),
+            ("standard", 100),
+            ("enterprise", 1_000),
+            ("bulk", 5_000),
+        ]
+        assert keys.tier_named(tx, "bulk") == keys.Tier("bulk", 5_000)
+    assert epoch(db) > before
+    for name, per_minute in (("Bulk", 1), ("", 1), ("a,b", 1), ("bulk", 0), ("bulk", 10**8)):
+        with db.write() as tx, pytest.raises(InvalidRequest):
+            keys.set_tier(tx, name, per_minute)

@@ -1,0 +1,391 @@
+"""What an operator decides about messages in doubt: by the judges of answers and receipts,
+paid back like theirs, and kept.
+"""
+
+from itertools import product
+from random import Random
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.carriers import Outcome, ReceiptState
+from heliograph.messages import CarrierFacts, fail_expired, settle_doubts
+from heliograph.messages.doubt.decide import (
+    SEGMENTS_MAX,
+    Decided,
+    Decision,
+    batches,
+    decide,
+    signed,
+)
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import inflight, operator_decisions, queue
+from tests.support.capability.sending import House, ScriptedLink
+from tests.support.factories import PHONE, awaited, open_carrier, phones
+
+THREE_SEGMENTS = "x" * 400
+DAY_MS = 86_400_000
+TOLD = (Decision.SENT, Decision.DELIVERED, Decision.UNDELIVERABLE, Decision.CANCELED)
+AFTER = {
+    Decision.SENT: "sent",
+    Decision.DELIVERED: "delivered",
+    Decision.UNDELIVERABLE: "failed/undeliverable",
+    Decision.CANCELED: "failed/canceled",
+}
+
+
+async def in_doubt(
+    house: House, *to: str, text: str = "hello", kind: str = "sms", window: int = 2_000
+) -> ScriptedLink:
+    """A send whose answers never came."""
+    link = await house.submitted(
+        list(to) or PHONE, text, kind=kind, validity_s=3_600, window=window
+    )
+    await unanswered(link)
+    return link
+
+
+async def unanswered(link: ScriptedLink) -> None:
+    while link.open:
+        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        await link.turn.once()
+
+
+async def decided(
+    house: House, decision: Decision, *places: int, receipts: str = "all"
+) -> list[Decided]:
+    """About these messages, in the order of acceptance; about all, if none is named."""
+    rows = house.messages()
+    doubts = {
+        house.carrier_id: [
+            (rows[place].id, rows[place].credits) for place in places or range(len(rows))
+        ]
+    }
+    done: list[Decided] = []
+    facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
+    await decide(house.db, doubts, facts, decision, signed("kofi", "ticket 4711"), done.extend)
+    return done
+
+
+def recorded(house: House) -> list[tuple[str, int, str, str]]:
+    columns = operator_decisions.c
+    with house.db.read() as tx:
+        return [
+            tuple(row)
+            for row in tx.execute(
+                sa.select(
+                    columns.decision, columns.parts, columns.decided_by, columns.reason
+                ).order_by(columns.id)
+            )
+        ]
+
+
+# settling
+
+
+@awaited
+@pytest.mark.parametrize("decision", TOLD)
+async def test_what_the_operator_says_settles_the_doubt_once(
+    house: House, decision: Decision
+) -> None:
+    await in_doubt(house, *phones(2))
+    done = await decided(house, decision, 0)
+    assert house.statuses() == [AFTER[decision], "queued"]
+    assert (house.count(inflight), house.credits()) == (
+        1,
+        999 if decision is Decision.CANCELED else 998,
+    )
+    assert [(each.refused, each.credits_refunded) for each in done] == [
+        (None, int(decision is Decision.CANCELED))
+    ]
+    assert recorded(house) == [(decision.value, 1, "kofi", "ticket 4711")]
+    again = await decided(house, decision, 0)
+    assert "is not in doubt: it is " in str(again[0].refused)
+    assert len(recorded(house)) == 1
+    house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize(
+    ("decision", "outcome"),
+    list(product(TOLD, [Outcome.ACCEPTED, Outcome.REFUSED, Outcome.RETRY, Outcome.THROTTLED])),
+)
+async def test_an_answer_that_comes_after_the_operators_word_changes_nothing(
+    house: House, decision: Decision, outcome: Outcome
+) -> None:
+    link = await in_doubt(house)
+    await decided(house, decision)
+    credits = house.credits()
+    link.answer(link.submitted[0], outcome=outcome, late=True)
+    await link.turn.once()
+    clock.move(by_ms=DAY_MS)
+    await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
+    await fail_expired(house.db, clock.now_ms())
+    await link.turn.once()
+    assert (house.statuses(), house.credits(), len(link.submitted)) == (
+        [AFTER[decision]],
+        credits,
+        1,
+    )
+    house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REFUSED])
+@pytest.mark.parametrize("decision", [*TOLD, Decision.RESENT])
+async def test_the_operators_word_after_an_answer_changes_nothing(
+    house: House, decision: Decision, outcome: Outcome
+) -> None:
+    link = await in_doubt(house)
+    link.answer(link.submitted[0], outcome=outcome, late=True)
+    await link.turn.once()
+    before = (house.statuses(), house.credits())
+    done = await decided(house, decision)
+    assert "is not in doubt: it is " in str(done[0].refused)
+    assert ((house.statuses(), house.credits()), recorded(house), house.count(queue)) == (
+        before,
+        [],
+        0,
+    )
+    house.assert_sound()
+
+
+@awaited
+async def test_a_message_that_the_operator_called_sent_is_ended_by_its_receipt(
+    house: House,
+) -> None:
+    link = await in_doubt(house)
+    await decided(house, Decision.SENT)
+    link.answer(link.submitted[0], ref="aa1", late=True)
+    link.receive("aa1", PHONE, ReceiptState.UNDELIV)
+    await link.turn.once()
+    assert house.statuses() == ["failed/undeliverable"]
+    house.assert_sound()
+
+
+@awaited
+@pytest.mark.parametrize("decision", TOLD)
+async def test_of_several_parts_those_in_doubt_are_settled_and_what_was_taken_is_not_paid_back(
+    house: House, decision: Decision
+) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    one, *others = link.submitted
+    link.answer(one)
+    link.answer(*others, outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    await decided(house, decision)
+    assert (house.statuses(), house.credits()) == (
+        [AFTER[decision]],
+        999 if decision is Decision.CANCELED else 997,
+    )
+    assert recorded(house)[0][:2] == (decision.value, 0b110)
+    house.assert_sound()
+
+
+@awaited
+async def test_a_canceled_message_with_a_part_on_the_wire_is_paid_back_after_its_answer(
+    house: House,
+) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    one, *others = link.submitted
+    link.answer(*others, outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    await decided(house, Decision.CANCELED)
+    assert (house.statuses(), house.credits()) == (["failed/canceled"], 997)
+    link.answer(one)
+    await link.turn.once()
+    assert (house.credits(), house.entries("sms_refund")) == (999, [2])
+    house.assert_sound()
+
+
+@awaited
+async def test_what_waits_with_a_canceled_message_is_not_sent(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS, window=2)
+    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    link.window = 0
+    await link.turn.once()
+    await decided(house, Decision.CANCELED)
+    link.window = 10
+    for _ in range(3):
+        await link.turn.once()
+    assert (len(link.submitted), house.credits(), house.count(inflight)) == (2, 1_000, 0)
+    house.assert_sound()
+
+
+@awaited
+async def test_parts_that_ask_for_no_receipt_need_none_when_the_operator_calls_them_sent(
+    house: House,
+) -> None:
+    await house.send(PHONE, THREE_SEGMENTS)
+    link = house.turn(receipts="last")
+    await link.turn.once()
+    link.answer(*link.submitted[:2], outcome=Outcome.UNANSWERED)
+    link.answer(link.submitted[2], ref="aa3")
+    await link.turn.once()
+    await decided(house, Decision.SENT, receipts="last")
+    assert house.statuses() == ["sent"]
+    link.receive("aa3", PHONE)
+    await link.turn.once()
+    assert house.statuses() == ["delivered"]
+
+
+# sending again
+
+
+@awaited
+@pytest.mark.parametrize("by_itself", [True, False])
+async def test_what_was_sent_again_before_is_sent_again_by_hand_and_not_by_itself(
+    house: House, by_itself: bool
+) -> None:
+    link = await in_doubt(house)
+    if by_itself:
+        clock.move(by_ms=RESEND_AFTER_MS)
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
+    else:
+        await decided(house, Decision.RESENT)
+    for attempt in (2, 3, 4):
+        await link.turn.once()
+        await unanswered(link)
+        assert link.submitted[-1].attempt == attempt
+        clock.move(by_ms=RESEND_AFTER_MS)
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 0
+        assert (await decided(house, Decision.RESENT))[0].refused is None
+    await link.turn.once()
+    link.answer(*link.open.values())
+    await link.turn.once()
+    assert (house.statuses(), house.entries("sms_charge")) == (["sent"], [-1])
+    house.assert_sound()
+
+
+@awaited
+async def test_only_the_parts_in_doubt_are_sent_again(house: House) -> None:
+    link = await house.submitted(text=THREE_SEGMENTS)
+    one, two, three = link.submitted
+    link.answer(two)
+    link.answer(one, outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    await decided(house, Decision.RESENT)
+    await link.turn.once()
+    assert [(s.part, s.attempt) for s in link.submitted[3:]] == [(1, 2)]
+    link.answer(three, *link.open.values())
+    await link.turn.once()
+    assert house.statuses() == ["sent"]
+
+
+@awaited
+async def test_a_late_answer_keeps_what_waits_to_be_sent_again_from_going_out(house: House) -> None:
+    link = await in_doubt(house)
+    link.window = 0
+    await decided(house, Decision.RESENT)
+    link.answer(link.submitted[0], late=True)
+    await link.turn.once()
+    link.window = 10
+    await link.turn.once()
+    assert (house.statuses(), len(link.submitted)) == (["sent"], 1)
+
+
+@awaited
+async def test_an_otp_is_not_sent_again_whoever_says_so(house: House) -> None:
+    link = await in_doubt(house, kind="otp")
+    assert "is a one-time password: it is never sent twice" in str(
+        (await decided(house, Decision.RESENT))[0].refused
+    )
+    await link.turn.once()
+    assert (len(link.submitted), house.count(inflight), recorded(house)) == (1, 1, [])
+    await decided(house, Decision.CANCELED)
+    assert (house.statuses(), house.credits()) == (["failed/canceled"], 1_000)
+
+
+@awaited
+async def test_what_is_past_its_validity_or_settled_by_another_try_is_not_sent_again(
+    house: House,
+) -> None:
+    link = await in_doubt(house)
+    await decided(house, Decision.RESENT)
+    await link.turn.once()
+    await unanswered(link)
+    link.answer(link.submitted[0], late=True)
+    await link.turn.once()
+    assert "is sent: it is not sent again" in str(
+        (await decided(house, Decision.RESENT))[0].refused
+    )
+    await house.send(PHONE, "another", validity_s=3_600)
+    await link.turn.once()
+    await unanswered(link)
+    clock.move(by_ms=3_600_000)
+    assert "is past its validity" in str((await decided(house, Decision.RESENT, 1))[0].refused)
+    assert house.count(queue) == 0
+
+
+# many
+
+
+@awaited
+async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_the_next(
+    house: House,
+) -> None:
+    await in_doubt(house, *phones(200), text=THREE_SEGMENTS)
+    told: list[int] = []
+    doubts = {house.carrier_id: [(row.id, 3) for row in house.messages()]}
+    facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")}
+    house.db.fates = ["", "lost"]
+    with pytest.raises(Unavailable):
+        await decide(
+            house.db,
+            doubts,
+            facts,
+            Decision.CANCELED,
+            signed("kofi", "lost"),
+            lambda some: told.append(len(some)),
+        )
+    assert (told, house.credits(), len(recorded(house))) == (
+        [SEGMENTS_MAX // 3],
+        400 + 3 * told[0],
+        told[0],
+    )
+    house.assert_sound()
+    done: list[Decided] = []
+    await decide(house.db, doubts, facts, Decision.CANCELED, signed("kofi", "lost"), done.extend)
+    assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (
+        200 - told[0],
+        1_000,
+        200,
+    )
+    house.assert_sound()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_batch_has_whole_messages_and_no_more_than_the_limit(seed: int) -> None:
+    random = Random(seed)
+    doubts = [(f"{number:032x}", random.randint(1, 10)) for number in range(random.randint(0, 400))]
+    made = list(batches(doubts))
+    assert [message_id for batch in made for message_id in batch] == [
+        message_id for message_id, _ in doubts
+    ]
+    sizes = [
+        sum(segments for message_id, segments in doubts if message_id in set(batch))
+        for batch in made
+    ]
+    assert all(SEGMENTS_MAX - 10 < size <= SEGMENTS_MAX for size in sizes[:-1])
+
+
+@awaited
+async def test_doubts_with_another_carrier_are_left_alone(house: House) -> None:
+    await in_doubt(house)
+    other = open_carrier(house.db, "second", prefix=None)
+    done: list[Decided] = []
+    await decide(
+        house.db,
+        {other: [(house.messages()[0].id, 1)]},
+        {other: CarrierFacts(other, "second")},
+        Decision.CANCELED,
+        signed("kofi", "x"),
+        done.extend,
+    )
+    assert (done[0].refused is None, house.statuses(), house.count(inflight)) == (
+        False,
+        ["queued"],
+        1,
+    )

@@ -1,0 +1,284 @@
+"""Carriers kept in step with the configuration and swept, each for itself: one that drains or fails
+holds up no other.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import carriers
+from heliograph.base import clock
+from heliograph.base.errors import Unavailable
+from heliograph.base.settings import Settings
+from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
+from heliograph.carriers.manage import DOWN_MS
+from heliograph.carriers.smpp import pdu
+from heliograph.carriers.tables import carriers as carriers_table
+from heliograph.database import config, migrate
+from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
+from heliograph.messages.tables import carrier_refs, inflight
+from heliograph.processes import carriers as dispatching
+from heliograph.processes import sweeps as sweeping
+from heliograph.processes.carriers import Dispatch
+from heliograph.processes.sweeps import Sweeps
+from tests.support.capability.sending import WORKER, House, lease_of
+from tests.support.factories import PHONE, SECRET_KEY, awaited, open_carrier, phones
+from tests.support.services.postgres import PrivatePostgres
+from tests.support.wire.raw_carrier import raw_carrier
+
+LONDON = "447911123456"
+
+
+def dispatch(house: House, worker: int = WORKER) -> Dispatch:
+    return Dispatch(
+        house.db,
+        house.cache,
+        Settings(Path(), house.db.url, SECRET_KEY),
+        lease_of(house.db, worker),
+        house.queue,
+    )
+
+
+def set_up(house: House, name: str, **settings: object) -> None:
+    with house.db.write() as tx:
+        carriers.set_carrier(tx, name, settings, secret_key=SECRET_KEY)
+
+
+def park(house: House, carrier_id: int, recipient: int) -> None:
+    """A receipt of a state that nobody knows."""
+    with house.db.write() as tx:
+        tx.execute(
+            carrier_refs.insert().values(
+                carrier_id=carrier_id,
+                ref="aa1",
+                receipt_state="NONE",
+                recipient=recipient,
+                created_at_ms=clock.now_ms(),
+            )
+        )
+
+
+def state_of(house: House, carrier_id: int) -> str:
+    with house.db.read() as tx:
+        return str(
+            tx.execute(
+                sa.select(carriers_table.c.state).where(carriers_table.c.id == carrier_id)
+            ).scalar_one()
+        )
+
+
+def window_of(of: Dispatch, carrier_id: int) -> int | None:
+    running = of._running.get(carrier_id)
+    return (
+        running.connection.window
+        if running is not None and running.connection is not None
+        else None
+    )
+
+
+def epoch_of(house: House) -> int:
+    with house.db.read() as tx:
+        return config.epoch(tx)
+
+
+async def until(condition: Callable[[], bool], within_s: float = 10) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+@awaited
+async def test_a_carrier_that_drains_holds_up_no_change_of_another(house: House) -> None:
+    async with raw_carrier() as smsc:
+        set_up(house, "carrier", port=smsc.port)
+        await house.cache.refresh()
+        carrier = dispatch(house)
+        await carrier.start()
+        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        smsc.sessions[0].deaf = True  # its answer never comes: so it drains for as long as it may
+        await house.send(PHONE)
+        carrier.wake({house.carrier_id})
+        await until(lambda: house.count(inflight) == 1)
+        await asyncio.to_thread(set_up, house, "carrier", window=5)
+        await house.cache.refresh()
+        await until(lambda: bool(carrier._changes))
+        second = await asyncio.to_thread(
+            open_carrier, house.db, "second", port=smsc.port, prefix=None
+        )
+        await house.cache.refresh()
+        await until(lambda: state_of(house, second) == "bound", within_s=5)
+        assert house.carrier_id in carrier._changes
+        # while it drains: seen when that is done
+        await asyncio.to_thread(set_up, house, "carrier", window=7)
+        await house.cache.refresh()
+        await asyncio.sleep(2 * dispatching.WATCH_S)
+        smsc.sessions[0].transport.abort()
+        await until(
+            lambda: (
+                window_of(carrier, house.carrier_id) == 7
+                and state_of(house, house.carrier_id) == "bound"
+            )
+        )
+        assert house.count(inflight, inflight.c.state == "in_doubt") == 1
+        await carrier.stop()
+        assert len(smsc.sessions[-1].answers(pdu.UNBIND)) == 1
+
+
+@awaited
+async def test_a_process_that_stops_while_a_carrier_drains_hears_its_answers_and_unbinds(
+    house: House,
+) -> None:
+    async with raw_carrier() as smsc:
+        set_up(house, "carrier", port=smsc.port)
+        await house.cache.refresh()
+        carrier = dispatch(house)
+        await carrier.start()
+        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        smsc.sessions[0].deaf = True
+        await house.send(PHONE)
+        carrier.wake({house.carrier_id})
+        await until(lambda: house.count(inflight) == 1)
+        await asyncio.to_thread(set_up, house, "carrier", window=5)
+        await house.cache.refresh()
+        await until(lambda: bool(carrier._changes))
+        stopping = asyncio.create_task(carrier.stop())
+        # it is canceled where it waits for the answer, and waits for it again
+        await asyncio.sleep(0)
+        smsc.sessions[0].say(pdu.encode_pdu(pdu.SUBMIT_SM | pdu.RESPONSE, 0, 2, b"7a\0"))
+        smsc.sessions[0].deaf = False
+        await stopping
+        assert (house.statuses(), house.count(inflight)) == (["sent"], 0)
+        assert len(smsc.sessions[0].answers(pdu.UNBIND)) == 1
+
+
+@awaited
+async def test_a_state_that_could_not_be_stored_is_stored_at_the_next_chance(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "AGAIN_S", 0.01)
+    house.carrier_is_removed_from_routes()
+    with house.db.write() as tx:
+        # what it reports would be another chance
+        carriers.remove_carrier(tx, "carrier", messages_waiting=0)
+    carrier = dispatch(house)
+    await carrier.start()
+    await until(lambda: state_of(house, SIMULATOR_ID) == "bound" and not carrier._states)
+    house.db.writes_lost = 5
+    carrier._running[SIMULATOR_ID].turn.changed(LinkState.REFUSED, "wrong password")
+    await until(lambda: state_of(house, SIMULATOR_ID) == "refused")
+    assert house.db.writes_lost == 0
+    await carrier.stop()
+
+
+@awaited
+async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None:
+    second = open_carrier(house.db, "second", prefix="44")
+    recipients = {house.carrier_id: int(PHONE), second: int(LONDON)}
+    await house.send([PHONE, LONDON])
+    for carrier_id in recipients:
+        link = house.turn(carrier_id=carrier_id)
+        await link.turn.once()
+        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+        await link.turn.once()
+    carrier = dispatch(house)
+    await carrier.start()
+    ill = house.carrier_id  # swept before the other one: by name
+    await asyncio.to_thread(park, house, ill, recipients[ill])
+    await asyncio.to_thread(house.db.transact, lambda tx: remember_id_format(tx, ill, "as_is"))
+    clock.move(by_ms=RESEND_AFTER_MS)
+    await carrier._sweeps.once()
+    assert (house.count(inflight, inflight.c.carrier_id == ill), house.count(inflight)) == (1, 1)
+    await carrier.stop()
+
+
+@awaited
+@pytest.mark.parametrize("state", [LinkState.BACKING_OFF, LinkState.BOUND])
+async def test_the_first_sweep_after_a_restart_tells_anew_what_is_down(
+    house: House, state: LinkState
+) -> None:
+    """What the process before had told may have changed since, and it may not have told the last of
+    it.
+    """
+    house.carrier_is(state)
+    clock.move(by_ms=DOWN_MS)
+    for _ in range(2):
+        sweeps = Sweeps(
+            house.db, lease_of(house.db, WORKER), house.queue, {}, lambda carrier_ids: None
+        )
+        before = epoch_of(house)
+        await sweeps.once()
+        assert epoch_of(house) == before + 1
+        await sweeps.once()
+        assert epoch_of(house) == before + 1
+
+
+@pytest.mark.parametrize(("down_ms", "tells"), [(DOWN_MS - 1, 0), (DOWN_MS, 1)])
+def test_a_carrier_that_comes_up_after_a_minute_gets_new_messages_at_once(
+    database_url: str, down_ms: int, tells: int
+) -> None:
+    house = House(database_url)
+    now_ms = clock.now_ms()
+    with house.db.write() as tx:
+        record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms)
+        record_state(tx, WORKER, house.carrier_id, LinkState.BACKING_OFF, "", now_ms)
+    before = epoch_of(house)
+    for _ in range(2):
+        with house.db.write() as tx:
+            record_state(tx, WORKER, house.carrier_id, LinkState.BOUND, "", now_ms + down_ms)
+        assert epoch_of(house) == before + tells
+    house.db.close()
+
+
+@awaited
+async def test_a_process_stops_in_time_though_its_database_is_away(
+    private_postgres: PrivatePostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "FINISH_S", 1.0)
+    migrate.upgrade(private_postgres.url)
+    house = House(private_postgres.url)
+    async with raw_carrier() as smsc:
+        set_up(house, "carrier", port=smsc.port)
+        await house.cache.refresh()
+        carrier = dispatch(house)
+        await carrier.start()
+        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        smsc.sessions[0].deaf = True
+        await house.send(phones(5))
+        carrier.wake({house.carrier_id})
+        await until(lambda: house.count(inflight) == 5)
+        await asyncio.to_thread(private_postgres.kill)
+        smsc.sessions[0].transport.abort()
+        started_s = time.monotonic()
+        await carrier.stop()
+        assert time.monotonic() - started_s < 15
+    await asyncio.to_thread(private_postgres.start)
+    await house.succeeded()
+    assert house.count(inflight, inflight.c.state == "in_doubt") == 5
+    await house.close()
+
+
+@awaited
+async def test_a_look_at_the_carriers_that_fails_ends_no_sweeping(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "SWEEP_S", 0.01)
+    sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, house.woken.append)
+    looks = 0
+
+    def look_in_vain() -> list[carriers.Carrier]:
+        nonlocal looks
+        looks += 1
+        raise Unavailable("The database is not reachable.")
+
+    monkeypatch.setattr(sweeps, "_carriers", look_in_vain)
+    running = asyncio.create_task(sweeps.run())
+    async with asyncio.timeout(5):
+        while looks < 3 and not running.done():
+            await asyncio.sleep(0.01)
+    assert not running.done()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

@@ -1,0 +1,117 @@
+"""What `webhook test` sends is a record of its kind, as real events have it."""
+
+import asyncio
+import json
+from datetime import datetime
+
+import pytest
+
+from heliograph.base import ids
+from heliograph.messages.read import Message, as_record
+from heliograph.messages.states import ERROR_MESSAGES
+from tests.support.api.service import contract
+from tests.support.capability.commands import Run
+from tests.support.capability.sending import House
+from tests.support.factories import awaited
+from tests.support.wire.webhook_receiver import OK, receiving, says
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "message.sent",
+        "message.delivered",
+        "message.failed",
+        "wallet.low_balance",
+        "campaign.completed",
+    ],
+)
+@awaited
+async def test_a_sample_is_a_record_of_its_kind(
+    house: House, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "1")
+    async with receiving(says(OK)) as receiver:
+        made = (
+            await asyncio.to_thread(
+                run,
+                "webhook",
+                "add",
+                receiver.url(),
+                "--account",
+                "amina",
+                "--events",
+                kind,
+                "--json",
+            )
+        ).json
+        assert (await asyncio.to_thread(run, "webhook", "test", made["id"])).status == 0
+    event = json.loads(receiver.bodies[-1])
+    assert event["event"] == kind
+    contract().check_webhook(event)
+    data, at = event["data"], event["timestamp"]
+    if kind == "wallet.low_balance":
+        assert data == {
+            "account_id": made["account_id"],
+            "kind": "credits",
+            "sms_credits": 99,
+            "wallet": {"balance": 0, "currency": "GHS"},
+            "threshold": 100,
+        }
+    elif kind == "campaign.completed":
+        assert list(data) == [
+            "id",
+            "name",
+            "status",
+            "status_reason",
+            "sender",
+            "message",
+            "recipients_total",
+            "scheduled_at",
+            "started_at",
+            "completed_at",
+            "created_at",
+            "sandbox",
+            "statistics",
+        ]
+        assert list(data["statistics"]) == [
+            "queued",
+            "sent",
+            "delivered",
+            "failed",
+            "segments",
+            "credits_used",
+            "delivery_rate",
+        ]
+        assert (data["id"][:4], data["status"], data["completed_at"]) == ("cmp_", "completed", at)
+    else:
+        status, at_ms = (
+            kind.removeprefix("message."),
+            round(datetime.fromisoformat(at).timestamp() * 1_000),
+        )
+        failed = "undeliverable" if status == "failed" else None
+        assert data == as_record(
+            Message(
+                ids.raw_of_text("msg", data["id"]) or "",
+                ids.raw_of_text("snd", data["send_id"]) or "",
+                "sms",
+                "SAMPLE",
+                233201234567,
+                "GH",
+                "A sample of heliograph webhook test.",
+                "GSM-7",
+                1,
+                0,
+                0,
+                status,
+                failed,
+                failed and ERROR_MESSAGES[failed],
+                None,
+                False,
+                at_ms,
+                at_ms,
+                at_ms if status == "delivered" else None,
+                at_ms if failed else None,
+                None,
+            )
+        )

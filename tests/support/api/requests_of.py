@@ -1,0 +1,136 @@
+"""A right request for every endpoint, made from the examples of its description: so tests that run
+over all endpoints need no list of their own.
+"""
+
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from heliograph import campaigns, keys, senders
+from heliograph.keys.tables import api_keys
+from heliograph.requests import Endpoint
+from tests.support.api.cast import PHONE, approve_sender
+from tests.support.api.service import Service, contract
+from tests.support.capability.campaigns import write_down
+
+
+class Example(NamedTuple):
+    """A request that is right in form. Its path's id, if any, is nobody's."""
+
+    endpoint: Endpoint
+    path: str
+    body: dict[str, Any] | None
+
+    @property
+    def sends(self) -> dict[str, Any]:
+        """For `Service.request`."""
+        return {} if self.body is None else {"json": self.body}
+
+    def __str__(self) -> str:
+        return f"{self.endpoint.method} {self.endpoint.path}"
+
+
+def make_message(api: Service, key: str) -> str:
+    return str(api.send(key, [PHONE])["message_id"])
+
+
+def make_customer(api: Service, key: str) -> str:
+    return str(
+        api.post(
+            key,
+            "/connect/customers",
+            {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"},
+        ).data["id"]
+    )
+
+
+def make_contact(api: Service, key: str) -> str:
+    return str(api.post(key, "/contacts", {"phone": PHONE}).data["id"])
+
+
+def make_campaign(api: Service, key: str) -> str:
+    with api.db.write() as tx:
+        account_id, sandbox = tx.execute(
+            sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(
+                api_keys.c.sha256 == keys.digest(key)
+            )
+        ).one()
+        if not senders.usable(tx, account_id, sandbox=sandbox):
+            approve_sender(tx, account_id, "OFFERS")
+        sender = senders.usable(tx, account_id, sandbox=sandbox)[0].sender
+    return campaigns.text_id(write_down(api.db, account_id, sandbox=sandbox, sender=sender))
+
+
+def make_sender(api: Service, key: str) -> str:
+    return str(api.post(key, "/sender-ids", {"sender": "SHOPS"}).data["id"])
+
+
+# of a record of the key's account and mode, for each path with an id in it
+MAKERS = {
+    "/messages/{id}": make_message,
+    "/campaigns/{id}": make_campaign,
+    "/contacts/{id}": make_contact,
+    "/sender-ids/{id}": make_sender,
+    "/campaigns/{id}/messages": make_campaign,
+    "/connect/customers/{id}": make_customer,
+    "/connect/customers/{id}/credits": make_customer,
+}
+
+
+def link_site(api: Service, key: str) -> None:
+    api.post(key, "/sitebuilder/connect", {"site_url": "https://shop.example"})
+
+
+# what has to be there before
+BEFORE = {"/sitebuilder/logs": link_site, "/sitebuilder/events": link_site}
+
+
+def own_path(api: Service, key: str, example: Example) -> str:
+    """The path, with the id of a record that this key may see; what its example speaks of
+    is there.
+    """
+    path = example.endpoint.path
+    if path in BEFORE:
+        BEFORE[path](api, key)
+    return path.replace("{id}", MAKERS[path](api, key)) if "{id}" in path else path
+
+
+def examples() -> list[Example]:
+    return [_example(endpoint) for endpoint in contract().endpoints]
+
+
+def posts() -> list[Example]:
+    return [example for example in examples() if example.endpoint.takes_body]
+
+
+def _example(endpoint: Endpoint) -> Example:
+    operation = contract().document["paths"][endpoint.path][endpoint.method.lower()]
+    path = endpoint.path
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
+    body = (
+        operation.get("requestBody", {})
+        .get("content", {})
+        .get("application/json", {})
+        .get("example")
+    )
+    # the description's samples are for a sandbox key; these requests are live, too
+    if body is not None and body.get("sender") == "SANDBOX":
+        body = {**body, "sender": "AMINA"}
+    return Example(endpoint, path, body)
+
+
+def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
+    """Whether a request gets past all guards: to a 200, or to a record that is not there, or has
+    served.
+    """
+    reply = api.request(example.endpoint.method, who, example.path, **{**example.sends, **more})
+    return reply.status == 200 or reply.reason in (
+        "no_such_record",
+        "site_not_connected",
+        "otp_not_found",
+        "otp_too_soon",
+        "otp_too_often",
+        "otp_incorrect",
+    )

@@ -1,0 +1,125 @@
+"""Campaigns that are sent, and the jobs that look after them, as tests hold them."""
+
+from typing import Any
+
+from heliograph import accounts, campaigns, wallet
+from heliograph.base import clock
+from heliograph.campaigns import Campaign
+from heliograph.campaigns.jobs import Jobs
+from heliograph.database import config
+from heliograph.messages import HELD_FROM_US, Chunker, Tally, tally_of
+from heliograph.messages.tables import queue
+from tests.support.capability.campaigns import add_contacts, now, write_down
+from tests.support.capability.sending import House
+from tests.support.factories import phones
+
+LOOKS_MAX = 20
+
+
+class Sent:
+    """A campaign that has become messages, and the jobs that look after it."""
+
+    def __init__(self, house: House, people: int, message: str) -> None:
+        self.house = house
+        add_contacts(house.db, house.amina, phones(people))
+        self.campaign: Campaign = campaigns.launch(
+            house.db, write_down(house.db, house.amina, message=message).id
+        ).campaign
+        self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
+
+    async def look(self) -> None:
+        """As the process does that looks after it, five times a second."""
+        await self.house.cache.refresh()
+        if (await self.jobs.glance()).at_work:
+            await self.jobs.once()
+
+    async def looks(self, waiting: int, held: int) -> None:
+        """So often that these are as they shall be; one look ends after a second's work."""
+        for _ in range(LOOKS_MAX):
+            await self.look()
+            if self.runs() == (waiting, held):
+                break
+        assert self.runs() == (waiting, held)
+
+    def decide(self, what: str) -> None:
+        with self.house.db.write() as tx:
+            (campaigns.pause if what == "pause" else campaigns.resume)(tx, self.campaign.id)
+
+    def runs(self) -> tuple[int, int]:
+        """How many wait where a carrier takes them from, and how many are held."""
+        held = self.house.count(queue, queue.c.rank_us >= HELD_FROM_US)
+        return self.house.count(queue) - held, held
+
+
+class Running:
+    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet
+    holds 1,000 credits.
+    """
+
+    def __init__(
+        self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any
+    ) -> None:
+        self.house = house
+        self.jobs = Jobs(
+            house.db,
+            Chunker(house.cache, house.queue),
+            house.woken.append,
+            chunk=chunk,
+            ahead=ahead,
+        )
+        self.link = house.turn()
+        add_contacts(house.db, house.amina, phones(people))
+        self.campaign = campaigns.launch(
+            house.db, write_down(house.db, house.amina, **fields).id
+        ).campaign
+
+    async def look(self) -> None:
+        await self.house.cache.refresh()
+        if (await self.jobs.glance()).at_work:
+            await self.jobs.once()
+
+    async def send(self) -> None:
+        """The carrier takes all that waits, and reports each as delivered."""
+        while True:
+            await self.link.turn.once()
+            if not self.link.open:
+                return
+            for submission in list(self.link.open.values()):
+                [ref] = self.link.answer(submission)
+                self.link.receive(ref, submission.recipient)
+            await self.link.turn.once()
+
+    def state(self) -> tuple[str, str | None]:
+        row = now(self.house.db, self.campaign)
+        return row.status, row.status_reason
+
+    def tally(self) -> Tally:
+        with self.house.db.read() as tx:
+            return tally_of(tx, self.campaign.group_id)
+
+    def holds(self, credits: int) -> None:
+        with self.house.db.write() as tx:
+            present = wallet.wallet_of(tx, self.house.amina).sms_credits
+            if credits > present:
+                wallet.grant(tx, self.house.amina, credits - present, "more", now_ms=clock.now_ms())
+            elif credits < present:
+                wallet.adjust_credits(
+                    tx, self.house.amina, credits - present, "less", now_ms=clock.now_ms()
+                )
+
+    def change(self, **settings: Any) -> None:
+        with self.house.db.write() as tx:
+            accounts.change(tx, self.house.amina, **settings)
+            config.bump(tx)
+
+
+async def sent(house: House, people: int, message: str = "{phone}") -> Sent:
+    """Its texts are queued: each a run of its own, unless all are the same."""
+    with house.db.write() as tx:
+        wallet.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
+    made = Sent(house, people, message)
+    for _ in range(LOOKS_MAX):  # one look expands for a second
+        await made.look()
+        if now(house.db, made.campaign).expanded:
+            return made
+    raise AssertionError("not all of them have become messages")

@@ -1,0 +1,92 @@
+"""Contacts and campaigns for tests: plain functions, one transaction each."""
+
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from heliograph import campaigns
+from heliograph.base import clock, ids
+from heliograph.campaigns import Campaign
+from heliograph.campaigns.tables import campaign_recipients
+from heliograph.contacts.tables import contacts
+from heliograph.database.database import Database
+from heliograph.text import parse_phone
+from tests.support.factories import SENDER
+
+
+def add_contacts(
+    db: Database, account_id: str, people: Iterable[dict[str, Any] | str], *, sandbox: bool = False
+) -> None:
+    """Each a phone, or {phone, name, tags, custom, opted_out}."""
+    rows = []
+    for person in people:
+        given = {"phone": person} if isinstance(person, str) else person
+        phone = parse_phone(given["phone"])
+        assert phone is not None
+        rows.append(
+            {
+                "id": ids.raw_of_number(ids.new_number()),
+                "account_id": account_id,
+                "sandbox": sandbox,
+                "phone": int(phone.digits),
+                "country_code": phone.country_code,
+                "name": given.get("name"),
+                "tags": json.dumps(given.get("tags", [])),
+                "custom": json.dumps(given.get("custom", {})),
+                "opted_out": given.get("opted_out", False),
+                "searched": "",
+                "created_at_ms": 0,
+                "updated_at_ms": 0,
+            }
+        )
+    with db.write() as tx:
+        tx.execute(sa.insert(contacts), rows)
+
+
+def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields: Any) -> Campaign:
+    """A draft to all contacts, or to those with the `tags`."""
+    body = {
+        "name": "Spring",
+        "sender": SENDER,
+        "message": "Hello",
+        "audience": "tags" if "tags" in fields else "all",
+        **fields,
+    }
+    with db.write() as tx:
+        return campaigns.create(
+            tx, account_id, campaigns.read_wish(body), sandbox=sandbox, now_ms=clock.now_ms()
+        )
+
+
+def write_down_file(
+    db: Database, account_id: str, lines: Iterable[object], *, columns: str = "phone", **fields: Any
+) -> Campaign:
+    """A draft to the numbers of a file with these lines."""
+    body = {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers", **fields}
+    file = io.StringIO("".join(f"{line}\n" for line in (columns, *lines)))
+    return campaigns.create_listed(
+        db, account_id, campaigns.read_wish(body), campaigns.Numbers(file, "GH"), sandbox=False
+    ).campaign
+
+
+def now(db: Database, campaign: Campaign) -> Campaign:
+    """The campaign as it stands."""
+    with db.read() as tx:
+        return campaigns.by_id(tx, campaign.id)
+
+
+def written(db: Database, campaign: Campaign) -> dict[int, tuple[str | None, int | None]]:
+    """The recipients that are written down, and not marked as opted out: their text and
+    its segments.
+    """
+    with db.read() as tx:
+        found = tx.execute(
+            sa.select(campaign_recipients).where(
+                campaign_recipients.c.group_id == campaign.group_id,
+                sa.not_(campaign_recipients.c.opted_out),
+            )
+        )
+        return {row.recipient: (row.text, row.segments) for row in found}

@@ -1,0 +1,126 @@
+"""One-time passwords as tests hold them: the real Issuing and Verifier, below HTTP."""
+
+import asyncio
+from typing import NamedTuple
+
+from heliograph.base import ids
+from heliograph.base.errors import ServiceError
+from heliograph.messages import Acceptor, text_sealer
+from heliograph.otp import Issuing
+from heliograph.otp.code import Codes
+from heliograph.otp.issue import OtpRequest
+from heliograph.otp.verify import Try, Verified, Verifier
+from heliograph.text import parse_phone
+from tests.support.capability.sending import House
+from tests.support.factories import PHONE, SECRET_KEY, SENDER
+
+Refusal = tuple[str, int | None]  # the reason, and the seconds or tries that are left
+
+
+class Sent(NamedTuple):
+    """`id` is raw."""
+
+    id: str
+    code: str
+
+
+class OtpHouse(House):
+    """A House that sends codes, and takes them back."""
+
+    def __init__(self, url: str, like: House | None = None) -> None:
+        """`like`: another process of the same house, which has opened its accounts and carriers."""
+        super().__init__(url, like=like)
+        self.codes, self.sealer = Codes(SECRET_KEY), text_sealer(SECRET_KEY)
+        self.acceptor = Acceptor(
+            self.db, self.cache, self.woken.append, self.queue, {"otp": Issuing()}
+        )
+        self.verifier = Verifier(self.db, self.cache, self.codes)
+
+    def request(
+        self,
+        phone: str = PHONE,
+        *,
+        code: str | None = None,
+        account_id: str | None = None,
+        sandbox: bool = False,
+        sender: str = SENDER,
+    ) -> tuple[OtpRequest, str]:
+        """As POST /otp/send makes it, and its code."""
+        number, whose = ids.new_number(), account_id or self.amina
+        code = code or self.codes.make(sandbox=sandbox)
+        return OtpRequest(
+            number,
+            whose,
+            whose,
+            sandbox,
+            sender,
+            self.sealer.seal(f"{code} is your code"),
+            "GSM-7",
+            1,
+            [phone],
+            [parse_phone(phone)],
+            None,
+            300,
+            False,
+            [],
+            type="otp",
+            path="POST /otp/send",
+            code_hmac=self.codes.keyed(
+                ids.raw_of_number(number), whose, int(phone), code, sandbox=sandbox
+            ),
+        ), code
+
+    async def asked(self, *requests: tuple[OtpRequest, str]) -> list[Sent | Refusal]:
+        """What becomes of these, which come together."""
+        await self.cache.refresh()
+        outcomes = await asyncio.gather(
+            *(self.acceptor.accept(request) for request, _ in requests), return_exceptions=True
+        )
+        return [
+            refused(outcome) if isinstance(outcome, BaseException) else Sent(outcome.send.id, code)
+            for outcome, (_, code) in zip(outcomes, requests, strict=True)
+        ]
+
+    async def ask(self, phone: str = PHONE, **more: str | bool) -> Sent | Refusal:
+        return (await self.asked(self.request(phone, **more)))[0]  # type: ignore[arg-type]
+
+    async def sent(self, phone: str = PHONE, **more: str | bool) -> Sent:
+        """One that goes out."""
+        outcome = await self.ask(phone, **more)
+        assert isinstance(outcome, Sent), outcome
+        return outcome
+
+    def given(
+        self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
+    ) -> Try:
+        whose = account_id or self.amina
+        return Try(ids.new_number(), whose, whose, sandbox, int(phone), code, [])
+
+    async def give(
+        self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
+    ) -> str | Refusal:
+        """`verified`, or why not."""
+        return (
+            await self.given_together(
+                self.given(code, phone, account_id=account_id, sandbox=sandbox)
+            )
+        )[0]
+
+    async def given_together(self, *tries: Try) -> list[str | Refusal]:
+        outcomes = await asyncio.gather(
+            *(self.verifier.verify(one) for one in tries), return_exceptions=True
+        )
+        return [
+            "verified" if isinstance(outcome, Verified) else refused(outcome)
+            for outcome in outcomes
+        ]
+
+
+def refused(error: BaseException) -> Refusal:
+    if not isinstance(error, ServiceError):
+        raise error
+    return error.reason, error.extra.get("attempts_remaining", error.retry_after_s)
+
+
+def wrong(code: str, by: int = 1) -> str:
+    return f"{(int(code) + by) % 10**6:06d}"

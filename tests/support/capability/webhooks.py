@@ -1,0 +1,98 @@
+"""Endpoints, and what is stored of their events, as tests see it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.address_guard import Openings
+from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.tables import (
+    webhook_attempts,
+    webhook_deliveries,
+    webhook_events,
+    webhook_queue,
+)
+from tests.support.factories import SECRET_KEY
+
+DEVELOPMENT = Openings(loopback=True)
+NOWHERE = "http://127.0.0.1:9/hook"
+
+
+def endpoint(
+    db: Database,
+    account_id: str,
+    url: str = NOWHERE,
+    kinds: Sequence[str] = ("all",),
+    *,
+    sandbox: bool = False,
+    include_customers: bool = False,
+    age_ms: int = 0,
+) -> tuple[Endpoint, str]:
+    """A new one, and its secret. `age_ms`: made so long ago."""
+    with db.write() as tx:
+        return endpoints.add(
+            tx,
+            account_id,
+            url,
+            kinds,
+            sandbox=sandbox,
+            include_customers=include_customers,
+            secret_key=SECRET_KEY,
+            allow=DEVELOPMENT,
+            now_ms=clock.now_ms() - age_ms,
+        )
+
+
+def events(db: Database) -> list[dict[str, Any]]:
+    """The bodies of all events, oldest first."""
+    with db.read() as tx:
+        return [
+            json.loads(body)
+            for body in tx.execute(
+                sa.select(webhook_events.c.body).order_by(webhook_events.c.id)
+            ).scalars()
+        ]
+
+
+def waiting(db: Database) -> list[tuple[int, int]]:
+    """(due_at_ms, tries) of all that wait, the earliest first."""
+    with db.read() as tx:
+        return [
+            (row[0], row[1])
+            for row in tx.execute(
+                sa.select(webhook_queue.c.due_at_ms, webhook_queue.c.tries).order_by(
+                    webhook_queue.c.due_at_ms, webhook_queue.c.event_id
+                )
+            )
+        ]
+
+
+def outcomes(db: Database) -> list[tuple[str, int, int | None]]:
+    """(outcome, tries, status) of all that do not wait any more."""
+    columns = webhook_deliveries.c
+    with db.read() as tx:
+        return [
+            (row[0], row[1], row[2])
+            for row in tx.execute(
+                sa.select(columns.outcome, columns.tries, columns.status).order_by(
+                    columns.event_id, columns.endpoint_id
+                )
+            )
+        ]
+
+
+def failures(db: Database) -> list[tuple[int, int | None, str]]:
+    """(number of the try, status, reason) of all attempts that failed, in order."""
+    columns = webhook_attempts.c
+    with db.read() as tx:
+        return [
+            (row[0], row[1], row[2])
+            for row in tx.execute(
+                sa.select(columns["try"], columns.status, columns.reason).order_by(columns.id)
+            )
+        ]

@@ -1,0 +1,107 @@
+"""`heliograph serve`, or a part of it, as a process that a test stops, kills, and watches
+by its log.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from tests.support.factories import SECRET_KEY
+from tests.support.services import free_port
+
+READY_WITHIN_S = 30.0
+HELIOGRAPH = Path(sys.executable).with_name("heliograph")
+RUNNING: "set[subprocess.Popen[bytes]]" = set()  # that nobody has ended yet
+
+
+class ServerProcess:
+    """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
+
+    def __init__(
+        self,
+        url: str,
+        data_dir: Path,
+        command: Sequence[str] = ("serve",),
+        port: int | None = None,
+        within: Sequence[str] = (),
+        files: int | None = None,
+        /,
+        **env: str,
+    ) -> None:
+        """`within`: what runs it, such as `netns.within(cable)`; `files`: how many it may
+        have open at the very most.
+        """
+        port = port or free_port()
+        self.name = command[0]
+        self.address = f"http://127.0.0.1:{port}"
+        self._log = data_dir / f"{command[0]}.log"
+        listening = ("--port", str(port)) if command[0] in ("serve", "api", "demo") else ()
+        data_dir.mkdir(exist_ok=True)
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*within, HELIOGRAPH, *command, *listening, "--data-dir", data_dir],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "DATABASE_URL": url,
+                    "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
+                    "HELIOGRAPH_DRAIN_S": "0",
+                    **env,
+                },
+                preexec_fn=None
+                if files is None
+                else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
+            )
+        RUNNING.add(self.process)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def wait_until_ready(self, within_s: float = READY_WITHIN_S) -> None:
+        until_s = time.monotonic() + within_s
+        while True:
+            try:
+                if httpx.get(f"{self.address}/readyz", timeout=1).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                if self.process.poll() is not None or time.monotonic() > until_s:
+                    raise AssertionError(
+                        f"the server did not start ({self.process.poll()}):\n{self.log[-2_000:]}"
+                    ) from None
+            time.sleep(0.02)
+
+    def wait_for_event(self, event: str, within_s: float, times: int = 1) -> None:
+        """Until the log has it so many times."""
+        until_s = time.monotonic() + within_s
+        while self.log.count(f'"{event}"') < times:
+            assert time.monotonic() < until_s, (
+                f"no {event} within {within_s} s:\n{self.log[-2_000:]}"
+            )
+            time.sleep(0.02)
+
+    def end(self) -> int:
+        """Stops it in order, if it still runs; its exit status."""
+        self.process.terminate()
+        status = self.process.wait(60)
+        RUNNING.discard(self.process)
+        return status
+
+
+def kill_left(before: "set[subprocess.Popen[bytes]]") -> None:
+    """What a test has started and, because it failed, not ended: it would take its part of
+    the machine from all that follow.
+    """
+    for process in RUNNING - before:
+        process.kill()
+        process.wait()
+    RUNNING.intersection_update(before)

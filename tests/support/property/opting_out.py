@@ -1,0 +1,92 @@
+"""Who has opted out of a campaign that is under way, as its state machine knows them."""
+
+import sqlalchemy as sa
+
+from heliograph import contacts
+from heliograph.base import clock
+from heliograph.contacts import Change, World, by_phone
+from heliograph.contacts.tables import contacts as table
+from heliograph.messages.tables import inflight, messages
+from tests.support.capability.sending import House
+
+IN_FLIGHT = messages.c.id.in_(sa.select(inflight.c.message_id))
+
+
+class OptingOut:
+    """`audience`: as it was frozen. `left_out`: opted out since, and no message then. `blocked`:
+    opted out, and no carrier had anything for them at the look after it: nothing goes there any
+    more.
+    """
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self.audience: set[int] = set()
+        self.left_out: set[int] = set()
+        self.blocked: set[int] = set()
+        self._unseen: set[int] = set()  # by any look
+        self.situations: set[str] = set()
+
+    def opts_out(self, phone: int, then: str) -> None:
+        """A contact that wants campaigns wants none any more. `then`: it is `removed`, or
+        wants them `back`.
+        """
+        world = World(self._house.amina, False)
+        with self._house.db.read() as tx:
+            before = by_phone(tx, world, str(phone))
+        if before is None or before.opted_out:
+            return
+        text_id = contacts.text_id(before)
+        for opted_out in (True, False) if then == "back" else (True,):
+            with self._house.db.write() as tx:
+                contacts.update(
+                    tx,
+                    world,
+                    text_id,
+                    Change(None, {"opted_out": opted_out}),
+                    now_ms=clock.now_ms(),
+                )
+        if then == "removed":
+            with self._house.db.write() as tx:
+                contacts.delete(tx, world, text_id)
+        if phone in self.audience and then != "back":
+            self._unseen.add(phone)
+            self._place(phone)
+
+    def opts_in(self, phone: int) -> None:
+        with self._house.db.write() as tx:
+            tx.execute(sa.update(table).where(table.c.phone == phone).values(opted_out=False))
+
+    def wanted(self, listed: set[int]) -> tuple[set[int], int]:
+        """Whom a launch is for now, and how many of its audience have opted out. `listed`:
+        of a file; else it is all contacts.
+        """
+        with self._house.db.read() as tx:
+            out = {
+                row.phone: bool(row.opted_out)
+                for row in tx.execute(sa.select(table.c.phone, table.c.opted_out))
+            }
+        people = listed or set(out)
+        reached = {phone for phone in people if not out.get(phone)}
+        return reached, len(people) - len(reached)
+
+    def _place(self, phone: int) -> None:
+        its = messages.c.recipient == phone
+        if not self._house.count(messages, its):
+            self.left_out.add(phone)
+            self.situations.add("opted out while to come")
+        elif self._house.count(messages, its, messages.c.status == "queued", ~IN_FLIGHT):
+            self.situations.add("opted out while queued")
+
+    def looked(self) -> None:
+        """A look has come to its end: whoever had opted out has nothing waiting, but what a carrier
+        has.
+        """
+        with self._house.db.read() as tx:
+            rows = tx.execute(
+                sa.select(messages.c.recipient, IN_FLIGHT).where(
+                    messages.c.status == "queued", messages.c.recipient.in_(self._unseen)
+                )
+            ).all()
+        assert all(is_in_flight for _, is_in_flight in rows), "what was queued for them has failed"
+        self.blocked |= self._unseen - {recipient for recipient, _ in rows}
+        self._unseen = set()

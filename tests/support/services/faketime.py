@@ -1,0 +1,27 @@
+"""libfaketime for the tests: a process of ours under another clock than the machine's."""
+
+from pathlib import Path
+
+from tests.support.services import ServiceMissing
+
+ADVICE = (
+    "libfaketime is needed, for faults of clocks: install it (Debian, Ubuntu: sudo apt-get install"
+    " libfaketime)"
+)
+
+
+def find_library() -> str | None:
+    return next(
+        (str(path) for path in sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None
+    )
+
+
+def fake_time(**variables: str) -> dict[str, str]:
+    """The environment of such a process. `FAKETIME="+0 x60"`: its clocks run 60 times as fast;
+    `FAKETIME_TIMESTAMP_FILE=…, FAKETIME_NO_CACHE="1"`: what stands in that file, read each time;
+    `FAKETIME_DONT_FAKE_MONOTONIC="1"`: the wall clock alone.
+    """
+    library = find_library()
+    if library is None:
+        raise ServiceMissing(ADVICE)
+    return {"LD_PRELOAD": library, **variables}

@@ -1,5 +1,5 @@
 """What stands before every endpoint, over all of them: key, rate, path, permission, account, size,
-form (the order of contract section 2).
+form (the order of docs/api.md, "Order of judgement").
 """
 
 import gzip
@@ -218,7 +218,7 @@ def test_acting_for_a_customer_is_for_its_partner_with_the_permission(
             continue
         mine, *others = ways
         method, path = example.endpoint.method, example.path
-        # its own permission is enough (specification section 5)
+        # its own permission is enough (docs/api.md, "Acting for a customer")
         takes_connect = not path.startswith("/sender-ids")
         alone = api.request(method, amina.key(example.endpoint.permission), path, **mine)
         assert (alone.reason == "missing_permission") is takes_connect, str(example)

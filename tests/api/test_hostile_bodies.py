@@ -1,5 +1,5 @@
-"""What only looks like JSON, or like a request, is a 400 on every POST, and never a 500 (contract
-section 2).
+"""What only looks like JSON, or like a request, is a 400 on every POST, and never a 500
+(docs/api.md, "Bodies").
 """
 
 import json

@@ -1,5 +1,5 @@
 """Idempotency-Key on every POST: what succeeded once is answered again, and not done again
-(contract section 2).
+(docs/api.md, "Idempotency").
 """
 
 import threading

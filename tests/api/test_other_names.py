@@ -1,4 +1,6 @@
-"""Other names of the same endpoints, as published clients call them (contract section 6)."""
+"""Other names of the same endpoints, as published clients call them (docs/api.md, "Other names of
+endpoints").
+"""
 
 import sqlalchemy as sa
 

@@ -12,7 +12,7 @@ from tests.support.api.requests_of import examples, is_answered
 from tests.support.api.service import Reply, service_on
 from tests.support.services.postgres import PrivatePostgres
 
-ANSWER_WITHIN_S = 2.0  # promise 7
+ANSWER_WITHIN_S = 2.0  # docs/reliability.md, row 7
 BACK_WITHIN_S = 10.0
 
 

@@ -1,5 +1,5 @@
-"""docs/operations.md, The secret key, word by word, beside processes that send one-time passwords:
-nobody who uses them notices.
+"""docs/operations.md, "The secret key", word by word, beside processes that send one-time
+passwords: nobody who uses them notices.
 """
 
 import os

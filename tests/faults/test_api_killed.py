@@ -1,5 +1,5 @@
-"""Processes that answer requests are killed, at random and at named points of a request (promises,
-fault 1).
+"""Processes that answer requests are killed, at random and at named points of a request
+(docs/reliability.md, row 1).
 """
 
 import random

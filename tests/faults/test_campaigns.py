@@ -1,4 +1,4 @@
-"""Campaigns, and what expands and sends them killed half way (promises, fault 27)."""
+"""Campaigns, and what expands and sends them killed half way (docs/reliability.md, row 27)."""
 
 import random
 import subprocess

@@ -1,5 +1,5 @@
-"""The machine's clock is moved by an hour, there and back, under running processes (promises, fault
-12).
+"""The machine's clock is moved by an hour, there and back, under running processes
+(docs/reliability.md, row 12).
 """
 
 from pathlib import Path

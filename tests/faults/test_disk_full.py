@@ -1,4 +1,4 @@
-"""The disk of the database is full, and later has room again (promises, fault 10)."""
+"""The disk of the database is full, and later has room again (docs/reliability.md, row 10)."""
 
 import tempfile
 from collections.abc import Callable, Iterator

@@ -1,5 +1,5 @@
-"""The long run: 100,000 messages while API and carrier processes are killed 200 times, one
-after the other (promises, section 1; faults 1 and 3).
+"""The long run: 100,000 messages while API and carrier processes are killed 200 times, one after
+the other (docs/reliability.md, "What is promised", rows 1 and 3).
 """
 
 import os

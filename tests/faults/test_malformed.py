@@ -1,5 +1,5 @@
-"""A carrier that says what is no PDU: it is told so or left, memory stays flat, others
-notice nothing (promises, fault 23).
+"""A carrier that says what is no PDU: it is told so or left, memory stays flat, others notice
+nothing (docs/reliability.md, row 23).
 """
 
 from collections import Counter

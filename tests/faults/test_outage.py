@@ -1,5 +1,5 @@
-"""A carrier that is away: down for a while, or there no more without anybody saying so (promises,
-faults 13 and 17).
+"""A carrier that is away: down for a while, or there no more without anybody saying so
+(docs/reliability.md, rows 13 and 17).
 """
 
 import json

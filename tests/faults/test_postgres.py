@@ -1,5 +1,5 @@
 """PostgreSQL dies, loses the reply to a COMMIT, or refuses a transaction for another one's sake
-(promises, faults 7, 8 and 9).
+(docs/reliability.md, rows 7, 8 and 9).
 """
 
 from collections import Counter

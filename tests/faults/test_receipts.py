@@ -1,5 +1,5 @@
-"""Receipts that come too early, too often, with another word, or for a part (promises, faults 19 to
-22).
+"""Receipts that come too early, too often, with another word, or for a part (docs/reliability.md,
+rows 19 to 22).
 """
 
 import time

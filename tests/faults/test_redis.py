@@ -1,5 +1,5 @@
 """Redis is flushed, killed, and comes back: nobody's message or money hangs on it, and no limit is
-ever open (promises, fault 11).
+ever open (docs/reliability.md, row 11).
 """
 
 import time

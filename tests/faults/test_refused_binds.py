@@ -1,5 +1,5 @@
-"""A carrier that does not let us in: it is asked slowly, and the operator sees why (promises, fault
-24).
+"""A carrier that does not let us in: it is asked slowly, and the operator sees why
+(docs/reliability.md, row 24).
 """
 
 import json

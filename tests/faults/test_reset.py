@@ -1,5 +1,5 @@
-"""A connection that breaks under a full window: nobody knows what the carrier has taken (promises,
-fault 16).
+"""A connection that breaks under a full window: nobody knows what the carrier has taken
+(docs/reliability.md, row 16).
 """
 
 import pytest

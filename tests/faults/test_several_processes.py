@@ -1,5 +1,5 @@
-"""Carriers served by several processes: killed, stopped, joined, ended in order (promises,
-faults 2 to 6).
+"""Carriers served by several processes: killed, stopped, joined, ended in order
+(docs/reliability.md, rows 2 to 6).
 """
 
 import signal

@@ -1,5 +1,5 @@
 """Carriers that are slow to answer: the window holds, others do not wait, what answers too late is
-adopted (promises, faults 14 and 18).
+adopted (docs/reliability.md, rows 14 and 18).
 """
 
 import time

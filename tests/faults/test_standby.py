@@ -1,5 +1,5 @@
 """The standby that must confirm each commit is lost, and comes back, is given up, or becomes the
-primary (promises, fault 39).
+primary (docs/reliability.md, row 39).
 """
 
 import time

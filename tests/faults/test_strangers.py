@@ -1,5 +1,5 @@
 """Strangers at the port, before any key: what they send is no header, takes no memory, and keeps
-nobody out (promises, faults 29 to 31).
+nobody out (docs/reliability.md, rows 29 to 31).
 """
 
 import time

@@ -1,5 +1,5 @@
 """A carrier that refuses half of all for now: it is sent to more slowly, and everything arrives
-(promises, fault 15).
+(docs/reliability.md, row 15).
 """
 
 import pytest

@@ -1,5 +1,5 @@
 """Webhooks: receivers that misbehave, and processes that die with POSTs under way
-(promises, faults 25 and 26).
+(docs/reliability.md, rows 25 and 26).
 """
 
 import statistics

@@ -43,7 +43,8 @@ RATIO_MAX: Final = 2.0
 # the quick form has too few requests for a 99th percentile that other work on the machine does not
 # move
 NOISE_S: Final = quick_or_long(0.5, 0.0)
-DELAY_MAX_S: Final = 1.0  # no endpoint delays another's deliveries by more (contract section 7)
+# no endpoint delays another's deliveries by more (docs/reliability.md, row 25)
+DELAY_MAX_S: Final = 1.0
 GROWTH_MAX_MB: Final = 48
 # and where their recipients are; the first has the hostile receivers
 NEIGHBOURS: Final = {"chidi": "23324", "bilal": "23326"}

@@ -1,6 +1,6 @@
-"""Whatever order codes are sent, lost, guessed and given back in: each answer is the one that the
-contract says, and nothing is charged that was not sent. The model counts in plain lists; time goes
-by in steps of 30 s, so that what a run takes itself decides nothing.
+"""Whatever order codes are sent, lost, guessed and given back in: each answer is the one that
+docs/api.md, "One-time passwords", says, and nothing is charged that was not sent. The model counts
+in plain lists; time goes by in steps of 30 s, so that what a run takes itself decides nothing.
 """
 
 from collections import Counter
@@ -44,7 +44,9 @@ class Code:
 
 @dataclass
 class Model:
-    """One phone, as contract section 6 has it; decisions P4 and P5 where that is silent."""
+    """One phone by the rules of docs/api.md, "One-time passwords", and where those are silent, of
+    docs/decisions/otp.md, P4 and P5.
+    """
 
     sent: list[Code] = field(default_factory=list)
     wrong: int = 0
@@ -161,7 +163,7 @@ class Passwords(RuleBasedStateMachine):
 
     @rule(phone=st.sampled_from([0, 1]), fates=FATES)
     def give_and_lose(self, phone: int, fates: list[str]) -> None:
-        """Right ones only: with a lost reply wrong ones count twice (decision P7)."""
+        """Right ones only: with a lost reply wrong ones count twice (docs/decisions/otp.md, P7)."""
         self.check(phone, ["right", "right"], fates if self.models[phone].takes(self.now) else [])
 
     def check(self, phone: int, what: list[str], fates: list[str] | None = None) -> None:

@@ -1,5 +1,5 @@
-"""Our reading of phone numbers is the phonenumbers library's, over every region (contract
-section 5).
+"""Our reading of phone numbers is the phonenumbers library's, over every region (docs/api.md,
+"Phone numbers").
 """
 
 import re
@@ -29,8 +29,8 @@ NUMBER_TYPES = phonenumbers.PhoneNumberType.values()
 
 
 def as_the_library_reads_it(raw: str, country: str | None) -> Phone | None:
-    """Contract section 5 in terms of the library: what differs from its leniency is here,
-    the rest is the library.
+    """Reads a number by docs/api.md, "Phone numbers", with the library's help: only where the page
+    is stricter than the library is there code here.
     """
     compact = re.sub(r"[ .()-]", "", raw)
     if len(raw) > RAW_LENGTH_MAX or not re.fullmatch(r"\+?[0-9]+", compact):

@@ -1,4 +1,4 @@
-"""What holds for the segments of every text (contract section 6)."""
+"""What holds for the segments of every text (docs/api.md, "Segments and price")."""
 
 from hypothesis import given
 from hypothesis import strategies as st

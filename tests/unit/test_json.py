@@ -1,4 +1,4 @@
-"""Each thing that contract section 2 refuses, wherever in a body it stands. Bodies at random:
+"""Each thing that docs/api.md, "Bodies", refuses, wherever in a body it stands. Bodies at random:
 tests/property/test_json_property.py.
 """
 

@@ -16,7 +16,7 @@ NEARLY = st.text(
 
 
 def expected(text: str) -> str | None:
-    """The rule as the contract spells it."""
+    """Returns the stored form by the rules of docs/api.md, "Sender IDs", or None."""
     digits = text.removeprefix("+")
     if 3 <= len(digits) <= 15 and all(character in string.digits for character in digits):
         return digits

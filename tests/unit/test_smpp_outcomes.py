@@ -1,4 +1,4 @@
-"""What each command_status means for a message (promises.md section 3)."""
+"""What each command_status means for a message (docs/states.md, "command_status in an answer")."""
 
 import pytest
 

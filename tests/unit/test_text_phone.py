@@ -1,4 +1,4 @@
-"""Phone numbers as people write them, and what becomes of them (contract section 5)."""
+"""Phone numbers as people write them, and what becomes of them (docs/api.md, "Phone numbers")."""
 
 from timeit import repeat
 

@@ -1,4 +1,6 @@
-"""Segments of a text, by the numbers (contract section 6; 3GPP TS 23.038 and 23.040)."""
+"""Segments of a text, by the numbers (docs/api.md, "Segments and price"; 3GPP TS 23.038 and
+23.040).
+"""
 
 from time import perf_counter
 

@@ -1,5 +1,5 @@
 """Whatever a peer sends, memory stays flat and others are served: our client, and our SMSC
-(promises, fault 23).
+(docs/reliability.md, row 23).
 
 `make hostile` sends a million PDUs to each.
 """

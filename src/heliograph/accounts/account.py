@@ -21,8 +21,8 @@ _NAMESAKES_SHOWN_MAX: Final = 5
 
 class Account(NamedTuple):
     """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads.
-    `sandbox`: a customer that lives in sandbox only (contract section 4); every other account has
-    keys of both modes.
+    `sandbox`: a customer that lives in sandbox only (docs/api.md, "Sandbox"); every other account
+    has keys of both modes.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Account(NamedTuple):
 class AccountClosed(Forbidden):
     """This account is closed: nothing of it can be changed any more."""
 
-    reason = "account_suspended"  # what clients know it by (contract section 2)
+    reason = "account_suspended"  # what clients know it by (docs/api.md, "Suspended accounts")
 
 
 def of_row(row: Sequence[Any]) -> Account:

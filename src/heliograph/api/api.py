@@ -1,5 +1,5 @@
 """The API as an ASGI application: one request from its first byte to its answer, in the order of
-judgement of contract section 2.
+judgement of docs/api.md, "Order of judgement".
 
 401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the
 database → 402. The first five stand here; the rest is the endpoint's. It is raw ASGI because a
@@ -334,8 +334,8 @@ def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers,
 
 
 def rendered(error: ServiceError, request_id: str) -> bytes:
-    """The one shape of every failure (contract section 2), with the specification's other
-    shape beside it at the top.
+    """Returns a failure's body in the one shape that all failures have (docs/api.md, "Failure").
+    The values of `error` stand at the top too, where some clients look for them.
     """
     detail: dict[str, Any] = {
         "code": error.code,

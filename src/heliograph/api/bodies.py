@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from heliograph.base import cancelling
 from heliograph.base.errors import PayloadTooLarge, ServiceError, Unavailable
 
-OCTETS_MAX: Final = 1 << 20  # 1 MiB (contract section 2)
+OCTETS_MAX: Final = 1 << 20  # 1 MiB (docs/api.md, "Bodies")
 # chunks: 20,000 if each value of the largest body (base/json.py) is one; each costs what a few
 # hundred octets cost
 PIECES_MAX: Final = 32_768

@@ -32,7 +32,8 @@ UNEXPLAINED: Final = "unexplained"  # something that is there, or happened, with
 
 TEXTS_KEPT_MAX: Final = 512
 _DELIVRD: Final = STATE_BITS["DELIVRD"]
-_FAILED_BY: Final = {  # which receipts make a message fail so (contract section 6)
+# which receipts make a message fail so (docs/api.md, "Why a message failed")
+_FAILED_BY: Final = {
     "undeliverable": STATE_BITS["UNDELIV"] | STATE_BITS["DELETED"] | STATE_BITS["FAILED"],
     "rejected": STATE_BITS["REJECTD"],
     "expired": STATE_BITS["EXPIRED"],

@@ -3,7 +3,7 @@ that tests move time.
 
 "Now" is the machine's clock as it was when the process first asked, and goes on by the clock that
 is never set. So whoever sets the machine's clock, by an hour or by a summer, ends nothing early and
-hurries nothing that waits (promises, fault 12).
+hurries nothing that waits (docs/reliability.md, row 12).
 
 Where there is a database with a clock of its own, "now" is that one's: all processes of the
 database go by it, however their machines differ (`database/clock_check.py` compares, and says what
@@ -141,7 +141,7 @@ def move(by_ms: int) -> None:
 
 
 def rfc3339(at_ms: int) -> str:
-    """`2026-01-31T09:30:00.123Z`: RFC 3339, UTC, milliseconds (contract section 2)."""
+    """`2026-01-31T09:30:00.123Z`: RFC 3339, UTC, milliseconds (docs/api.md, "Times")."""
     return f"{_second(at_ms // 1_000)}.{at_ms % 1_000:03d}Z"
 
 

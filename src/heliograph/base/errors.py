@@ -1,5 +1,5 @@
 """Errors of the domain: classes that carry `code`, `status` and `reason`; one handler renders them
-(contract section 2).
+(docs/api.md, "Failure").
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -1,5 +1,5 @@
 """Ids: a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the
-TypeID form; contract section 2).
+TypeID form; docs/api.md, "Ids").
 
 Three forms of one id, each where it is cheapest:
 

@@ -1,4 +1,4 @@
-"""Strict JSON in (RFC 8259, and what contract section 2 refuses), fast JSON out."""
+"""Strict JSON in (RFC 8259; docs/api.md, "Bodies"), fast JSON out."""
 
 import json
 import math

@@ -1,5 +1,5 @@
-"""Lists: newest first, paged by key (contract section 2), so that rows added meanwhile neither
-repeat nor vanish.
+"""Lists: newest first, paged by key (docs/api.md, "Lists and paging"), so that rows added meanwhile
+neither repeat nor vanish.
 
 Ids are made in order of time, so "newest first" is the primary key downward, and a page goes on
 below the last id of the one before.

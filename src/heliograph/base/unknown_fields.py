@@ -1,5 +1,5 @@
-"""Which unknown fields of a body are refused rather than ignored: those that could cost (contract
-section 2).
+"""Which unknown fields of a body are refused rather than ignored: those that could cost
+(docs/api.md, "Unknown fields").
 
 A name that is one edit away from a known one is a slip, and one that asks for another time, price
 or effect asks for what would not happen. It is called for bodies with unknown fields only, and

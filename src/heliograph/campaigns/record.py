@@ -1,4 +1,4 @@
-"""A campaign as the API and its event show it (contract section 6, Campaigns)."""
+"""A campaign as the API and its event show it (docs/api.md, "Campaigns")."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 `Hi {name|friend}, your code for {shop} is {{open}}`: a placeholder stands in braces, what it
 becomes where there is no value behind a bar (nothing, when there is no bar), and a brace that is
-meant as one is doubled (contract section 6, "Campaigns").
+meant as one is doubled (docs/campaigns.md, "The text").
 """
 
 import re
@@ -14,7 +14,8 @@ from heliograph.base.short_texts import is_printable
 from heliograph.text import SEGMENTS_MAX, count_segments
 
 # Names of placeholders may be longer than what replaces them; ten segments hold 1,530. With four
-# octets to each of so many, the event of a campaign stays below 20 kB (contract section 7).
+# octets to each of so many, the event of a campaign stays below 20 kB (docs/api.md, "Events and
+# webhooks").
 TEMPLATE_CHARACTERS_MAX: Final = 4_000
 PLACEHOLDERS_MAX: Final = 50  # in one text; each costs a look-up for every recipient
 PLACEHOLDER_NAME_MAX: Final = 64

@@ -44,7 +44,9 @@ class Submission:
 
 
 class Outcome(Enum):
-    """What an answer to submit_sm means (promises.md section 3 sorts the command_status values)."""
+    """What an answer to submit_sm means (docs/states.md, "command_status in an answer",
+    sorts the command_status values).
+    """
 
     ACCEPTED = "accepted"
     THROTTLED = "throttled"  # RTHROTTLED, RMSGQFUL: try again, and the Link has slowed itself down

@@ -24,7 +24,8 @@ from heliograph.database import config
 from heliograph.database.sealed_columns import Encrypted, Sealed
 
 SIMULATOR_ID: Final = 1
-# so long must a carrier have been down before its routes' next one is taken (contract section 8)
+# so long must a carrier have been down before its routes' next one is taken (docs/states.md,
+# "Carriers")
 DOWN_MS: Final = 60_000
 _CARRIER_ID_MAX: Final = 32_767  # of a smallint
 _PURPOSE: Final = "SMPP password"
@@ -43,8 +44,8 @@ class Count(NamedTuple):
     most: int
 
 
-# What an SMPP carrier's settings hold beside what its connection needs (contract section 8), and
-# their defaults.
+# What an SMPP carrier's settings hold beside what its connection needs (docs/operations.md, "A
+# carrier"), and their defaults.
 _CHOICES: Final = {
     "id_format": ("auto", "hex", "dec"),  # how its receipts print the ids of its answers
     "in_doubt": ("resend", "never"),  # bulk messages whose answer never came

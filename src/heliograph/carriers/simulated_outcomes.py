@@ -1,5 +1,5 @@
-"""What the simulators make of a submission, by its recipient's last three digits (contract section
-4). The one place for that table.
+"""What the simulators make of a submission, by its recipient's last three digits (docs/api.md,
+"Sandbox"). The one place for that table.
 
 | …001 | refused at submit, command_status 0x0B (invalid destination address) |
 | …000 | accepted, receipt UNDELIV |

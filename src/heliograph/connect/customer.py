@@ -102,7 +102,7 @@ def page(
 
 
 def as_record(customer: Customer) -> dict[str, Any]:
-    """The fields of /connect/customers (contract section 6, Connect)."""
+    """The fields of /connect/customers (docs/api.md, "Connect")."""
     return {
         "id": text_of_id(customer.account_id, is_customer=True),
         "external_ref": customer.external_ref,

@@ -33,7 +33,7 @@ def provision(
     race.
 
     What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are
-    the customer's to look at (contract section 4). Raises CurrencyMismatch, InvalidRequest for
+    the customer's to look at (docs/api.md, "Sandbox"). Raises CurrencyMismatch, InvalidRequest for
     money with more decimals than its currency, InsufficientCredits, DailyCapReached, AccountClosed.
     """
     if wish.external_ref is not None:

@@ -43,8 +43,8 @@ class Move(NamedTuple):
 
 
 def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
-    """The wish (specification 2.4, contract section 6), and what is to be warned of. Raises
-    InvalidRequest for all bad fields together.
+    """The wish (docs/api.md, "Connect"), and what is to be warned of. Raises InvalidRequest for all
+    bad fields together.
     """
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
     full_name = form.value(

@@ -64,8 +64,8 @@ class Asked(NamedTuple):
 
 
 def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
-    """Only given fields change, and null clears (contract section 6, "Contacts"). `home`: the
-    account's country, by which a phone with a leading 0 is read when no country is given. Raises
+    """Only given fields change, and null clears (docs/api.md, "Contacts"). `home`: the account's
+    country, by which a phone with a leading 0 is read when no country is given. Raises
     InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))

@@ -145,7 +145,7 @@ def text_id(contact: Contact) -> str:
 
 
 def as_record(contact: Contact, *, sandbox: bool) -> dict[str, Any]:
-    """The fields of /contacts (contract section 6, "Contacts")."""
+    """The fields of /contacts (docs/api.md, "Contacts")."""
     return {
         "id": text_id(contact),
         "phone": contact.phone,

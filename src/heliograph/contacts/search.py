@@ -1,5 +1,5 @@
-"""Searching: a case-insensitive substring of name, phone, email or tag, newest first
-(contract section 6, "Contacts").
+"""Searching: a case-insensitive substring of name, phone, email or tag, newest first (docs/api.md,
+"Contacts").
 """
 
 from typing import Any, Final

@@ -2,8 +2,8 @@
 bumps in its own transaction.
 
 Each process polls it and drops what it has cached when it moved; a write reads it under its locks
-and judges again when it differs. So a change takes effect within a second everywhere (contract
-section 3).
+and judges again when it differs. So a change takes effect within a second everywhere (docs/api.md,
+"API keys").
 """
 
 import sqlalchemy as sa

@@ -13,7 +13,7 @@ beside it remembers the last one. What else tells a copy:
   was made itself, and when the database's file was: a copy of both files, by whatever program, was
   made later.
 
-What cannot be told is in docs/operations.md (Restore).
+docs/operations.md, "If it is forgotten", says which copies cannot be told apart.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints
-means that customer (contract section 3).
+"""Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints means
+that customer (docs/api.md, "Acting for a customer").
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,8 @@ def customer_asked_for(
     principal: Principal, query: Query, *, takes_connect: bool = True
 ) -> str | None:
     """`customer_id` of a query, for `acting_for`. Read it first: without the permission it raises
-    Forbidden, whatever else is wrong with the query (contract section 2: 403 before 400).
+    Forbidden, whatever else is wrong with the query (docs/api.md, "Order of judgement": 403 before
+    400).
     """
     if takes_connect and query.has("customer_id"):
         _permit(principal)
@@ -83,7 +84,7 @@ async def acting_for_cached(
 
 def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:
     """The country of the account that a request is about, by whose rules a number with a leading 0
-    is read (contract section 5).
+    is read (docs/api.md, "Phone numbers").
 
     Of a customer that there is not it is the key's own: what is wrong with the form is told before
     what is not found.

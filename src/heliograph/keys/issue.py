@@ -1,5 +1,5 @@
-"""API keys: how they are made, told from a mistyped one, stored, listed and revoked
-(contract section 3).
+"""API keys: how they are made, told from a mistyped one, stored, listed and revoked (docs/api.md,
+"API keys").
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The nine permissions of an API key (specification section 5)."""
+"""The nine permissions of an API key (docs/api.md, "Permissions")."""
 
 from typing import Final
 
@@ -29,8 +29,8 @@ ALL: Final = (
 
 
 def parse_permissions(text: str) -> tuple[str, ...]:
-    """`all`, or names separated by commas, as a tuple in the specification's order. Raises
-    InvalidRequest.
+    """Returns the permissions of `all`, or of names separated by commas, in the order of `ALL`.
+    Raises InvalidRequest.
     """
     if text.strip() == "all":
         return ALL

@@ -1,5 +1,5 @@
 """Rate limits: fixed windows of 60 s, per key; every authenticated request counts, whatever its
-answer (contract section 3).
+answer (docs/api.md, "Rate limits").
 
 In memory for one process; several share the count through Redis, one pipeline for all requests that
 came together. While Redis is away each process counts for itself: never open.

@@ -1,6 +1,4 @@
-"""Rate tiers: how many requests a minute a key may make (specification section 8, contract
-section 3).
-"""
+"""Rate tiers: how many requests a minute a key may make (docs/api.md, "Rate limits")."""
 
 import re
 from typing import Final, NamedTuple

@@ -1,5 +1,5 @@
-"""Messages as clients see them: one with its timeline, and reports of many (contract section 6,
-Messages).
+"""Messages as clients see them: one with its timeline, and reports of many (docs/api.md, "Messages"
+and "Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
 and its messages are one run of ids (tables.py), so a report walks the account's sends, newest
@@ -284,7 +284,7 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
 
 
 def as_record(message: Message) -> dict[str, Any]:
-    """The fields of a message (contract section 6, Messages)."""
+    """The fields of a message (docs/api.md, "Messages")."""
     return {
         "id": ids.text_of_raw(MESSAGE_PREFIX, message.id),
         "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),

@@ -1,5 +1,5 @@
-"""The life of a message (contract section 6): which states there are, and what leads from one to
-the next.
+"""The life of a message (docs/api.md, "States of a message"): which states there are, and what
+leads from one to the next.
 
     queued ──▶ sent ──▶ delivered
        │         └────▶ failed
@@ -23,7 +23,8 @@ NEXT: Final[dict[str, frozenset[str]]] = {
     FAILED: frozenset(),
 }
 
-# What a final receipt makes of a message (contract section 6); ACCEPTD and ENROUTE change nothing.
+# What a final receipt makes of a message (docs/api.md, "Why a message failed"); ACCEPTD and ENROUTE
+# change nothing.
 FAILED_BY_RECEIPT: Final[dict[ReceiptState, str]] = {
     ReceiptState.UNDELIV: "undeliverable",
     ReceiptState.DELETED: "undeliverable",

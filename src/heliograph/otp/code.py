@@ -7,7 +7,7 @@ from typing import Final
 from heliograph.base.secrets import Keys, derived_key, known
 
 DIGITS: Final = 6
-SANDBOX_CODE: Final = "123456"  # specification section 5
+SANDBOX_CODE: Final = "123456"  # docs/api.md, "Sandbox"
 
 
 class Codes:

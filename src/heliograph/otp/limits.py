@@ -1,5 +1,5 @@
-"""What may be sent to a phone, and what becomes of a code that somebody gives back
-(contract section 6, OTP). Pure.
+"""What may be sent to a phone, and what becomes of a code that somebody gives back (docs/api.md,
+"Limits of a phone"). Pure.
 """
 
 from collections.abc import Sequence

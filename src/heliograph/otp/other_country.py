@@ -2,8 +2,9 @@
 that was given there.
 
 Without a country a number is read as international, or with a single 0 in front by the account's
-country (contract section 5). Where nothing was sent to the phone that this makes of it, it may be
-written as it is dialled in the country of a phone that something was sent to.
+country (docs/api.md, "Phone numbers"; docs/decisions/text.md, N7). Where nothing was sent to the
+phone that this makes of it, it may be written as it is dialled in the country of a phone that
+something was sent to.
 """
 
 from typing import Final

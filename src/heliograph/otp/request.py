@@ -49,8 +49,8 @@ class Given(NamedTuple):
 
 
 def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
-    """Specification 2.2, contract section 6. `home`: the account's country. Raises
-    InvalidRequest for all bad fields together.
+    """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home`: the account's
+    country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(*SENDING, CODE, TEXT, SENDER))
     phone = _read_phone(form, home)
@@ -72,8 +72,8 @@ def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
 
 
 def read_given(body: dict[str, Any], home: str | None = None) -> Given:
-    """Specification 2.3, contract section 6. `home`: the account's country. Raises
-    InvalidRequest for all bad fields together.
+    """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home`: the account's
+    country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
     phone, as_dialled = _read_phone_given_back(form, home)

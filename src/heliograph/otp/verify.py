@@ -88,8 +88,8 @@ class Verifier:
         )
 
     async def verify(self, given: Try) -> Verified:
-        """Returns after the commit. Raises what contract section 6 names: a wrong try is
-        stored before it is answered, too.
+        """Returns after the commit. Raises what docs/api.md, "One-time passwords", names: a wrong
+        try is stored before it is answered, too.
         """
         return await self._batcher.submit(given)
 
@@ -272,7 +272,7 @@ class Batch:
 
     def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> Judged:
         """One code is right for every phone, whenever and however often it is given, and nothing is
-        counted (contract section 4).
+        counted (docs/api.md, "Sandbox").
         """
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
             return Judged(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))

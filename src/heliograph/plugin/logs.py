@@ -63,7 +63,7 @@ def store_logs(
     before, by `external_ref`, the id of then.
 
     `sites`, by URL (None: of entries that name none) and all of one account and mode, are locked.
-    The text of a one-time password is not stored (contract section 6, OTP), nor is its `meta`.
+    The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its `meta`.
     Raises StorageQuotaReached.
     """
     known = _known(tx, sites, said)

@@ -15,7 +15,7 @@ from heliograph.plugin.logs import Said
 from heliograph.plugin.site import About
 from heliograph.plugin.url import site_url
 
-LOGS_MAX: Final = 100  # in one request (contract section 6, Plugin)
+LOGS_MAX: Final = 100  # in one request (docs/api.md, "Site plugin")
 PAYLOAD_MAX: Final = 64 * 1_024  # octets of JSON
 NAME_MAX: Final = 128
 PLATFORM_MAX: Final = 64

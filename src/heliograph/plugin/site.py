@@ -163,7 +163,7 @@ def text_id(site: Site) -> str:
 
 
 def as_record(site: Site) -> dict[str, Any]:
-    """The fields of `site` in POST /sitebuilder/connect (contract section 6, Plugin)."""
+    """The fields of `site` in POST /sitebuilder/connect (docs/api.md, "Site plugin")."""
     return {
         "id": text_id(site),
         "site_url": site.site_url,

@@ -1,5 +1,5 @@
 """Idempotency-Key for ordinary POSTs: what succeeded once is answered again, and not done again
-(contract section 2).
+(docs/api.md, "Idempotency").
 
 The key's row is written in the transaction of the effect, before the effect: an equal request that
 comes meanwhile waits for that row, then replays. Whatever is not a 200 rolls the row back with the

@@ -1,4 +1,4 @@
-"""What a sender ID may look like (contract section 6, Sender IDs)."""
+"""What a sender ID may look like (docs/api.md, "Sender IDs")."""
 
 import re
 from typing import Final

@@ -1,5 +1,5 @@
 """The countries of ISO 3166-1 and the three territories beside them that have telephone numbers
-(contract section 2).
+(docs/api.md, "Countries and currencies").
 """
 
 from typing import Any, Final

@@ -19,7 +19,7 @@ from phonenumbers import (
     PhoneNumberDesc,
 )
 
-# contract section 5; what is shorter is a short code, and no address from abroad
+# docs/api.md, "Phone numbers"; what is shorter is a short code, and no address from abroad
 NUMBER_DIGITS_MIN: Final = 7
 NUMBER_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
 

@@ -1,9 +1,9 @@
-"""Phone numbers: what people write becomes E.164 digits and a country, or is refused (contract
-section 5).
+"""Phone numbers: what people write becomes E.164 digits and a country, or is refused (docs/api.md,
+"Phone numbers").
 
 The answers are those of the phonenumbers library, at a twentieth of its price; a property test
-compares the two over every region. Where the contract says otherwise than the library, the contract
-rules:
+compares the two over every region. Where the rules of that page differ from the library, the page
+counts:
 
 - only ASCII digits and the separators of `SEPARATORS`: no letters, extensions, `tel:`, other
   scripts' digits or spaces;

@@ -1,5 +1,5 @@
 """How a text becomes short messages: its encoding, its segments, and the octets they carry
-(contract section 6).
+(docs/api.md, "Segments and price").
 
 GSM-7 is the default alphabet of 3GPP TS 23.038, section 6.2.1, with its extension table, 6.2.1.1.
 One character outside of it makes the whole text UCS-2, and dearer. No text is ever altered to fit.

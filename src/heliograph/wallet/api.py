@@ -12,7 +12,7 @@ from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.wallet import wallet_of
 
-TRANSACTIONS_LIMIT_MAX: Final = 100  # specification section 8, 3
+TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
@@ -41,7 +41,7 @@ def endpoints(db: Database) -> list[Endpoint]:
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
-            # the ledger holds what was paid; nothing is in sandbox (contract section 4)
+            # the ledger holds what was paid; nothing is in sandbox (docs/api.md, "Sandbox")
             entries = (
                 [] if call.principal.sandbox else history(tx, account_id, wanted, span, entry_type)
             )

@@ -325,7 +325,7 @@ def of_row(row: Sequence[Any]) -> Entry:
 
 
 def as_record(entry: Entry) -> dict[str, Any]:
-    """The fields of /wallet/transactions (contract section 6, Wallet)."""
+    """The fields of /wallet/transactions (docs/api.md, "Wallet")."""
     return {
         "id": ids.text_of_raw(ID_PREFIX, entry.id),
         "type": entry.type,

@@ -133,7 +133,7 @@ ledger_entries = sa.Table(
         postgresql_where=sa.text("counterpart_credits_after IS NOT NULL"),
         sqlite_where=sa.text("counterpart_credits_after IS NOT NULL"),
     ),
-    # the same reference is applied once (contract section 8, credits and wallet commands)
+    # the same reference is applied once (docs/operations.md, "Everyday commands")
     sa.Index(
         "ledger_entries_once",
         "account_id",

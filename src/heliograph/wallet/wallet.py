@@ -11,7 +11,7 @@ from heliograph.base.short_texts import refused
 from heliograph.wallet.money import MINOR_MAX, currency
 from heliograph.wallet.tables import wallets
 
-LOW_BALANCE_CREDITS: Final = 100  # of a new account (contract section 6, Wallet)
+LOW_BALANCE_CREDITS: Final = 100  # of a new account (docs/api.md, "Low balance")
 CREDITS_MAX: Final = MINOR_MAX  # as for money: every figure is exact in JSON
 
 
@@ -39,8 +39,8 @@ class Armed(NamedTuple):
 
 
 class Wallet(NamedTuple):
-    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at (contract
-    section 4), which nobody else has.
+    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at
+    (docs/api.md, "Sandbox"), which nobody else has.
     """
 
     account_id: str
@@ -169,7 +169,7 @@ def alarms(
     armed then.
 
     A debit that leaves its figure below the threshold fires once; at or above the threshold an
-    alarm is armed again (contract section 6, Wallet).
+    alarm is armed again (docs/api.md, "Low balance").
     """
     credits_fire, credits_armed = _alarm(
         armed.credits, before.sms_credits, after.sms_credits, thresholds.credits

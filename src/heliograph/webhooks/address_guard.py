@@ -1,5 +1,5 @@
 """Where webhooks may go: URLs as customers give them, and the address of every connection at the
-moment it is made (contract section 7).
+moment it is made (docs/webhooks.md, "Which addresses").
 
 The list is our own. `ipaddress.is_global` is True for some addresses that lead inside: of NAT64,
 6to4, mapped ones; it says nothing of the services of clouds that tell secrets to whoever asks from

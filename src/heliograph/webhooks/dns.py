@@ -24,7 +24,7 @@ GOOD_AT_ONCE: Final = 24
 NEW_AT_ONCE: Final = 24  # … of names that nothing is known of
 SLOW_AT_ONCE: Final = 16  # … of names that took long
 ACCOUNT_AT_ONCE: Final = 4  # … of each kind, for endpoints of one account
-SLOW_S: Final = 1.0  # what one endpoint may delay another by (contract section 7)
+SLOW_S: Final = 1.0  # what one endpoint may delay another by (docs/reliability.md, row 25)
 OVERDUE_MAX: Final = 256  # look-ups that go on without a place
 # a name is slow for so long after it was, also when it is found fast between
 SLOW_FOR_S: Final = 600.0

@@ -33,7 +33,8 @@ from heliograph.webhooks.tables import (
 PREFIX: Final = "whe"
 # of each mode; each event is written once, and waits once for each of them
 ENDPOINTS_PER_ACCOUNT_MAX: Final = 50
-ROTATION_MS: Final = 24 * 3_600_000  # for so long the former secret signs too (contract section 7)
+# for so long the former secret signs too (docs/webhooks.md, "A new secret")
+ROTATION_MS: Final = 24 * 3_600_000
 # from its removal until its rows go: no POST and no transaction that knows it still goes on then
 REMOVED_MS: Final = 60_000
 PURPOSE: Final = "webhook secret"
@@ -74,7 +75,7 @@ def _of_row(row: Sequence[Any]) -> Endpoint:
 
 
 def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
-    """Kinds of events, each once, in the order of the specification; `all` is all of them. Raises
+    """Kinds of events, each once, in the order of `KINDS`; `all` is all of them. Raises
     InvalidRequest.
     """
     asked = set(given)

@@ -203,8 +203,8 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
 
 
 def body_of(event_id: str, event: Event, account_id: str) -> str:
-    """What is sent (contract section 7), both ids in text form: at most 20 kB, for a text
-    has at most ten segments.
+    """What is sent (docs/api.md, "Events and webhooks"), both ids in text form: at most 20 kB, for
+    a text has at most ten segments.
     """
     return encode(
         {

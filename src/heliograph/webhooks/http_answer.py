@@ -14,7 +14,8 @@ from typing import Final
 HEADS_MAX: Final = 16 * 1_024
 # answers like `100 Continue` before the final one; a server has a use for one or two
 INTERIM_MAX: Final = 8
-# octets behind the final head, sizes of chunks and trailers too (contract section 7)
+# octets behind the final head, sizes of chunks and trailers too (docs/webhooks.md, "What counts as
+# received")
 READ_MAX: Final = 64 * 1_024
 # chunks and trailers that are read: 64 KiB in chunks of one octet each would be eleven thousand
 LINES_MAX: Final = 256

@@ -23,7 +23,8 @@ from heliograph.webhooks.dns import LookUp, Resolver, of_account, system_look_up
 from heliograph.webhooks.http_answer import RETRY_AFTER_MAX, BadAnswer
 from heliograph.webhooks.tls import TooMuch, strangers_tls
 
-TIMEOUT_S: Final = 15.0  # for all of it: name server, connecting, TLS, answer (contract section 7)
+# for all of it: name server, connecting, TLS, answer (docs/webhooks.md, "What counts as received")
+TIMEOUT_S: Final = 15.0
 DETAIL_MAX: Final = 200
 # a connection is kept; common servers close theirs after 5 s, and a POST that meets the end is a
 # failure for nothing

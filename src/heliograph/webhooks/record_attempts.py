@@ -30,10 +30,11 @@ from heliograph.webhooks.deliver_sql import (
 from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, GONE
 from heliograph.webhooks.tables import FAILING as FAILS
 
-# after each failure (specification section 6); then it is exhausted
+# after each failure (docs/webhooks.md, "Again, twice, out of order"); then it is exhausted
 RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)
 TRIES_MAX: Final = len(RETRY_DELAYS_MS) + 1
-# nothing but failures for so long disables an endpoint (contract section 7)
+# nothing but failures for so long disables an endpoint (docs/webhooks.md, "Endpoints that are
+# disabled")
 FAILING_MAX_MS: Final = 5 * 86_400_000
 STATUS_GONE: Final = 410
 BATCH_MAX: Final = 1_000  # outcomes in one transaction

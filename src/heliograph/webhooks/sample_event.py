@@ -57,8 +57,8 @@ async def send_sample(
 
 
 def _sample(endpoint: Endpoint, account_id: str, now_ms: int) -> Event:
-    """Of a kind that the endpoint hears; its record is as the contract shows that kind's, and as
-    events of that kind have it.
+    """Returns a sample event of a kind that the endpoint hears. Its record has the shape of that
+    kind's events (docs/webhooks.md, "The events").
     """
     kind, at = (
         MESSAGE_DELIVERED if MESSAGE_DELIVERED in endpoint.kinds else endpoint.kinds[0],

@@ -1,5 +1,5 @@
-"""An endpoint's secret, and the headers by which its receiver knows that a callback is
-ours (contract section 7).
+"""An endpoint's secret, and the headers by which its receiver knows that a callback is ours
+(docs/webhooks.md, "The headers").
 """
 
 import hmac

@@ -20,7 +20,7 @@ MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
     "message.failed",
 )
 LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
-# specification section 6
+# docs/webhooks.md, "The events"
 KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)
 
 # missed: the endpoint was disabled
@@ -135,7 +135,7 @@ webhook_holders = sa.Table(
     ),
 )
 
-KEPT_MS: Final = 30 * DAY_MS  # replayable for so long (contract section 7)
+KEPT_MS: Final = 30 * DAY_MS  # replayable for so long (docs/webhooks.md, "What became of an event")
 # an event's id has the time of what it tells of, which may be so much older
 EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS
 KEPT: Final = (

@@ -62,7 +62,8 @@ async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_t
     assert running.state() == ("completed", None)
     await running.look()
     [told] = events(house.db)
-    assert len(json.dumps(told, ensure_ascii=False).encode()) < 20_000, "contract section 7"
+    # docs/api.md, "Events and webhooks"
+    assert len(json.dumps(told, ensure_ascii=False).encode()) < 20_000
     assert told["data"] == as_record(now(house.db, running.campaign), running.tally())
     assert told["data"]["statistics"]["delivery_rate"] == 1
     with house.db.read() as tx:

@@ -1,5 +1,5 @@
-"""docs/operations.md on PostgreSQL, word by word: Backup, then the database is lost, then
-Restore.
+"""docs/operations.md, "Backup" and "Restore", on PostgreSQL and word by word; in between the
+database is lost.
 """
 
 import os

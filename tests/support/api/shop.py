@@ -1,5 +1,5 @@
-"""An online shop's plugin, as it talks to the service: it knows one address and one key,
-and what the specification says (section 4.2).
+"""An online shop's plugin, as it talks to the service: it knows one address, one key, and
+docs/api.md, "Site plugin".
 """
 
 import time
@@ -104,8 +104,8 @@ class Shop:
             time.sleep(0.1)
 
     def _rendered(self, template: str, order: Order) -> str:
-        """The placeholders of the specification, section 4.2; names that hold braces stay
-        as they are.
+        """Returns the text with its placeholders filled in (docs/api.md, "Site plugin"). Values
+        that hold braces stay as they are.
         """
         text = template
         for name, value in {**order._asdict(), "site_name": SITE_NAME}.items():

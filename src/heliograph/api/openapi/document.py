@@ -37,7 +37,7 @@ from heliograph.api.openapi.reasons import (
 from heliograph.base.json import encode
 from heliograph.requests import Endpoint
 
-VERSION: Final = "1.0.0"  # specification section 9
+VERSION: Final = "1.0.0"  # docs/api.md, "Versions"
 BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",

@@ -1,5 +1,5 @@
-"""Why a request can fail: each code with its status, and each reason with its meaning
-(specification section 7, contract section 2).
+"""Why a request can fail: each code with its status, and each reason with its meaning (docs/api.md,
+"Error codes and reasons").
 """
 
 from typing import Final, NamedTuple

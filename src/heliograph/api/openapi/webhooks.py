@@ -1,4 +1,6 @@
-"""The webhooks that the service sends, described (OpenAPI 3.1, `webhooks`; contract section 7)."""
+"""The webhooks that the service sends, described (OpenAPI 3.1, `webhooks`; docs/api.md, "Events and
+webhooks").
+"""
 
 from typing import Final
 

@@ -1,4 +1,6 @@
-"""What a command_status in answer to submit_sm means for the message (promises.md section 3)."""
+"""What a command_status in answer to submit_sm means for the message (docs/states.md,
+"command_status in an answer"; SMPP 3.4, 5.1.3).
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final

@@ -13,7 +13,7 @@ from heliograph.carriers.smpp import pdu
 
 RAW_OCTETS_MAX: Final = 1_024  # what is kept of a receipt for the operator to look at
 REF_CHARACTERS_MAX: Final = 64  # SMPP 3.4, 5.2.23: message_id has at most 65 octets with its NUL
-# err: has 3 in the specification, and is free text at some carriers
+# err: has 3 in SMPP 3.4, appendix B, and is free text at some carriers
 ERROR_CHARACTERS_MAX: Final = 32
 
 _NOTE_OCTETS_MAX: Final = 32

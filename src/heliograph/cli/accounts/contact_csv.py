@@ -49,7 +49,9 @@ def world_of(tx: "Connection", account: str, sandbox: bool) -> "World":
 
 
 def home_of(tx: "Connection", world: "World") -> str:
-    """The account's country, by which a phone with a leading 0 is read (contract section 5)."""
+    """The account's country, by which a phone with a leading 0 is read (docs/api.md, "Phone
+    numbers").
+    """
     from heliograph import accounts
 
     return accounts.by_id(tx, world.account_id).country_code

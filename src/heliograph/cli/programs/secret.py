@@ -23,8 +23,8 @@ def rotate(session: Session, lost: bool) -> None:
     HELIOGRAPH_SECRET_KEY_OLD.
 
     Every process must have been started with both keys before; those that were not are named, and
-    nothing is changed. When it is broken off, the same command goes on. docs/operations.md (The
-    secret key) has all steps.
+    nothing is changed. When it is broken off, the same command goes on. docs/operations.md, "The
+    secret key", has all steps.
     """
     from heliograph.base.clock import rfc3339
     from heliograph.database import processes

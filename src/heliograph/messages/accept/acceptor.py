@@ -92,8 +92,8 @@ class Acceptor:
         )
 
     async def accept(self, request: SendRequest) -> Outcome:
-        """Stores, charges and queues a send; returns after the commit. Raises what
-        contract section 6 names, and then nothing is stored.
+        """Stores, charges and queues a send; returns after the commit. Raises what docs/api.md,
+        "Sending", names, and then nothing is stored.
         """
         # loaded here, side by side with others, rather than one by one in the batch
         await self._facts(request)

@@ -46,7 +46,7 @@ def exceptions_of(
 
 
 def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
-    """`data` of POST /sms/send (contract section 6)."""
+    """`data` of POST /sms/send (docs/api.md, "Answer of a send")."""
     number = int(send.id, 16)
     exceptions = json.loads(send.exceptions) if send.exceptions else NO_EXCEPTIONS
     message_ids: list[str | None] = []

@@ -21,7 +21,7 @@ from heliograph.wallet import refusal_to_spend
 
 PLANS_MAX: Final = 100_000
 SANDBOX_SENDER: Final = "SANDBOX"
-# last digits of a recipient that make a sandbox send 402 (contract section 4)
+# last digits of a recipient that make a sandbox send 402 (docs/api.md, "Sandbox")
 SANDBOX_NO_CREDITS: Final = "004"
 SIMULATED_NO_CREDITS: Final = (
     f"Simulated: in sandbox a recipient that ends in {SANDBOX_NO_CREDITS} is answered as if the"

@@ -23,7 +23,9 @@ from heliograph.messages.states import (
     all_parts,
 )
 
-TRIES_MAX: Final = 3  # of a message whose submit_sm met a passing fault (promises.md section 3)
+# tries of a message whose submit_sm met a passing fault (docs/states.md, "What an answer to
+# submit_sm makes of a message")
+TRIES_MAX: Final = 3
 RETRY_DELAYS_MS: Final = (2_000, 15_000)
 # the bind has slowed down by itself; the message only must not come back at once
 THROTTLED_DELAY_MS: Final = 500

@@ -1,5 +1,5 @@
-"""Receipts that settle doubts (contract section 6): of what was submitted and never answered, they
-are the only word that comes.
+"""Receipts that settle doubts (docs/api.md, "Doubt"; docs/decisions/messages.md, M3): of what was
+submitted and never answered, they are the only word that comes.
 
 A receipt finds its message by the carrier's id (that is done in the turn), else by the
 user_message_reference that it brings back, else as the only doubtful message of that carrier with

@@ -37,7 +37,7 @@ from heliograph.messages.queue.sql import (
 from heliograph.messages.states import FAILED, QUEUED
 
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
-# in doubt for so long without a receipt: bulk is sent once more (contract section 6)
+# in doubt for so long without a receipt: bulk is sent once more (docs/api.md, "Doubt")
 RESEND_AFTER_MS: Final = 120_000
 
 

@@ -22,11 +22,47 @@ PROVISION_PATH: Final = "POST /connect/customers"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    def list_customers(call: Call) -> Answer:
+    handlers = _Handlers(db)
+    return [
+        Endpoint(
+            "GET",
+            "/connect/customers",
+            "connect.customers",
+            handle_in_thread=handlers.list_customers,
+        ),
+        Endpoint(
+            "POST",
+            "/connect/customers",
+            "connect.customers",
+            handle_in_thread=handlers.provision_customer,
+            partners_only=True,
+        ),
+        Endpoint(
+            "GET",
+            "/connect/customers/{id}",
+            "connect.customers",
+            handle_in_thread=handlers.show_customer,
+        ),
+        Endpoint(
+            "POST",
+            "/connect/customers/{id}/credits",
+            "connect.customers",
+            handle_in_thread=handlers.move_credits,
+        ),
+    ]
+
+
+class _Handlers:
+    """What each endpoint does with a call."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def list_customers(self, call: Call) -> Answer:
         external_ref = call.query.text("external_ref", most=EXTERNAL_REF_MAX)
         wanted = read_page(call.query)
         call.query.finish()
-        with db.read() as tx:
+        with self._db.read() as tx:
             found = page(
                 tx,
                 call.principal.account_id,
@@ -36,7 +72,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             )
         return Answer(page_body(found, wanted, lambda customer: customer.account_id, as_record))
 
-    def provision_customer(call: Call) -> Answer:
+    def provision_customer(self, call: Call) -> Answer:
         call.query.finish()
         wish, warnings = read_wish(call.json())
 
@@ -50,26 +86,17 @@ def endpoints(db: Database) -> list[Endpoint]:
             )
             return _answer({"data": as_record(made.customer), "created": made.created}, warnings)
 
-        return db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
+        return self._db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
 
-    def customer(call: Call) -> Answer:
+    def show_customer(self, call: Call) -> Answer:
         call.query.finish()
-        with db.read() as tx:
-            account_id = acting_for(tx, call.principal, call.path["id"])
-            return Answer(
-                {
-                    "data": as_record(
-                        by_id(
-                            tx,
-                            call.principal.account_id,
-                            account_id,
-                            sandbox=call.principal.sandbox,
-                        )
-                    )
-                }
-            )
+        who = call.principal
+        with self._db.read() as tx:
+            customer_id = acting_for(tx, who, call.path["id"])
+            found = by_id(tx, who.account_id, customer_id, sandbox=who.sandbox)
+        return Answer({"data": as_record(found)})
 
-    def move_credits(call: Call) -> Answer:
+    def move_credits(self, call: Call) -> Answer:
         call.query.finish()
         move, warnings = read_move(call.json())
 
@@ -88,31 +115,13 @@ def endpoints(db: Database) -> list[Endpoint]:
             )
 
         def once(tx: Connection) -> Answer:
-            """Under the customer's id, however the path names it. Where there is no
-            customer, no key can have been used.
+            """Runs it once for a key of the customer's id, however the path names the customer.
+            Where there is no customer, no key can have been used.
             """
             found = text_of_id(acting_for(tx, call.principal, call.path["id"]), is_customer=True)
             return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)
 
-        return db.transact(once)
-
-    return [
-        Endpoint("GET", "/connect/customers", "connect.customers", handle_in_thread=list_customers),
-        Endpoint(
-            "POST",
-            "/connect/customers",
-            "connect.customers",
-            handle_in_thread=provision_customer,
-            partners_only=True,
-        ),
-        Endpoint("GET", "/connect/customers/{id}", "connect.customers", handle_in_thread=customer),
-        Endpoint(
-            "POST",
-            "/connect/customers/{id}/credits",
-            "connect.customers",
-            handle_in_thread=move_credits,
-        ),
-    ]
+        return self._db.transact(once)
 
 
 def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:

@@ -22,12 +22,31 @@ T = TypeVar("T")
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    def list_contacts(call: Call) -> Answer:
+    handlers = _Handlers(db)
+    return [
+        Endpoint("GET", "/contacts", "contacts.read", handle_in_thread=handlers.list_contacts),
+        Endpoint("POST", "/contacts", "contacts.write", handle_in_thread=handlers.upsert_contact),
+        Endpoint(
+            "PUT", "/contacts/{id}", "contacts.write", handle_in_thread=handlers.update_contact
+        ),
+        Endpoint(
+            "DELETE", "/contacts/{id}", "contacts.write", handle_in_thread=handlers.delete_contact
+        ),
+    ]
+
+
+class _Handlers:
+    """What each endpoint does with a call."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def list_contacts(self, call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         needle = call.query.text("q", most=NEEDLE_MAX)
         wanted = read_page(call.query)
         call.query.finish()
-        with db.read() as tx:
+        with self._db.read() as tx:
             world = _world(tx, call, customer_id)
             if needle is None:
                 found = page(tx, world, limit=wanted.limit + 1, before=wanted.before)
@@ -42,9 +61,9 @@ def endpoints(db: Database) -> list[Endpoint]:
             )
         )
 
-    def upsert_contact(call: Call) -> Answer:
+    def upsert_contact(self, call: Call) -> Answer:
         call.query.finish()
-        asked = _asked(db, call, phone_required=True)
+        asked = _asked(self._db, call, phone_required=True)
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
@@ -60,15 +79,15 @@ def endpoints(db: Database) -> list[Endpoint]:
             }
             return _answer(body, [*asked.warnings, *warnings])
 
-        return db.transact(
+        return self._db.transact(
             lambda tx: replay_or_run(
                 tx, call, UPSERT_PATH, effect, is_opt_out=asked.change.opts_out
             )
         )
 
-    def update_contact(call: Call) -> Answer:
+    def update_contact(self, call: Call) -> Answer:
         call.query.finish()
-        asked = _asked(db, call, phone_required=False)
+        asked = _asked(self._db, call, phone_required=False)
 
         def effect(tx: Connection) -> Answer:
             world = _world(tx, call, asked.customer_id, changes=True)
@@ -81,9 +100,9 @@ def endpoints(db: Database) -> list[Endpoint]:
                 {"data": as_record(contact, sandbox=world.sandbox)}, [*asked.warnings, *warnings]
             )
 
-        return db.transact(effect)
+        return self._db.transact(effect)
 
-    def delete_contact(call: Call) -> Answer:
+    def delete_contact(self, call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
 
@@ -91,14 +110,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             delete(tx, _world(tx, call, customer_id, changes=True), call.path["id"])
             return Answer({"data": {"id": call.path["id"], "deleted": True}})
 
-        return db.transact(effect)
-
-    return [
-        Endpoint("GET", "/contacts", "contacts.read", handle_in_thread=list_contacts),
-        Endpoint("POST", "/contacts", "contacts.write", handle_in_thread=upsert_contact),
-        Endpoint("PUT", "/contacts/{id}", "contacts.write", handle_in_thread=update_contact),
-        Endpoint("DELETE", "/contacts/{id}", "contacts.write", handle_in_thread=delete_contact),
-    ]
+        return self._db.transact(effect)
 
 
 def _opting_out(

@@ -24,10 +24,43 @@ EVENTS_PATH: Final = "/sitebuilder/events"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    def status(call: Call) -> Answer:
+    handlers = _Handlers(db)
+    return [
+        Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=handlers.show_status),
+        Endpoint(
+            "POST",
+            CONNECT_PATH,
+            "sms.send",
+            handle_in_thread=handlers.link_site,
+            other_paths=("/wordpress/connect",),
+        ),
+        Endpoint(
+            "POST",
+            LOGS_PATH,
+            "sms.send",
+            handle_in_thread=handlers.sync_logs,
+            other_paths=("/wordpress/logs",),
+        ),
+        Endpoint(
+            "POST",
+            EVENTS_PATH,
+            "sms.send",
+            handle_in_thread=handlers.take_event,
+            other_paths=("/wordpress/events",),
+        ),
+    ]
+
+
+class _Handlers:
+    """What each endpoint does with a call."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def show_status(self, call: Call) -> Answer:
         call.query.finish()
         who = call.principal
-        with db.read() as tx:
+        with self._db.read() as tx:
             account = accounts.by_id(tx, who.account_id)
             wallet = wallet_of(tx, who.account_id)
         return Answer(
@@ -46,17 +79,7 @@ def endpoints(db: Database) -> list[Endpoint]:
             }
         )
 
-    def once(
-        call: Call, path: str, effect: Callable[[Connection], dict[str, Any]], warnings: list[str]
-    ) -> Answer:
-        more = {"warnings": warnings} if warnings else {}
-        return db.transact(
-            lambda tx: replay_or_run(
-                tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})
-            )
-        )
-
-    def link(call: Call) -> Answer:
+    def link_site(self, call: Call) -> Answer:
         call.query.finish()
         wish = read_connecting(call.json())
         who = call.principal
@@ -76,9 +99,9 @@ def endpoints(db: Database) -> list[Endpoint]:
                 )
             }
 
-        return once(call, CONNECT_PATH, effect, wish.warnings)
+        return self._once(call, CONNECT_PATH, effect, wish.warnings)
 
-    def sync_logs(call: Call) -> Answer:
+    def sync_logs(self, call: Call) -> Answer:
         call.query.finish()
         told = read_telling(call.json())
         who = call.principal
@@ -94,9 +117,9 @@ def endpoints(db: Database) -> list[Endpoint]:
                 }
             }
 
-        return once(call, LOGS_PATH, effect, told.warnings)
+        return self._once(call, LOGS_PATH, effect, told.warnings)
 
-    def take_event(call: Call) -> Answer:
+    def take_event(self, call: Call) -> Answer:
         call.query.finish()
         told = read_happening(call.json())
         who = call.principal
@@ -113,32 +136,21 @@ def endpoints(db: Database) -> list[Endpoint]:
                 }
             }
 
-        return once(call, EVENTS_PATH, effect, told.warnings)
+        return self._once(call, EVENTS_PATH, effect, told.warnings)
 
-    return [
-        Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=status),
-        Endpoint(
-            "POST",
-            CONNECT_PATH,
-            "sms.send",
-            handle_in_thread=link,
-            other_paths=("/wordpress/connect",),
-        ),
-        Endpoint(
-            "POST",
-            LOGS_PATH,
-            "sms.send",
-            handle_in_thread=sync_logs,
-            other_paths=("/wordpress/logs",),
-        ),
-        Endpoint(
-            "POST",
-            EVENTS_PATH,
-            "sms.send",
-            handle_in_thread=take_event,
-            other_paths=("/wordpress/events",),
-        ),
-    ]
+    def _once(
+        self,
+        call: Call,
+        path: str,
+        effect: Callable[[Connection], dict[str, Any]],
+        warnings: list[str],
+    ) -> Answer:
+        more = {"warnings": warnings} if warnings else {}
+        return self._db.transact(
+            lambda tx: replay_or_run(
+                tx, call, f"POST {path}", lambda tx: Answer({**effect(tx), **more})
+            )
+        )
 
 
 def _only_site(tx: Connection, who: Principal) -> str:

@@ -36,12 +36,30 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
     """`service_sender`: what one-time passwords come from when their account has no
     default sender.
     """
+    handlers = _Handlers(db, service_sender)
+    return [
+        Endpoint("GET", "/sender-ids", "sender_ids.read", handle_in_thread=handlers.list_senders),
+        Endpoint(
+            "GET", "/sender-ids/{id}", "sender_ids.read", handle_in_thread=handlers.show_sender
+        ),
+        Endpoint(
+            "POST", "/sender-ids", "sender_ids.write", handle_in_thread=handlers.register_sender
+        ),
+    ]
 
-    def list_senders(call: Call) -> Answer:
+
+class _Handlers:
+    """What each endpoint does with a call."""
+
+    def __init__(self, db: Database, service_sender: str) -> None:
+        self._db = db
+        self._service_sender = service_sender
+
+    def list_senders(self, call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         wanted = read_page(call.query)
         call.query.finish()
-        with db.read() as tx:
+        with self._db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
             found = page(
                 tx,
@@ -57,16 +75,16 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
             )
         )
 
-    def sender(call: Call) -> Answer:
+    def show_sender(self, call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query, takes_connect=False)
         call.query.finish()
-        with db.read() as tx:
+        with self._db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id, takes_connect=False)
             found = of_account(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
             whose = _customer_id(tx, account_id)
         return Answer({"data": as_record(found, whose)})
 
-    def register_sender(call: Call) -> Answer:
+    def register_sender(self, call: Call) -> Answer:
         call.query.finish()
         wish = read_registration(call.json())
 
@@ -82,19 +100,13 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
                 country_code=wish.country_code,
                 purpose=wish.purpose,
                 set_default=wish.set_default,
-                service_sender=service_sender,
+                service_sender=self._service_sender,
                 now_ms=clock.now_ms(),
             )
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": wish.warnings} if wish.warnings else body)
 
-        return db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
-
-    return [
-        Endpoint("GET", "/sender-ids", "sender_ids.read", handle_in_thread=list_senders),
-        Endpoint("GET", "/sender-ids/{id}", "sender_ids.read", handle_in_thread=sender),
-        Endpoint("POST", "/sender-ids", "sender_ids.write", handle_in_thread=register_sender),
-    ]
+        return self._db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
 
 
 def read_registration(body: dict[str, Any]) -> Registration:

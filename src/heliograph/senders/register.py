@@ -51,24 +51,14 @@ def register(
     and for a reserved name.
     """
     spelling = check(sender)
-    if country_code is not None and (country_code := country(given := country_code)) is None:
-        raise refused(
-            "country_code", f"must be a country of ISO 3166-1 in two letters, not {shown(given)}"
-        )
+    country_code = _known_country(country_code)
     if purpose is not None:
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
     # first: two registrations of one sender, or two defaults, wait for each other
     account = accounts.locked(tx, account_id)
     if account.sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
-    existing = tx.execute(
-        sa.select(*COLUMNS).where(
-            senders.c.account_id == account_id,
-            senders.c.sandbox.is_(sandbox),
-            senders.c.folded == folded(spelling),
-        )
-    ).one_or_none()
-    record = None if existing is None else Sender(*existing)
+    record = _registered(tx, account_id, spelling, sandbox=sandbox)
     if by is None and not sandbox and (record is None or record.status == "rejected"):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
@@ -83,23 +73,70 @@ def register(
             now_ms=now_ms,
         )
     elif record.status == "rejected":
-        record = (
-            move(
-                tx,
-                record.id,
-                "submitted",
-                by=by,
-                now_ms=now_ms,
-                sender=spelling,
-                country_code=country_code or record.country_code,
-                purpose=purpose or record.purpose,
-                decided_at_ms=None,
-            )
-            or record
+        record = _submit_again(
+            tx,
+            record,
+            spelling,
+            country_code=country_code,
+            purpose=purpose,
+            by=by,
+            now_ms=now_ms,
         )
     if set_default and not record.is_default:
         record = _make_default(tx, record)
     return record
+
+
+def _known_country(country_code: str | None) -> str | None:
+    """Returns the country in upper case. Raises InvalidRequest when ISO 3166-1 has none of this
+    code.
+    """
+    if country_code is None:
+        return None
+    found = country(country_code)
+    if found is None:
+        raise refused(
+            "country_code",
+            f"must be a country of ISO 3166-1 in two letters, not {shown(country_code)}",
+        )
+    return found
+
+
+def _registered(tx: Connection, account_id: str, spelling: str, *, sandbox: bool) -> Sender | None:
+    """Returns the account's sender of this mode that differs from `spelling` in case at most."""
+    row = tx.execute(
+        sa.select(*COLUMNS).where(
+            senders.c.account_id == account_id,
+            senders.c.sandbox.is_(sandbox),
+            senders.c.folded == folded(spelling),
+        )
+    ).one_or_none()
+    return None if row is None else Sender(*row)
+
+
+def _submit_again(
+    tx: Connection,
+    rejected: Sender,
+    spelling: str,
+    *,
+    country_code: str | None,
+    purpose: str | None,
+    by: str | None,
+    now_ms: int,
+) -> Sender:
+    """Submits a rejected sender anew. What is not given now stays as it was given before."""
+    moved = move(
+        tx,
+        rejected.id,
+        "submitted",
+        by=by,
+        now_ms=now_ms,
+        sender=spelling,
+        country_code=country_code or rejected.country_code,
+        purpose=purpose or rejected.purpose,
+        decided_at_ms=None,
+    )
+    return moved or rejected
 
 
 def _insert(

@@ -43,6 +43,38 @@ TAG: Final = "Contacts"
 
 _COUNTRY: Final = "^[A-Za-z]{2}$"
 _STRINGS: Final[Json] = {"type": "object", "additionalProperties": {"type": "string"}}
+_TAGS: Final[Json] = {
+    "type": ["array", "null"],
+    "maxItems": TAGS_MAX,
+    "description": (
+        "Replaces all tags. A tag is one line without `|`; a repeated tag counts once."
+    ),
+    "items": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": TAG_MAX,
+        "pattern": "^[^|]*$",
+    },
+}
+_CUSTOM: Final[Json] = {
+    "type": ["object", "null"],
+    "maxProperties": CUSTOM_MAX,
+    "description": (
+        "Replaces all custom fields. Campaigns use them as `{field}`, so a field's name"
+        " is one line without `{`, `}` and `|`, and neither `name` nor `phone`."
+    ),
+    "propertyNames": {
+        "minLength": 1,
+        "maxLength": CUSTOM_NAME_MAX,
+        "pattern": "^[^{}|]*$",
+        "not": {"enum": ["name", "phone"]},
+    },
+    "additionalProperties": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": CUSTOM_VALUE_MAX,
+    },
+}
 
 
 def _form(description: str, required: tuple[str, ...]) -> Json:
@@ -67,38 +99,8 @@ def _form(description: str, required: tuple[str, ...]) -> Json:
             ),
             name=text("The name, in one line.", nullable=True, minLength=1, maxLength=NAME_MAX),
             email=text("An email address.", nullable=True, format="email", maxLength=EMAIL_MAX),
-            tags={
-                "type": ["array", "null"],
-                "maxItems": TAGS_MAX,
-                "description": (
-                    "Replaces all tags. A tag is one line without `|`; a repeated tag counts once."
-                ),
-                "items": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": TAG_MAX,
-                    "pattern": "^[^|]*$",
-                },
-            },
-            custom={
-                "type": ["object", "null"],
-                "maxProperties": CUSTOM_MAX,
-                "description": (
-                    "Replaces all custom fields. Campaigns use them as `{field}`, so a field's name"
-                    " is one line without `{`, `}` and `|`, and neither `name` nor `phone`."
-                ),
-                "propertyNames": {
-                    "minLength": 1,
-                    "maxLength": CUSTOM_NAME_MAX,
-                    "pattern": "^[^{}|]*$",
-                    "not": {"enum": ["name", "phone"]},
-                },
-                "additionalProperties": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": CUSTOM_VALUE_MAX,
-                },
-            },
+            tags=_TAGS,
+            custom=_CUSTOM,
             opted_out=flag("True if campaigns skip this contact.", nullable=True),
             customer_id=CUSTOMER_ID_FIELD,
         ),

@@ -1,0 +1,1 @@
+"""The HTTP API: one request from its first byte to its answer, and the pages beside the API."""

@@ -1,0 +1,1 @@
+"""Proofs over stored data: no message is lost, sent twice without a reason, or charged wrongly."""

@@ -1,0 +1,1 @@
+"""What every room uses and what needs no database: clock, ids, errors, settings, forms, metrics."""

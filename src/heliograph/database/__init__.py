@@ -1,0 +1,1 @@
+"""The database: connections, transactions, the configuration cache, leases and migrations."""

@@ -1,0 +1,1 @@
+"""The commands about accounts and what belongs to them: keys, credits, contacts, campaigns."""

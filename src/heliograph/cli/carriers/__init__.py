@@ -1,0 +1,1 @@
+"""The commands about carriers, routes, rates and prices, and about messages and the ledger."""

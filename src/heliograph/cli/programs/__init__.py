@@ -1,0 +1,1 @@
+"""The commands that start something or check it: servers, workers, migrations, `doctor`."""

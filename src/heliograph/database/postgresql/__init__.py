@@ -1,0 +1,1 @@
+"""What only PostgreSQL has: its drivers and pool, advisory locks, indexes and partitions."""

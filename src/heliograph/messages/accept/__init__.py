@@ -1,0 +1,1 @@
+"""Accepting sends: a request is judged, and then stored, charged and queued in one transaction."""

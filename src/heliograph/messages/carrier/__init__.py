@@ -1,0 +1,1 @@
+"""A carrier's turn: answers and receipts are recorded, and messages are claimed for the wire."""

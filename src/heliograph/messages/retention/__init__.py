@@ -1,0 +1,1 @@
+"""Old messages: texts and numbers are erased, and rows are deleted, after the operator's days."""

@@ -1,0 +1,1 @@
+"""What no event brings about: validity that ends, doubts that last, pauses and opt-outs."""

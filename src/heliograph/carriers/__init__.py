@@ -1,4 +1,6 @@
-"""Carriers: connections to mobile networks, the routes to them, and what a segment costs where."""
+"""This room knows carriers: the connections to mobile networks, the routes to them, and what a
+segment costs where.
+"""
 
 from heliograph.carriers.link import (
     Answer,

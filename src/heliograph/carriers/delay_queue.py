@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Delayed(Generic[T]):
-    """What is put in can be taken out `delay_s` later, in the same order; `on_due` is called when
-    something can.
+    """A queue whose items can be taken out `delay_s` after they were put in, in the same order.
+    It calls `on_due` when something is due.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""What a carrier looks like to the rest of the house: a `Link` that takes submissions and hands
-back answers and receipts.
+"""A `Link` is what a carrier looks like to the rest of the service: it takes submissions, and hands
+back answers and delivery receipts.
 
-The SMPP client and the simulator both are Links and pass one conformance suite. A Link knows the
-wire and nothing of the database: it never decides what a message becomes, it only reports. Whoever
-owns it (the carrier's turn) stores what was reported first and acknowledges after.
+The SMPP client and the simulator are both Links, and pass one conformance suite. A Link knows the
+wire and nothing of the database. It never decides what a message becomes; it only reports. Its
+owner, the carrier's turn, stores what was reported first and acknowledges it afterwards.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One submit_sm. `parts` has bit k-1 set for every segment k that it carries (one bit,
-    or all of them for message_payload).
+    """This is one submit_sm. `parts` has bit k-1 set for every segment k that it carries: one
+    bit, or all of them for message_payload.
     """
 
     message_id: str
@@ -44,8 +44,8 @@ class Submission:
 
 
 class Outcome(Enum):
-    """What an answer to submit_sm means (docs/states.md, "command_status in an answer",
-    sorts the command_status values).
+    """This is what an answer to submit_sm means. `carriers/smpp/outcomes.py` sorts the
+    command_status values into these.
     """
 
     ACCEPTED = "accepted"
@@ -60,8 +60,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one Submission. Exactly one Answer is reported for each, late ones
-    included (see `late`).
+    """This tells what became of one Submission. Exactly one Answer is reported for each, and one
+    more if its answer comes late (see `late`).
     """
 
     message_id: str
@@ -75,7 +75,9 @@ class Answer:
 
 
 class ReceiptState(Enum):
-    """Final and intermediate states of a delivery receipt (SMPP 3.4 appendix B and 5.2.28)."""
+    """These are the final and the intermediate states of a delivery receipt (SMPP 3.4 appendix B
+    and 5.2.28).
+    """
 
     DELIVRD = "DELIVRD"
     EXPIRED = "EXPIRED"
@@ -90,8 +92,8 @@ class ReceiptState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A delivery receipt as it came in. `state` is None when it could not be read: it is stored and
-    acknowledged all the same.
+    """This is a delivery receipt as it came in. `state` is None when it could not be read; such
+    a receipt is stored and acknowledged all the same.
     """
 
     # the carrier's message id, exactly as printed; the TLV's where present, else the text's
@@ -116,7 +118,7 @@ class LinkState(Enum):
 
 
 class Inbox(Protocol):
-    """Where a Link reports. Called in the event loop's thread; must not block."""
+    """A Link reports to this. It is called in the event loop's thread, and must not block."""
 
     def answered(self, answers: Sequence[Answer]) -> None: ...
     def received(self, receipts: Sequence[Receipt]) -> None: ...
@@ -130,8 +132,8 @@ class Link(Protocol):
     def state(self) -> LinkState: ...
 
     def room(self) -> int:
-        """How many submissions may be handed over now: window free on all bound sessions,
-        and what the rate allows at once. 0 when unbound.
+        """Returns how many submissions may be handed over now: what the windows of all bound
+        sessions have free, and what the rate allows at once. It is 0 when nothing is bound.
         """
         ...
 

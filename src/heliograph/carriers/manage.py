@@ -37,7 +37,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 class Count(NamedTuple):
-    """A number among a carrier's settings."""
+    """This describes a setting of a carrier that is a number: its default, and the least and the
+    most that it may be.
+    """
 
     default: int
     least: int
@@ -67,8 +69,8 @@ _OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) 
 
 
 class Carrier(NamedTuple):
-    """A carrier without its password. `settings`: what differs from the defaults of
-    SmppSettings, and `id_format`, `in_doubt`, `unmatched_max`.
+    """This is a carrier without its password. `settings` holds what differs from the defaults of
+    SmppSettings, and `id_format`, `in_doubt` and `unmatched_max`.
     """
 
     id: int
@@ -94,7 +96,7 @@ def _of_row(row: Sequence[Any]) -> Carrier:
 
 
 def setting(carrier: Carrier, name: str) -> Any:
-    """What holds for a carrier: as set, else the default."""
+    """Returns the value that holds for a carrier: the one that was set, else the default."""
     defaults: dict[str, Any] = {key: allowed[0] for key, allowed in _CHOICES.items()}
     defaults |= {key: count.default for key, count in _COUNTS.items()} | {
         field.name: field.default for field in fields(SmppSettings)
@@ -103,7 +105,7 @@ def setting(carrier: Carrier, name: str) -> Any:
 
 
 def all_carriers(tx: Connection) -> list[Carrier]:
-    """By name."""
+    """Returns all carriers, sorted by name."""
     return [_of_row(row) for row in tx.execute(sa.select(*_COLUMNS).order_by(carriers.c.name))]
 
 
@@ -135,8 +137,8 @@ def add_carrier(
     secret_key: Keys,
     now_ms: int,
 ) -> Carrier:
-    """A new SMPP carrier; it connects at once and gets messages once a route leads to it. Raises
-    InvalidRequest.
+    """Stores a new SMPP carrier. It connects at once, and gets messages once a route leads to
+    it. Raises InvalidRequest.
     """
     if not _NAME.fullmatch(name):
         raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
@@ -173,8 +175,8 @@ def add_carrier(
 
 
 def _new_id(taken: set[int]) -> int:
-    """At random rather than the next one: old messages and late receipts still name the
-    carriers that were removed.
+    """Returns a free id, chosen at random: old messages and late receipts still name the
+    carriers that were removed, and the next number would mean one of those.
     """
     return secrets.choice(
         [number for number in range(SIMULATOR_ID + 1, _CARRIER_ID_MAX + 1) if number not in taken]
@@ -217,8 +219,8 @@ def set_carrier(
 
 
 def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
-    """From now on it gets no new messages, and what it has goes out; with `draining` False it gets
-    them again. Raises NotFound.
+    """Gives a carrier no new messages from now on, while what it has goes out. With `draining`
+    False it gets them again. Raises NotFound.
     """
     config.bump(tx)
     carrier = carrier_named(tx, name)
@@ -249,8 +251,8 @@ def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carri
 
 
 def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
-    """What its link needs. Raises SecretUnreadable when the password was stored under
-    another secret key.
+    """Returns what a carrier's link needs. Raises SecretUnreadable when the password was stored
+    under another secret key.
     """
     return SmppSettings(
         name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings)
@@ -273,7 +275,7 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
 
 
 def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
-    """What is wrong with these settings, whatever the others are. Raises InvalidRequest."""
+    """Refuses settings that are wrong whatever the others are. Raises InvalidRequest."""
     for key, most in _LONGEST.items():
         if len(settings.get(key) or "") > most:
             raise refused(
@@ -315,7 +317,9 @@ def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
 
 
 def _of_link(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the connection; JSON has neither tuples nor numbers for names."""
+    """Returns the settings of the connection. JSON has neither tuples nor numbers as names, so
+    these are made anew.
+    """
     read = {"status_overrides": read_overrides(settings.get("status_overrides", {}))}
     return {
         key: tuple(value) if isinstance(value, list) else value

@@ -1,5 +1,5 @@
-"""Rates: the SMS credits that one segment costs. An account's own before the general ones, then
-longest prefix, country, default.
+"""A rate says how many SMS credits one segment costs. An account's own rates come before the
+general ones; among them, the longest prefix comes first, then the country, then the default.
 """
 
 import re
@@ -24,8 +24,8 @@ _DIGITS: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class Rate(NamedTuple):
-    """`account_id`: raw, or GENERAL. `destination`: digits, a country or "default". `credits` None:
-    refused with `no_rate`.
+    """This is one rate. `account_id` is raw, or GENERAL. `destination` is digits, a country or
+    "default". `credits` None means that messages there are refused with `no_rate`.
     """
 
     account_id: str
@@ -34,7 +34,7 @@ class Rate(NamedTuple):
 
 
 class _Tariff:
-    """The rates of one account, or the general ones."""
+    """These are the rates of one account, or the general ones."""
 
     __slots__ = ("_by_destination", "_lengths", "longest")
 
@@ -59,7 +59,7 @@ class _Tariff:
 
 
 class Rates:
-    """All rates, ready to be asked for each recipient."""
+    """These are all rates, ready to be asked for each recipient."""
 
     __slots__ = ("_by_account", "_general", "longest")
 
@@ -75,8 +75,8 @@ class Rates:
         self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))
 
     def for_(self, account_id: str, digits: str, country_code: str | None) -> int | None:
-        """Credits per segment to a number in E.164 digits; None: `no_rate`. `country_code`: the
-        number's, None when it has none.
+        """Returns the credits per segment to a number in E.164 digits; None means `no_rate`.
+        `country_code` is the number's country, or None when it has none.
         """
         own = self._by_account.get(account_id)
         found = own.find(digits, country_code) if own is not None else None
@@ -86,7 +86,9 @@ class Rates:
 
 
 def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
-    """The general ones first; with `account_id` only those that are that account's own."""
+    """Returns the rates, the general ones first; with `account_id`, only those that are that
+    account's own.
+    """
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
     if account_id is not None:
         query = query.where(rates.c.account_id == account_id)
@@ -96,8 +98,8 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
 def set_rate(
     tx: Connection, destination: str, credits: int | None, *, account_id: str = GENERAL
 ) -> Rate:
-    """What a segment costs there from now on; `credits` None: such messages are refused. Raises
-    InvalidRequest.
+    """Sets what a segment to a destination costs from now on. `credits` None refuses such
+    messages. Raises InvalidRequest.
     """
     rate = Rate(account_id, _destination(destination), credits)
     if credits is not None and not 0 <= credits <= CREDITS_PER_SEGMENT_MAX:

@@ -1,4 +1,4 @@
-"""Routes: which carriers take the messages to which numbers. The longest prefix of digits
+"""A route says which carriers take the messages to which numbers. The longest prefix of digits
 wins; "" is the default.
 """
 
@@ -28,7 +28,7 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """All routes, ready to be asked for each recipient."""
+    """These are all routes, ready to be asked for each recipient."""
 
     __slots__ = ("_by_prefix", "_lengths", "longest")
 
@@ -38,8 +38,8 @@ class Routes:
         self.longest = max(self._lengths, default=0)  # as many digits decide
 
     def carriers_for(self, digits: str) -> Route | None:
-        """The route of a number in E.164 digits: (prefix, carrier ids); None when there is none, or
-        its carriers all drain.
+        """Returns the route of a number in E.164 digits as (prefix, carrier ids). It returns
+        None when there is no route, or when all carriers of it drain.
         """
         for length in self._lengths:
             route = self._by_prefix.get(digits[:length])
@@ -49,7 +49,7 @@ class Routes:
 
 
 def all_routes(tx: Connection) -> list[Route]:
-    """By prefix."""
+    """Returns all routes, sorted by prefix."""
     return [
         _of_row(row)
         for row in tx.execute(
@@ -59,8 +59,8 @@ def all_routes(tx: Connection) -> list[Route]:
 
 
 def load_routes(tx: Connection) -> list[Route]:
-    """The routes as new messages take them: without carriers that drain. One that has none
-    left still stands before shorter prefixes.
+    """Returns the routes as new messages take them: without carriers that drain. A route that
+    has no carrier left still comes before shorter prefixes.
     """
     draining = set(
         tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars()

@@ -1,11 +1,11 @@
-"""What the simulators make of a submission, by its recipient's last three digits (docs/api.md,
-"Sandbox"). The one place for that table.
+"""The recipient's last three digits decide what the simulators make of a submission (docs/api.md,
+"Sandbox"). This is the one place for that table.
 
-| …001 | refused at submit, command_status 0x0B (invalid destination address) |
-| …000 | accepted, receipt UNDELIV |
-| …002 | accepted, receipt EXPIRED |
-| …003 | accepted, receipt DELIVRD, 30 s later than the others |
-| else | accepted, receipt DELIVRD |
+- …001 is refused at submit, with command_status 0x0B (invalid destination address).
+- …000 is accepted; its receipt is UNDELIV.
+- …002 is accepted; its receipt is EXPIRED.
+- …003 is accepted; its receipt is DELIVRD, 30 s later than the others.
+- Any other number is accepted; its receipt is DELIVRD.
 """
 
 from typing import Final, NamedTuple
@@ -17,7 +17,9 @@ DIGITS: Final = 3
 
 
 class Ending(NamedTuple):
-    """What a number stands for. `state` and `error` are the receipt's, of what is accepted."""
+    """This is what becomes of a submission to a number. `state` and `error` are those of the
+    receipt, if it is accepted.
+    """
 
     command_status: int  # of the answer to submit_sm; 0: accepted
     state: ReceiptState
@@ -38,5 +40,5 @@ _ENDINGS: Final = {
 
 
 def ending_of(recipient: str) -> Ending:
-    """The ending of a number, E.164 digits. Hot."""
+    """Returns what becomes of a submission to a number in E.164 digits. It is hot."""
     return _ENDINGS.get(recipient[-DIGITS:], _DELIVERED)

@@ -1,14 +1,14 @@
-"""The built-in simulator: a carrier in this process, for sandbox keys, demonstrations and tests.
+"""The built-in simulator is a carrier in this process, for sandbox keys, demonstrations and tests.
 Nothing leaves the machine.
 
 The recipient's last three digits choose what becomes of a submission
 (carriers/simulated_outcomes.py).
 
 It remembers in memory only. `close` hands over at once all receipts that it owes, so an orderly
-stop leaves no message without one (a late receipt then comes early rather than never). A killed
-process takes what it owes with it: its messages would stay `sent`, as with a carrier that loses
-receipts. Whoever starts the next one knows them (accepted, without a final receipt) and gives them
-to `resume`.
+stop leaves no message without one: a late receipt then comes early rather than never. A killed
+process takes what it owes with it, and its messages would stay `sent`, as with a carrier that loses
+receipts. The next process knows them, for they were accepted and have no final receipt, and gives
+them to `resume`.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class SimulatorLink:
         )
 
     def prepare(self, message: Outgoing) -> list[Submission]:
-        """One submission for each segment; `data` is the segment's text."""
+        """Returns one submission for each segment. `data` is the segment's text."""
         texts = (message.text,) if message.segments == 1 else _split(message.text, message.encoding)
         return [
             Submission(

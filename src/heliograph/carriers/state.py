@@ -1,8 +1,8 @@
-"""What the processes find out about carriers: their state, since when they are down, how they print
-their ids.
+"""The processes find this out about carriers: their state, since when they are down, and how they
+print their ids.
 
-Each process that serves a carrier keeps the state of its own link; the carrier's is the best of
-them.
+Each process that serves a carrier keeps the state of its own link. The carrier's state is the best
+of them.
 """
 
 from typing import Final, NamedTuple
@@ -78,8 +78,8 @@ def record_state(
 
 
 def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
-    """Of carriers that some processes are bound to and others are not: how many processes serve it,
-    and the states of those others, as text.
+    """Returns the carriers that some processes are bound to and others are not: how many
+    processes serve each, and the states of those others, as text.
     """
     found: dict[int, list[_State]] = {}
     for carrier_id, state, detail in tx.execute(
@@ -102,8 +102,8 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
 
 
 def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
-    """Of which carriers another state is stored than their links make: after a process has died, or
-    two have recorded at once.
+    """Returns the carriers whose stored state is not the one that their links make, as happens
+    after a process has died or two have recorded at once.
     """
     of_carrier: dict[int, list[_State]] = {}
     for carrier_id, state, detail in tx.execute(

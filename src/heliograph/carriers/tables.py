@@ -1,5 +1,5 @@
-"""Carriers and their processes' links to them, the routes to them, and what a segment
-costs where.
+"""These tables hold carriers, their processes' links to them, the routes to them, and what a
+segment costs where.
 """
 
 import sqlalchemy as sa

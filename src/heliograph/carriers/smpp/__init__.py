@@ -1,4 +1,4 @@
-"""The SMPP 3.4 client: `SmppLink` is a carrier's `Link`, set up by `SmppSettings`."""
+"""This is the SMPP 3.4 client: `SmppLink` is a carrier's `Link`, set up by `SmppSettings`."""
 
 from heliograph.carriers.smpp.encode import user_message_reference
 from heliograph.carriers.smpp.link import SmppLink

@@ -84,7 +84,7 @@ class Bind:
             await asyncio.sleep(PERMITTED_POLL_S)
 
     async def _connect(self) -> Session:
-        """A bound session. Raises BindRefused, OSError, TimeoutError or UnicodeError."""
+        """Returns a bound session. Raises BindRefused, OSError, TimeoutError or UnicodeError."""
         settings = self._settings
         session = Session(settings, self._command, self._owner, self._tally)
         try:
@@ -130,7 +130,7 @@ class Bind:
         await asyncio.sleep(delay_s)
 
     def _base_s(self, failures: int) -> float:
-        """1, 2, 4 … 60 s, by the settings."""
+        """Returns how long to wait after so many failures: 1, 2, 4 … 60 s, by the settings."""
         return min(
             self._settings.backoff_max_s,
             self._settings.backoff_min_s * 2.0 ** min(max(failures - 1, 0), 30),

@@ -45,7 +45,9 @@ class Encoder:
         self._addresses = lru_cache(TEXTS_KEPT_MAX)(self._address)
 
     def submissions(self, message: Outgoing) -> list[Submission]:
-        """One submit_sm for each segment, or one for all of them in message_payload. Hot."""
+        """Returns one submit_sm for each segment, or one for all of them in message_payload. It
+        is hot.
+        """
         coded = self._coded(message.text, message.encoding)
         total = len(coded.octets)
         addresses = self._addresses(message.sender)
@@ -90,8 +92,8 @@ class Encoder:
     def _long(
         self, message_id: str, part: int, total: int, octets: bytes, payload: bool
     ) -> tuple[int, bytes, bytes]:
-        """esm_class, short_message and TLVs of one submission: user data header, message_payload or
-        sar_*, never two of them.
+        """Returns the esm_class, short_message and TLVs of one submission. It carries a user
+        data header, message_payload or sar_*, and never two of them.
         """
         tlvs = _REFERENCE_TLV.pack(
             pdu.USER_MESSAGE_REFERENCE, 2, user_message_reference(message_id, part)
@@ -170,8 +172,8 @@ def user_message_reference(message_id: str, part: int) -> int:
 
 
 def ton_npi_of(sender: str) -> tuple[int, int]:
-    """Type of number and numbering plan by the sender's form, as most carriers want them (SMPP 3.4,
-    5.2.5 and 5.2.6).
+    """Returns the type of number and the numbering plan by the sender's form, as most carriers
+    want them (SMPP 3.4, 5.2.5 and 5.2.6).
     """
     if not sender.isdigit():
         return 5, 0  # alphanumeric
@@ -182,8 +184,8 @@ def ton_npi_of(sender: str) -> tuple[int, int]:
 
 @lru_cache(4_096)
 def validity_period(validity_s: int) -> bytes:
-    """Relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1.2); at least a second, for all zeros would
-    mean the carrier's default.
+    """Returns a relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1.2). It is a second at least,
+    for all zeros would mean the carrier's default.
     """
     left_s = min(max(validity_s, 1), VALIDITY_S_MAX)
     minutes, seconds = divmod(left_s, 60)

@@ -1,5 +1,5 @@
-"""Whether the peer of a session is still there: after some silence it is asked, and
-without an answer it is taken for dead.
+"""This finds out whether the peer of a session is still there. After some silence the peer is
+asked, and without an answer it is taken for dead.
 """
 
 from collections.abc import Callable
@@ -33,17 +33,19 @@ class PulseWatch:
         return self._paused_at_s is not None
 
     def time_s(self) -> float:
-        """Reading time; it stands still while paused."""
+        """Returns the time for which the session has been read. It stands still while reading is
+        paused.
+        """
         return (
             self._loop_time_s() if self._paused_at_s is None else self._paused_at_s
         ) - self._unread_s
 
     def heard(self) -> None:
-        """A whole PDU came; half a PDU is no sign of life."""
+        """Notes that a whole PDU came. Half a PDU is no sign of life."""
         self._heard_s, self._asked_s = self.time_s(), None
 
     def feel(self) -> Pulse:
-        """The verdict now. ASK is said once; the caller then asks."""
+        """Returns the verdict of this moment. ASK is returned once; the caller then asks."""
         now_s = self.time_s()
         if self._asked_s is not None:
             return Pulse.DEAD if now_s - self._asked_s >= self._dead_after_s else Pulse.ALIVE

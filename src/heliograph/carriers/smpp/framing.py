@@ -1,4 +1,4 @@
-"""Cutting a TCP stream into PDUs (SMPP 3.4, 3.2: each begins with its own length)."""
+"""This cuts a TCP stream into PDUs. Each begins with its own length (SMPP 3.4, 3.2)."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ PDU_OCTETS_MAX: Final = 65_536
 
 
 class Frame(NamedTuple):
-    """One PDU of a stream, its body still encoded."""
+    """This is one PDU of a stream; its body is still encoded."""
 
     command: int
     status: int
@@ -64,5 +64,5 @@ class Framer:
 
     @property
     def held_octets(self) -> int:
-        """How much of an unfinished PDU is held."""
+        """Returns how many octets of an unfinished PDU are held."""
         return len(self._rest)

@@ -1,5 +1,5 @@
-"""Texts from handsets. Until they are stored and handed on, each is acknowledged, counted
-and logged.
+"""Handsets send texts, too. Each is acknowledged, counted and logged, until such texts are
+stored and handed on.
 """
 
 import logging
@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class InboundTexts:
-    """What one session says of them. The text is never said, and of a phone number only
-    how it begins.
+    """This tells of the texts that come in on one session. It never tells a text, and only the
+    first digits of a phone number.
     """
 
     def __init__(self, carrier: str, tally: Tally) -> None:

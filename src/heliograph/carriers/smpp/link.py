@@ -1,4 +1,4 @@
-"""The SMPP client as a Link: one carrier's binds, seen as one."""
+"""The SMPP client is a Link: it makes one carrier's binds look like one."""
 
 import asyncio
 from collections import defaultdict
@@ -62,17 +62,17 @@ class SmppLink:
 
     @property
     def is_slowed(self) -> bool:
-        """Whether the carrier's throttle answers keep the pace below what is agreed."""
+        """Returns whether the carrier's throttle answers keep the rate below the agreed one."""
         return self._pace.is_slowed
 
     @property
     def outstanding(self) -> int:
-        """How many submissions wait for their answer."""
+        """Returns how many submissions wait for their answer."""
         return sum(session.outstanding for session in self._sessions())
 
     def agree_tps(self, tps: float | None) -> None:
-        """Another rate from now on: the processes that serve one carrier share its rate as
-        they come and go. 0: nothing at all.
+        """Sets another rate from now on: the processes that serve one carrier share its rate as
+        they come and go. With 0, nothing at all is sent.
         """
         self._pace.agree(tps)
 
@@ -184,8 +184,8 @@ class SmppLink:
 
 
 def _raise_fault(task: asyncio.Task[None]) -> None:
-    """A bind's task ends only when cancelled; anything else is a mistake in it, which the
-    event loop's handler logs.
+    """Raises what ended a bind's task. Such a task ends only when it is cancelled; anything else
+    is a mistake in it, and the event loop's handler logs it.
     """
     if not task.cancelled():
         task.result()

@@ -1,5 +1,5 @@
-"""What a command_status in answer to submit_sm means for the message (docs/states.md,
-"command_status in an answer"; SMPP 3.4, 5.1.3).
+"""This says what a command_status in answer to submit_sm means for the message (SMPP 3.4, table
+5-2; docs/states.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,7 +58,9 @@ STATUS_MAX: Final = 0xFFFFFFFF
 
 
 def read_overrides(said: Mapping[str, str]) -> dict[int, Outcome]:
-    """`{"0x45": "retry"}`, as a carrier's settings keep it. Raises ValueError."""
+    """Reads overrides such as `{"0x45": "retry"}`, as a carrier's settings keep them. Raises
+    ValueError.
+    """
     overrides = {}
     for text, meaning in said.items():
         status = int(text, 16)
@@ -78,8 +80,8 @@ def read_overrides(said: Mapping[str, str]) -> dict[int, Outcome]:
 
 
 def outcome_of(command_status: int, overrides: Mapping[int, Outcome]) -> Outcome:
-    """The Outcome of an answer; `overrides` is the carrier's own reading of some statuses.
-    What is in neither is worth a retry.
+    """Returns the Outcome of an answer. `overrides` is the carrier's own reading of some
+    statuses. A status in neither table is worth a retry.
     """
     outcome = overrides.get(command_status)
     return outcome if outcome is not None else _OUTCOMES.get(command_status, Outcome.RETRY)

@@ -1,8 +1,8 @@
-"""The SMPP 3.4 codec: PDUs to octets and back.
+"""This is the SMPP 3.4 codec: it turns PDUs into octets and back.
 
-Only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind, enquire_link,
-generic_nack and TLVs, both directions of each, and data_sm as carriers send it. Nothing here raises
-anything but `PduError`, whatever octets come in.
+It has only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind,
+enquire_link, generic_nack and TLVs, both directions of each, and data_sm as carriers send it.
+Nothing here raises anything but `PduError`, whatever octets come in.
 """
 
 from dataclasses import dataclass, field
@@ -111,7 +111,7 @@ class ShortMessage:
 
 @dataclass(frozen=True, slots=True)
 class BindRequest:
-    """The body of a bind_receiver, bind_transmitter or bind_transceiver (SMPP 3.4, 4.1)."""
+    """This is the body of a bind_receiver, bind_transmitter or bind_transceiver (SMPP 3.4, 4.1)."""
 
     system_id: str
     password: str = field(repr=False)
@@ -123,7 +123,9 @@ class BindRequest:
 
 
 def command_name(command: int) -> str:
-    """`submit_sm_resp` for 0x80000004; the hexadecimal number for what is not known."""
+    """Returns a command's name, such as `submit_sm_resp` for 0x80000004; for an unknown one, its
+    hexadecimal number.
+    """
     if command == GENERIC_NACK:
         return "generic_nack"
     name = _NAMES.get(command & ~RESPONSE)
@@ -133,17 +135,17 @@ def command_name(command: int) -> str:
 
 
 def encode_pdu(command: int, status: int, sequence: int, body: bytes = b"") -> bytes:
-    """A whole PDU from its header's fields and an encoded body."""
+    """Returns a whole PDU, made from the fields of its header and an encoded body."""
     return HEADER.pack(HEADER_OCTETS + len(body), command, status, sequence) + body
 
 
 def encode_addresses(
     service_type: str, source: tuple[int, int, str], destination: tuple[int, int]
 ) -> bytes:
-    """The front of a submit_sm body up to dest_addr_npi: the same for every message of one sender,
-    so worth keeping.
+    """Returns the front of a submit_sm body up to dest_addr_npi. It is the same for every message
+    of one sender, so it is worth keeping.
 
-    `source` is (TON, NPI, address), `destination` (TON, NPI).
+    `source` is (TON, NPI, address), `destination` is (TON, NPI).
     """
     ton, npi, address = source
     return b"%b\0%c%c%b\0%c%c" % (
@@ -184,8 +186,8 @@ def encode_body(
 
 
 def encode_sm(message: ShortMessage) -> bytes:
-    """A submit_sm or deliver_sm body with every field as given; `short_message` at most
-    254 octets.
+    """Returns a submit_sm or deliver_sm body with every field as given. `short_message` has at
+    most 254 octets.
     """
     return b"".join(
         (
@@ -214,8 +216,8 @@ def encode_sm(message: ShortMessage) -> bytes:
 
 
 def decode_sm(body: bytes) -> ShortMessage:
-    """The fields of a submit_sm or deliver_sm body. Raises PduError for a missing NUL, too short a
-    body or a broken TLV. Hot.
+    """Returns the fields of a submit_sm or deliver_sm body. Raises PduError when a NUL is
+    missing, the body is too short or a TLV is broken. It is hot.
     """
     find = body.index
     try:
@@ -279,8 +281,8 @@ def encode_tlv(tag: int, value: bytes) -> bytes:
 
 
 def decode_tlvs(body: bytes, at: int) -> dict[int, bytes]:
-    """The TLVs from offset `at` on, by tag; of a repeated one the first. Raises PduError
-    when a length reaches beyond the PDU.
+    """Returns the TLVs from offset `at` on, by tag. Of a tag that is repeated, the first one
+    counts. Raises PduError when a length reaches beyond the PDU.
     """
     tlvs: dict[int, bytes] = {}
     end = len(body)
@@ -306,7 +308,7 @@ def encode_bind(bind: BindRequest) -> bytes:
 
 
 def decode_bind(body: bytes) -> BindRequest:
-    """The fields of a bind request. Raises PduError when one is missing."""
+    """Returns the fields of a bind request. Raises PduError when one is missing."""
     *strings, rest = body.split(b"\0", 3)
     if len(strings) < 3 or len(rest) < 4 or b"\0" not in rest[3:]:
         raise PduError(ESME_RINVCMDLEN, "the bind ends inside a mandatory field")
@@ -324,7 +326,7 @@ def decode_bind(body: bytes) -> BindRequest:
 
 
 def decode_string(octets: bytes) -> str:
-    """The text up to the first NUL, or all of it: an answer without its NUL is still an answer
-    (submit_sm_resp, bind responses).
+    """Returns the text up to the first NUL, or all of it: an answer without its NUL is still an
+    answer (submit_sm_resp, bind responses).
     """
     return octets.partition(b"\0")[0].decode("latin-1")

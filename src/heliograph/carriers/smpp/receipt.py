@@ -75,10 +75,10 @@ _MESSAGE_STATES: Final = {
 
 
 def is_receipt(message: pdu.ShortMessage) -> bool:
-    """Whether a deliver_sm is about a message we sent, and not from a handset.
+    """Returns whether a deliver_sm is about a message that we sent, and is not from a handset.
 
-    By its esm_class (SMPP 3.4, 5.2.12). Some centres leave that 0 and send receipted_message_id,
-    which only receipts have.
+    Its esm_class says so (SMPP 3.4, 5.2.12). Some centres leave that 0 and send
+    receipted_message_id, which only receipts have.
     """
     kind = message.esm_class & pdu.ESM_TYPE
     return kind in (pdu.ESM_RECEIPT, pdu.ESM_INTERMEDIATE) or (
@@ -87,8 +87,8 @@ def is_receipt(message: pdu.ShortMessage) -> bool:
 
 
 def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
-    """The receipt in a deliver_sm. TLVs are believed before the text, whose fields may be missing,
-    long, or in any case.
+    """Returns the receipt in a deliver_sm. TLVs are believed before the text, whose fields may
+    be missing, long, or in any case.
     """
     tlvs = message.tlvs
     text = _text(message, message.short_message or tlvs.get(pdu.MESSAGE_PAYLOAD, b""))
@@ -117,8 +117,8 @@ def read_receipt(message: pdu.ShortMessage, token: object) -> Receipt:
 
 
 def _kept(text: str, plain: int) -> bytes:
-    """What an operator may see of a receipt: its first `plain` characters, and how many there were
-    after them. Those may quote the message, whose text may be a one-time password.
+    """Returns what an operator may see of a receipt: its first `plain` characters, and how many
+    there were after them. Those may quote the message, whose text may be a one-time password.
     """
     kept = text[:plain].encode("ascii", "replace")[: RAW_OCTETS_MAX - _NOTE_OCTETS_MAX]
     return kept + b" (%d left out)" % (len(text) - len(kept)) if len(kept) < len(text) else kept
@@ -134,8 +134,9 @@ def _text(message: pdu.ShortMessage, raw: bytes) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], int]:
-    """`id`, `stat`, `err` … by lower-case name, and how many characters consist of nothing else
-    (`_PLAIN`). The first of a name counts, and nothing after `text:`, which quotes the customer.
+    """Returns `id`, `stat`, `err` … by lower-case name, and how many characters at the front
+    consist of nothing else (`_PLAIN`). The first of a name counts, and nothing after `text:`,
+    which quotes the customer.
     """
     common = _COMMON.match(text)
     if common:

@@ -1,10 +1,11 @@
-"""How fast a carrier is sent to: its agreed rate, and less while it answers that this is too much.
+"""This decides how fast a carrier is sent to: at its agreed rate, and more slowly while it answers
+that this is too much.
 
-Throttling. A second in which a throttle answer came ends with a slower pace: what the carrier
-accepted in it, if it refused most; else a fifth less than what was answered, for a full queue at
-the carrier refuses a share of any pace, and slowing down does not help then. Each second without
-one makes it a quarter faster, until it is back at the agreed rate or, where none is agreed, at
-twice what was too much. It is never slower than the floor.
+A second in which a throttle answer came ends with a slower rate. If the carrier refused most of
+that second, the new rate is what it accepted in it. Otherwise it is a fifth less than what was
+answered: a full queue at the carrier refuses a share of any rate, and slowing down does not help
+then. Each second without a throttle answer makes the rate a quarter faster, until it is back at the
+agreed rate or, where none is agreed, at twice what was too much. It is never slower than the floor.
 """
 
 from collections import deque
@@ -51,14 +52,14 @@ class Pace:
         return self._slowed is not None
 
     def agree(self, tps: float | None) -> None:
-        """Another agreed rate from now on: a carrier's processes share its rate as they
-        come and go. None: unlimited; 0: nothing at all.
+        """Sets another agreed rate from now on: a carrier's processes share its rate as they
+        come and go. None is unlimited; with 0, nothing at all is sent.
         """
         self._agreed = tps
 
     def allowance(self, now_s: float) -> int:
-        """How many may be sent now: by a bucket of a quarter second, and in no second more than the
-        rate.
+        """Returns how many may be sent now: by a bucket of a quarter second, and in no second
+        more than the rate.
         """
         self._step(now_s)
         rate = self.tps

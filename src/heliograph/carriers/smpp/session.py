@@ -1,5 +1,5 @@
-"""One TCP session with a carrier: binds, writes submit_sm within a window, reports answers and
-receipts, notices a dead peer.
+"""This is one TCP session with a carrier. It binds, writes submit_sm within a window, reports
+answers and receipts, and notices a dead peer.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 
 
 class Token(NamedTuple):
-    """Which deliver_sm or data_sm a receipt came in."""
+    """This names the deliver_sm or data_sm that a receipt came in."""
 
     session: "Session"
     sequence: int
 
 
 class SessionOwner(Protocol):
-    """Who gets a session's reports."""
+    """A session reports to its owner."""
 
     def on_answers(self, answers: list[Answer]) -> None: ...
     def on_receipts(self, receipts: list[Receipt]) -> None: ...
@@ -53,15 +53,15 @@ class BindRefused(Exception):
 
 @dataclass(slots=True)
 class _Found:
-    """What one chunk of octets held, to be reported at once."""
+    """This holds what one chunk of octets contained, to be reported at once."""
 
     answers: list[Answer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
 
 
 class Session(asyncio.Protocol):
-    """From connection to disconnection. Connect it, await `bound`, submit; `closed` is set
-    at the end, after the last report.
+    """A session lasts from connection to disconnection. Connect it, await `bound`, and submit;
+    `closed` is set at the end, after the last report.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Session(asyncio.Protocol):
         return len(self._window.waiting)
 
     def window_free(self) -> int:
-        """How many submissions may be written now."""
+        """Returns how many submissions may be written now."""
         if not self._is_bound or self._is_write_paused:
             return 0
         return self._window.free()
@@ -134,7 +134,7 @@ class Session(asyncio.Protocol):
             )
 
     def acknowledge(self, sequences: Sequence[int]) -> None:
-        """Answers the deliver_sm and data_sm of these sequence numbers; one that waits for
+        """Answers the deliver_sm and data_sm of these sequence numbers. A number that waits for
         no answer is passed over.
         """
         waiting = [
@@ -375,5 +375,7 @@ class Session(asyncio.Protocol):
 
 
 def _taken(command: int, sequence: int) -> bytes:
-    """The response to a deliver_sm or data_sm; neither says an id (SMPP 3.4, 4.6.2 and 4.7.2)."""
+    """Returns the response to a deliver_sm or data_sm. Neither of them says an id (SMPP 3.4,
+    4.6.2 and 4.7.2).
+    """
     return pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, b"\0")

@@ -1,11 +1,11 @@
-"""What the operator can count about a carrier's sessions."""
+"""These are the figures that the operator sees of a carrier's sessions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a carrier's sessions have seen since the start, for metrics."""
+    """This counts what a carrier's sessions have seen since the start, for metrics."""
 
     # messages from handsets: acknowledged, counted and logged, and reported to no account
     mobile_originated: int = 0

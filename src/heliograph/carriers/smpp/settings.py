@@ -1,4 +1,4 @@
-"""What an operator says about an SMPP carrier."""
+"""An operator sets up an SMPP carrier by these settings."""
 
 import math
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ WINDOW_MAX: Final = 10_000  # everything in a window is in doubt when its connec
 
 @dataclass(frozen=True, slots=True)
 class SmppSettings:
-    """One carrier. Times in seconds. Raises ValueError, naming the setting, what was found
-    and what is allowed.
+    """These are the settings of one carrier. Times are in seconds. Raises ValueError, which
+    names the setting, what was found and what is allowed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a carrier says by a command_status, in plain words (SMPP 3.4, table 5-2)."""
+"""This puts what a carrier says by a command_status into plain words (SMPP 3.4, table 5-2)."""
 
 from typing import Final
 

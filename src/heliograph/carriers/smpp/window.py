@@ -1,4 +1,4 @@
-"""Which submissions of a session wait for their answer, and until when."""
+"""A window knows which submissions of a session wait for their answer, and until when."""
 
 from typing import Final
 
@@ -9,8 +9,8 @@ LATE_KEPT_MAX: Final = 10_000
 
 
 class Window:
-    """By sequence_number. Every submission put in comes out as exactly one Answer, and as
-    one more if its answer comes late.
+    """It keeps submissions by sequence_number. Every submission that is put in comes out as
+    exactly one Answer, and as one more if its answer comes late.
     """
 
     def __init__(self, size: int) -> None:
@@ -25,8 +25,8 @@ class Window:
     def answer(
         self, sequence: int, outcome: Outcome, ref: str | None, command_status: int
     ) -> Answer | None:
-        """What the answer to this sequence_number says of its submission; None when
-        nothing was asked under it. Hot.
+        """Returns what the answer to this sequence_number says of its submission, or None when
+        nothing was asked under it. It is hot.
         """
         waiting = self.waiting.pop(sequence, None)
         if waiting is not None:

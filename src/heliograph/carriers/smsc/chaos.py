@@ -1,5 +1,5 @@
-"""What the SMSC does wrong on purpose: each kind with a probability, or when a script says
-so. A seed makes it repeatable.
+"""This is what the SMSC does wrong on purpose: each kind happens with a probability, or when a
+script says so. A seed makes it repeatable.
 """
 
 import re
@@ -28,14 +28,14 @@ DIALECTS: Final = (
 
 
 class Place(Enum):
-    """What a kind happens to."""
+    """This says what a kind of chaos happens to."""
 
     BIND = "binds"
     SUBMIT = "submits"
 
 
 class Act(NamedTuple):
-    """One kind of chaos and its argument, about to happen."""
+    """This is one kind of chaos with its argument, which is about to happen."""
 
     kind: str
     argument: Any = None
@@ -49,7 +49,7 @@ class Kind(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """An act that happens to each submission (or bind) with this probability."""
+    """This is an act that happens to each submission (or bind) with this probability."""
 
     probability: float
     act: Act
@@ -57,8 +57,8 @@ class Chance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of a script: an act that happens to the submissions (or binds) number `first`
-    to `last`, or to every `every`-th.
+    """A line of a script is an act that happens to the submissions (or binds) with the numbers
+    `first` to `last`, or to every `every`-th.
     """
 
     place: Place
@@ -68,7 +68,7 @@ class Rule:
     every: int = 0
 
     def hits(self, number: int) -> bool:
-        """Whether it happens to this one; numbers begin with 1."""
+        """Returns whether the act happens to this number. Numbers begin with 1."""
         return number % self.every == 0 if self.every else self.first <= number <= self.last
 
 
@@ -170,7 +170,9 @@ KINDS: Final = {
 
 
 def read_act(text: str) -> Act:
-    """`drop`, `delay:30s`, `refuse:0x45`. Raises ValueError, saying what is allowed."""
+    """Reads an act such as `drop`, `delay:30s` or `refuse:0x45`. Raises ValueError, which says
+    what is allowed.
+    """
     name, colon, argument = text.strip().partition(":")
     kind = KINDS.get(name)
     if kind is None:
@@ -186,8 +188,8 @@ def read_act(text: str) -> Act:
 
 
 def read_chances(text: str) -> list[Chance]:
-    """`throttle=0.5,refuse:0x0a=0.01`. Raises ValueError; also for a fault that is named twice, for
-    one probability would add to the other.
+    """Reads chances such as `throttle=0.5,refuse:0x0a=0.01`. Raises ValueError, also for a fault
+    that is named twice, for one probability would add to the other.
     """
     chances: list[Chance] = []
     for item in filter(None, (part.strip() for part in text.split(","))):
@@ -225,8 +227,8 @@ class Chaos:
         self._seen = dict.fromkeys(Place, 0)
 
     def acts(self, place: Place) -> tuple[Act, ...]:
-        """What happens to the next one. The script's come first: of two that exclude each
-        other, the first counts. Hot.
+        """Returns what happens to the next one. The acts of the script come first; of two that
+        exclude each other, the first counts. It is hot.
         """
         chances, rules = self._chances[place], self._rules[place]
         if not chances and not rules:

@@ -1,4 +1,4 @@
-"""The acts that hit a submission, put together into what becomes of it."""
+"""This puts the acts that hit a submission together into what becomes of it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,8 +29,8 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of a submission (a bind has the status alone). Without chaos: an answer, then a
-    receipt.
+    """This says what becomes of a submission (of a bind, only its status). Without chaos, there
+    is an answer and then a receipt.
     """
 
     status: int = 0  # of the answer; 0: what the recipient's ending says
@@ -47,7 +47,7 @@ class Plan:
 
 @lru_cache(PLANS_KEPT_MAX)
 def plan_of(acts: tuple[Act, ...]) -> Plan:
-    """Of two acts that exclude each other the first counts."""
+    """Returns the plan of these acts. Of two acts that exclude each other, the first counts."""
     given: dict[str, Any] = {}
     for kind, argument in acts:
         if kind in _STATUSES:

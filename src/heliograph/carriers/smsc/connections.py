@@ -1,8 +1,8 @@
-"""Who is connected to the SMSC, and who makes room for one more: there are limits in all and of one
-address.
+"""This knows who is connected to the SMSC. There are limits on all connections and on those from
+one address.
 
-Past either the connection ends that has said nothing for the longest time, so that whoever comes is
-let in: an operator to his simulator, too.
+Beyond a limit, the connection that has said nothing for the longest time is closed. So a newcomer
+is let in, such as an operator who comes to the simulator.
 """
 
 import asyncio

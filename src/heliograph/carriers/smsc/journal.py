@@ -1,8 +1,8 @@
-"""What the SMSC has seen and said, as JSON lines: one for each event, for a checker to join with
-the messages it knows of.
+"""The journal tells what the SMSC has seen and said, in JSON lines. There is one line for each
+event, so that a checker can join them with the messages that it knows of.
 
-It holds phone numbers in full, which nothing else of the service writes anywhere: it is the log of
-a test. Texts stand in it as hashes.
+The journal holds phone numbers in full, which nothing else of the service writes anywhere: it is
+the log of a test. Texts stand in it as hashes.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""What a submit_sm says, as the journal tells it: which part of which message, and its
+"""This tells what a submit_sm says, for the journal: which part of which message it is, and its
 text as a hash.
 """
 
@@ -20,7 +20,9 @@ _CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
 
 
 class Long(NamedTuple):
-    """Which part of a long message this is, and by which of the three ways it says so."""
+    """This says which part of a long message a submit_sm is, and by which of the three ways it
+    says so.
+    """
 
     form: str  # "udh", "sar", "payload"; "" for a short one
     reference: int | None = None
@@ -60,8 +62,8 @@ def _from_header(header: bytes) -> Long | None:
 
 
 def text_hash(data_coding: int, octets: bytes) -> str:
-    """SHA-256, in hexadecimal, of the text in UTF-8: the same whatever alphabet carried it. Of the
-    octets, when they are no text.
+    """Returns the SHA-256, in hexadecimal, of the text in UTF-8, which is the same whatever
+    alphabet carried it. When the octets are no text, it is the hash of the octets.
     """
     return (_short_hash if len(octets) <= pdu.SHORT_MESSAGE_OCTETS_MAX else _hash)(
         data_coding, octets
@@ -86,7 +88,7 @@ def _text(data_coding: int, octets: bytes) -> str:
 
 
 def told(message: pdu.ShortMessage) -> dict[str, Any]:
-    """The fields of the journal's line about a submit_sm, or of a part of one."""
+    """Returns the fields of the journal's line about a submit_sm, or about a part of one."""
     long, octets = long_of(message)
     reference = message.tlvs.get(pdu.USER_MESSAGE_REFERENCE)
     return {

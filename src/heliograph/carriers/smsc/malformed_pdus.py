@@ -14,7 +14,7 @@ def _with_length(length: int) -> bytes:
 
 
 def _with_a_bad_tlv() -> bytes:
-    """A deliver_sm whose TLV reaches beyond its end."""
+    """Returns a deliver_sm whose TLV reaches beyond its end."""
     tlv = pdu.encode_tlv(pdu.RECEIPTED_MESSAGE_ID, b"4711\0")[:-2]
     return pdu.encode_pdu(
         pdu.DELIVER_SM,

@@ -1,5 +1,5 @@
-"""The receipts that the SMSC owes: when each is due, on which session it leaves, and again when its
-session was lost.
+"""The outbox holds the receipts that the SMSC owes. It knows when each is due and on which
+session it leaves, and sends it again when that session was lost.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ class Receiver(Protocol):
 
 
 class Parcel(NamedTuple):
-    """A receipt, and for whom: the system_id that submitted the message, and if possible
-    the session that did.
+    """This is a receipt with its addressee: the system_id that submitted the message and, if
+    possible, the session that did.
     """
 
     owed: Owed
@@ -67,7 +67,9 @@ class Outbox:
             receiver.flush()
 
     def _hand_over(self, parcel: Parcel) -> Receiver | None:
-        """Sends a receipt. None when nobody has room for it: then it waits. Hot."""
+        """Sends a receipt, and returns who got it. It returns None when nobody has room for it;
+        then the receipt waits. It is hot.
+        """
         near = parcel.near
         receiver = near if near.receipt_room() > 0 else self._with_room(parcel.system_id)
         if receiver is None:

@@ -1,4 +1,4 @@
-"""Writing delivery receipts, in the dialects that carriers write them in."""
+"""This writes delivery receipts in the dialects that carriers write them in."""
 
 from functools import lru_cache
 from time import gmtime, strftime
@@ -37,8 +37,8 @@ class Owed(NamedTuple):
 
 
 def receipt_body(owed: Owed, now_s: int) -> bytes:
-    """The body of a deliver_sm: SMPP 3.4 appendix B in its text, 5.3.2.12 in its TLVs, unless the
-    dialect says otherwise. Hot.
+    """Returns the body of a deliver_sm. Its text follows SMPP 3.4 appendix B and its TLVs
+    5.3.2.12, unless the dialect says otherwise. It is hot.
     """
     dialect = owed.dialect
     message_id = _printed(owed) if dialect else owed.message_id
@@ -91,5 +91,5 @@ def _printed(owed: Owed) -> str:
 
 @lru_cache(64)
 def _date(at_s: int, seconds: bool) -> bytes:
-    """UTC, YYMMDDhhmm with or without ss (SMPP 3.4, appendix B)."""
+    """Returns a time in UTC as YYMMDDhhmm, with or without ss (SMPP 3.4, appendix B)."""
     return strftime("%y%m%d%H%M%S" if seconds else "%y%m%d%H%M", gmtime(at_s)).encode("ascii")

@@ -1,5 +1,5 @@
-"""What a client got wrong in a submit_sm that can be read, and the command_status that a centre
-refuses it with.
+"""This finds what a client got wrong in a submit_sm that can be read, and the command_status
+that a centre refuses it with.
 """
 
 import re
@@ -50,7 +50,7 @@ def mistake_in(message: pdu.ShortMessage) -> int:
 
 
 def _is_time(text: str) -> bool:
-    """Whether it is a point of time, `YYMMDDhhmmsstnnp`, or a span from now,
+    """Returns whether this is a point of time, `YYMMDDhhmmsstnnp`, or a span from now,
     `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1).
     """
     if _RELATIVE.fullmatch(text):
@@ -69,7 +69,7 @@ def _is_time(text: str) -> bool:
 
 
 def _has_its_header(message: pdu.ShortMessage) -> bool:
-    """Whether the user data header that it says it has is all there."""
+    """Returns whether the user data header that it says it has is all there."""
     if not message.esm_class & pdu.ESM_UDH:
         return True
     octets = message.tlvs.get(pdu.MESSAGE_PAYLOAD, message.short_message)
@@ -77,8 +77,8 @@ def _has_its_header(message: pdu.ShortMessage) -> bool:
 
 
 def _is_a_part(message: pdu.ShortMessage) -> bool:
-    """Whether the part of a long message that it says it is can be: all three sar_* or
-    none, and 1 ≤ part ≤ total.
+    """Returns whether the part of a long message that it says it is can be: it has all three
+    sar_* or none, and 1 ≤ part ≤ total.
     """
     sar = [message.tlvs[tag] for tag in SAR if tag in message.tlvs] if message.tlvs else []
     if sar and not (

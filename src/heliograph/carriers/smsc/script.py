@@ -25,7 +25,9 @@ _PLACES: Final = {"submit": Place.SUBMIT, "bind": Place.BIND}
 
 
 def read_script(text: str) -> list[Rule]:
-    """The rules of a script. Raises ValueError, naming the line and what is wrong with it."""
+    """Returns the rules of a script. Raises ValueError, which names the line and what is wrong
+    with it.
+    """
     lines = text.splitlines()
     if len(lines) > LINES_MAX:
         raise ValueError(f"{len(lines)} lines, more than {LINES_MAX}")

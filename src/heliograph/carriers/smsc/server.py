@@ -1,4 +1,4 @@
-"""The SMSC as a whole: it listens, holds its sessions, and stops in order."""
+"""This is the SMSC as a whole: it listens, holds its sessions, and stops in order."""
 
 import asyncio
 import itertools
@@ -15,8 +15,8 @@ STOP_WITHIN_S: Final = 3.0
 
 
 class Smsc:
-    """Made in the event loop that it runs in. `start`, then `stop`; the journal is the caller's to
-    close.
+    """The SMSC is made in the event loop that it runs in. Call `start`, then `stop`. The caller
+    closes the journal.
     """
 
     def __init__(

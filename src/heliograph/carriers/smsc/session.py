@@ -1,4 +1,4 @@
-"""One client's connection to the SMSC: its PDUs in, answers and receipts out."""
+"""This is one client's connection to the SMSC: its PDUs come in, answers and receipts go out."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 
 
 class Session(asyncio.Protocol):
-    """From connection to disconnection. `closed` is set at the end."""
+    """A session lasts from connection to disconnection. `closed` is set at the end."""
 
     def __init__(self, center: Center, number: int) -> None:
         self._center = center
@@ -67,7 +67,7 @@ class Session(asyncio.Protocol):
     # --- what the outbox asks for
 
     def receipt_room(self) -> int:
-        """How many receipts may be sent now."""
+        """Returns how many receipts may be sent now."""
         if not self._receives or self._is_deaf or self._is_write_paused or self._transport is None:
             return 0
         return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged)
@@ -111,7 +111,7 @@ class Session(asyncio.Protocol):
         self._out.clear()
 
     def go_deaf(self) -> None:
-        """Half-open from here on: it reads, and never answers again."""
+        """Makes the connection half-open from here on: the SMSC reads, and never answers again."""
         self.note("half_open")
         self.flush()
         self._is_deaf = True

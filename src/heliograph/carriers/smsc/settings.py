@@ -1,4 +1,4 @@
-"""How the SMSC behaves when nothing goes wrong."""
+"""These settings say how the SMSC behaves when nothing goes wrong."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""What all sessions of the SMSC share: its settings, its chaos, its ids, its receipts, its
+"""All sessions of the SMSC share this: its settings, its chaos, its ids, its receipts and its
 journal.
 """
 
@@ -39,13 +39,13 @@ class Center:
         return int(time.time())
 
     def next_id(self) -> tuple[int, str]:
-        """The number of a message, and how submit_sm_resp prints it. Hot."""
+        """Returns the number of a new message, and how submit_sm_resp prints it. It is hot."""
         number = self._next_number
         self._next_number = number + 1
         return number, format(number, self._id_format)
 
     def bind_status(self, asked: pdu.BindRequest) -> int:
-        """The command_status that answers a bind."""
+        """Returns the command_status that answers a bind."""
         plan = plan_of(self.chaos.acts(Place.BIND))
         if plan.status:
             return plan.status

@@ -53,7 +53,7 @@ class Taken:
         return self._outstanding >= self._center.settings.window
 
     def stops_here(self) -> bool:
-        """Whether nothing more is read before an answer has left."""
+        """Returns whether nothing more is read before an answer has left."""
         return self._center.settings.over_window == "stop" and self.is_full()
 
     def forget(self) -> int:
@@ -64,7 +64,7 @@ class Taken:
         return forgotten
 
     def submitted(self, sequence: int, body: bytes) -> None:
-        """One submit_sm. Hot."""
+        """Takes one submit_sm. It is hot."""
         self._journal.count("submit_sm")
         try:
             message = pdu.decode_sm(body)
@@ -114,7 +114,7 @@ class Taken:
         return ending_of(message.destination_addr).command_status
 
     def _say(self, answer: _Answer, plan: Plan) -> None:
-        """What the client gets to hear of it, if anything."""
+        """Tells the client what it gets to hear of it, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
             self._client.abort("chaos: drop")

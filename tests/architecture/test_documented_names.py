@@ -106,6 +106,11 @@ def test_every_dependency_has_its_reason() -> None:
     assert told == {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in declared}
 
 
+def test_every_file_says_what_it_is_for() -> None:
+    silent = [source.path for source in sources(PACKAGE) if not ast.get_docstring(source.tree)]
+    assert not silent, f"without a docstring of the module: {', '.join(silent)}"
+
+
 def test_the_tour_of_the_house_names_every_file_of_it() -> None:
     tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     files = [

@@ -1,0 +1,1 @@
+"""The programs that run, such as `serve`, `api`, `worker` and `smsc`, and how they share work."""

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
 
-import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -15,6 +14,7 @@ from heliograph import accounts, wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.database.database import Database
 from heliograph.messages.tables import inflight, messages
+from tests.support import plain_http
 from tests.support.api.server import Server, serving
 from tests.support.books import assert_books_agree
 from tests.support.capability.commands import Run, runner
@@ -59,7 +59,7 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
             "recipients": [PHONE],
         }
         found = []
-        with httpx.Client(
+        with plain_http.new_client(
             base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=30
         ) as http:
             while not over.is_set():

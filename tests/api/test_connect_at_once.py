@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from heliograph import connect, wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.books import assert_books_agree
 from tests.support.crash.processes import ServerProcess
@@ -35,7 +35,7 @@ class Partner:
         return posted_at_once(self._address, f"/api/v1{path}", self._key, list(requests))
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = httpx.post(
+        answer = plain_http.post(
             f"{self._address}/api/v1{path}",
             json=body,
             headers={"Authorization": f"Bearer {self._key}"},

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from heliograph.base import clock
+from tests.support import plain_http
 from tests.support.api.cast import PHONE
 from tests.support.api.requests_of import examples
 from tests.support.api.server import serving
@@ -155,7 +156,7 @@ def test_a_server_whose_environment_names_an_origin_lets_its_page_send(
 ) -> None:
     with (
         serving(postgresql_url, tmp_path, HELIOGRAPH_CORS_ORIGINS=f"{SHOP},{OTHER}") as server,
-        httpx.Client(base_url=server.url) as client,
+        plain_http.new_client(base_url=server.url) as client,
     ):
         key = server.cast.amina.key()
         first = client.options("/api/v1/sms/send", headers=preflight(SHOP))

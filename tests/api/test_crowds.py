@@ -4,8 +4,7 @@ import json
 import time
 from pathlib import Path
 
-import httpx
-
+from tests.support import plain_http
 from tests.support.api.server import serving
 from tests.support.api.strangers import GET, asked, idle, still_open
 
@@ -25,7 +24,7 @@ def test_a_crowd_that_asks_nothing_locks_nobody_out(sqlite_url: str, tmp_path: P
                 )
             assert time.monotonic() - began_s < ANSWERED_S
             assert 100 < still_open(crowd) <= FILES // 8
-        counted = httpx.get(f"{server.url}/metrics").text
+        counted = plain_http.get(f"{server.url}/metrics").text
     told = [
         json.loads(line)
         for line in (tmp_path / "serve.log").read_text().splitlines()

@@ -5,11 +5,11 @@ queries and bodies.
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from heliograph.base import ids
 from tests.api.test_guards import body_fields
+from tests.support import plain_http
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.requests_of import examples
 from tests.support.api.server import serving
@@ -101,9 +101,10 @@ def test_a_server_takes_a_path_apart_before_it_decodes_it(sqlite_url: str, tmp_p
             f"{server.url}/api/v1/connect/customers",
             {"Authorization": f"Bearer {server.cast.amina.key()}"},
         )
-        made = httpx.post(customers, headers=amina, json={**EMIL, "external_ref": "shop/8"})
+        made = plain_http.post(customers, headers=amina, json={**EMIL, "external_ref": "shop/8"})
         assert (
-            httpx.get(f"{customers}/shop%2F8", headers=amina).json()["data"] == made.json()["data"]
+            plain_http.get(f"{customers}/shop%2F8", headers=amina).json()["data"]
+            == made.json()["data"]
         )
 
 

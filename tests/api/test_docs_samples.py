@@ -11,13 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 
 from heliograph import campaigns
 from heliograph.api.docs.samples import Sample
 from heliograph.api.docs.signatures import SIGNATURE_CHECKS
 from heliograph.webhooks.sign import headers, new_secret
+from tests.support import plain_http
 from tests.support.api.server import Server, serving
 from tests.support.capability.campaigns import write_down
 
@@ -51,7 +51,7 @@ def server(
 @pytest.fixture(scope="module")
 def samples(server: Server) -> list[tuple[str, str]]:
     """The language and the code of each sample on the page, for this server's address."""
-    page = httpx.get(f"{server.url}/docs").text.replace("http://127.0.0.1:8080", server.url)
+    page = plain_http.get(f"{server.url}/docs").text.replace("http://127.0.0.1:8080", server.url)
     found = re.findall(r'<figure data-language="(\w+)">.*?<code>(.*?)</code>', page, re.DOTALL)
     return [(language, html.unescape(code)) for language, code in found]
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 from heliograph.api.connection.heads import FIELDS_MAX, HEADERS_OCTETS_MAX, URL_OCTETS_MAX
 from heliograph.api.connection.protocol import PIPELINED_MAX
+from tests.support import plain_http
 from tests.support.api.server import Server, serving
 from tests.support.api.service import contract
 from tests.support.api.strangers import (
@@ -128,7 +128,9 @@ def test_what_never_ends_is_refused_and_takes_no_memory(server: Server) -> None:
     before_mb = peak_mb(server.process_id)
     with (
         ThreadPoolExecutor(len(FLOODS)) as threads,
-        httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as other,
+        plain_http.new_client(
+            base_url=server.url, headers={"Authorization": f"Bearer {key}"}
+        ) as other,
     ):
         flooding = {
             kind: threads.submit(flood, server.url, kind, FLOOD_OCTETS, FLOOD_S, key)

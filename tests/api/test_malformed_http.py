@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
-
 from heliograph.api.connection.malformed import LINES_A_SECOND_MAX
+from tests.support import plain_http
 from tests.support.api.server import serving
 from tests.support.api.service import contract
 
@@ -65,7 +64,7 @@ def test_octets_that_are_no_request_are_refused_in_the_one_shape(
             assert answer.getheader("X-Request-Id") == body["request_id"], name
             assert contract().is_error(body), name
             request_ids.append(body["request_id"])
-        metrics = httpx.get(f"{server.url}/metrics").text
+        metrics = plain_http.get(f"{server.url}/metrics").text
     assert (
         'heliograph_requests_total{method="other",route="unknown",status="400"}'
         f" {len(MALFORMED)}.0" in metrics.splitlines()
@@ -111,7 +110,7 @@ def test_an_upgrade_to_websocket_gets_a_plain_answer_and_no_warning(
     }
     with (
         serving(sqlite_url, tmp_path) as server,
-        httpx.Client(base_url=f"{server.url}/api/v1", headers=asked) as client,
+        plain_http.new_client(base_url=f"{server.url}/api/v1", headers=asked) as client,
     ):
         refused = client.get("/balance")
         answered = client.get(

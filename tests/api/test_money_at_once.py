@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from heliograph import wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
 from tests.support.api.server import Server, serving
 from tests.support.books import assert_books_agree
@@ -40,7 +40,7 @@ class Client:
         return posted_at_once(self._url, "/api/v1/sms/send", self.key, list(requests))
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        answer = httpx.get(
+        answer = plain_http.get(
             f"{self._url}/api/v1{path}",
             params=query,
             headers={"Authorization": f"Bearer {self.key}"},

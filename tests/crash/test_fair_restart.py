@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier, phones
@@ -20,7 +20,7 @@ CHIDIS, AMINAS_OTHERS = 900_000, 500_000  # where their numbers begin
 
 
 def send(server: ServerProcess, key: str, to: list[str]) -> None:
-    answer = httpx.post(
+    answer = plain_http.post(
         f"{server.address}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {key}"},
         timeout=10,

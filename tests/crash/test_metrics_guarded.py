@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.crash.test_rolling_restart import handbook_haproxy
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
@@ -88,16 +88,16 @@ def test_nobody_outside_reads_metrics_through_the_handbooks_haproxy(
                 for answer in answers
                 if b"heliograph_" in answer or answer.startswith(b"HTTP/1.1 200")
             ]
-            assert httpx.get(f"{balancer.address}/metrics").status_code == 404
-        direct = httpx.get(f"{server.address}/metrics")
+            assert plain_http.get(f"{balancer.address}/metrics").status_code == 404
+        direct = plain_http.get(f"{server.address}/metrics")
         if own_address:
             assert direct.status_code == 404
             assert (
                 "heliograph_requests_total"
-                in httpx.get(f"http://127.0.0.1:{metrics_port}/metrics").text
+                in plain_http.get(f"http://127.0.0.1:{metrics_port}/metrics").text
             )
             assert (
-                httpx.get(
+                plain_http.get(
                     f"http://127.0.0.1:{metrics_port}/metrics", headers={"Host": "rebound.example"}
                 ).status_code
                 == 403

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
 import psycopg
 import pytest
 
@@ -17,6 +16,7 @@ from heliograph.database.database import Database
 from heliograph.messages.carrier.turn import POLL_S
 from heliograph.processes.exclusive import DATABASE_LOCK
 from heliograph.processes.shared_limits import API_LOCK
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
@@ -45,7 +45,7 @@ class Place(NamedTuple):
         assert row is not None, "nobody holds the lock"
 
     def send(self, server: ServerProcess, number: int) -> str:
-        answer = httpx.post(
+        answer = plain_http.post(
             f"{server.address}/api/v1/sms/send",
             headers={"Authorization": f"Bearer {self.key}"},
             timeout=10,
@@ -59,7 +59,7 @@ class Place(NamedTuple):
         return str(answer.json()["data"]["message_id"])
 
     def status(self, server: ServerProcess, message_id: str) -> str:
-        answer = httpx.get(
+        answer = plain_http.get(
             f"{server.address}/api/v1/messages/{message_id}",
             headers={"Authorization": f"Bearer {self.key}"},
             timeout=10,

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages import Acceptor, FairQueue
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier, send_request
@@ -58,7 +58,7 @@ def test_an_otp_leaves_within_a_second_whatever_waits(
         server = ServerProcess(url, tmp_path / "data")
         try:
             server.wait_until_ready()
-            with httpx.Client(
+            with plain_http.new_client(
                 base_url=f"{server.address}/api/v1",
                 headers={"Authorization": f"Bearer {key}"},
                 timeout=30,

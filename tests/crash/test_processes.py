@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
 import psutil
 import psycopg
 import pytest
 
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import remembering_smsc
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
     key: str
 
     def send(self, number: int) -> str:
-        answer = httpx.post(
+        answer = plain_http.post(
             f"{self.api.address}/api/v1/sms/send",
             headers={"Authorization": f"Bearer {self.key}"},
             timeout=30,
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
         return str(answer.json()["data"]["message_id"])
 
     def statuses(self) -> Counter[str]:
-        answer = httpx.get(
+        answer = plain_http.get(
             f"{self.api.address}/api/v1/reports?limit=1000",
             headers={"Authorization": f"Bearer {self.key}"},
             timeout=30,
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
             time.sleep(0.05)
 
     def accepted(self) -> float:
-        text = httpx.get(f"{self.api.address}/metrics", timeout=10).text
+        text = plain_http.get(f"{self.api.address}/metrics", timeout=10).text
         return sum(
             float(value)
             for value in re.findall(
@@ -158,7 +158,7 @@ def test_what_is_queued_leaves_at_once_though_another_process_sends_it(parts: Pa
     parts.send(0)
     parts.wait_until_delivered(1)
     seconds = []
-    with httpx.Client(headers={"Authorization": f"Bearer {parts.key}"}) as client:
+    with plain_http.new_client(headers={"Authorization": f"Bearer {parts.key}"}) as client:
         for number in range(1, 21):
             message_id = parts.send(number)
             accepted_s = time.monotonic()

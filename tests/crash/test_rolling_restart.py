@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
 import psutil
 import psycopg
 import pytest
 
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import remembering_smsc
@@ -149,15 +149,15 @@ def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
     with load(api.address, place.key) as kinds:
         for pid in told:
             os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: httpx.get(f"{api.address}/readyz").status_code == 503)
+        wait_until(lambda: plain_http.get(f"{api.address}/readyz").status_code == 503)
         answered = [len(clients.answered) for clients in kinds]
-        ready = httpx.get(f"{api.address}/readyz")
+        ready = plain_http.get(f"{api.address}/readyz")
         assert (
             ready.status_code,
             ready.json()["error"]["reason"],
             ready.headers["connection"],
         ) == (503, "stopping", "close")
-        assert httpx.get(f"{api.address}/healthz").headers["connection"] == "close"
+        assert plain_http.get(f"{api.address}/healthz").headers["connection"] == "close"
         assert api.process.wait(GONE_WITHIN_S) == 0
     for clients, before in zip(kinds, answered, strict=True):
         assert len(clients.answered) > before + 20
@@ -174,7 +174,7 @@ def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, wor
         until_s = time.monotonic() + GONE_WITHIN_S
         while api.log.count('"serving"') <= workers:
             assert time.monotonic() < until_s, api.log[-2_000:]
-            assert httpx.get(f"{api.address}/readyz", timeout=10).status_code == 200
+            assert plain_http.get(f"{api.address}/readyz", timeout=10).status_code == 200
             time.sleep(0.1)
     assert '"status": 0' in api.log
     assert api.end() == 0
@@ -225,7 +225,7 @@ def test_carriers_are_unbound_while_requests_are_still_answered(
             told_s = time.monotonic()
             server.process.terminate()
             wait_until(lambda: not smsc.sessions)
-            answer = httpx.post(
+            answer = plain_http.post(
                 server.address + PATH,
                 content=order_to(FIRST_RECIPIENT),
                 headers={"Authorization": f"Bearer {key}"},

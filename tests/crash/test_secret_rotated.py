@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -20,6 +19,7 @@ from heliograph.base.secrets import SecretKeys
 from heliograph.database.database import Database
 from heliograph.messages import text_sealer
 from heliograph.messages.tables import sends
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.documents import blocks
 from tests.support.factories import (
@@ -43,7 +43,7 @@ class Clients:
         amina = open_account(self.db, credits=100)
         open_route(self.db)
         open_carrier(self.db, "mtn", prefix=None)
-        self._http = httpx.Client(
+        self._http = plain_http.new_client(
             headers={"Authorization": f"Bearer {issue_key(self.db, amina)}"}, timeout=30
         )
         # whose last digits do not ask the simulator for a failure

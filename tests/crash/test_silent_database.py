@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -25,6 +24,7 @@ from heliograph.database.leases import LOOKED_WITHIN_S, Lease
 from heliograph.database.postgresql import engine as postgres_engine
 from heliograph.database.postgresql.engine import wait_for_it
 from heliograph.processes.shared_limits import API_LOCK
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import awaited, issue_key, open_account
 from tests.support.faults.proxy import Proxy
@@ -125,7 +125,7 @@ def test_the_api_answers_503_at_once_and_goes_on_with_new_connections(
 
     def answered(path: str) -> int:
         began_s = time.monotonic()
-        status = httpx.get(
+        status = plain_http.get(
             api.address + path, headers={"Authorization": f"Bearer {key}"}, timeout=10
         ).status_code
         assert time.monotonic() - began_s < ANSWER_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
@@ -314,7 +314,7 @@ def test_an_api_process_that_counts_alone_takes_its_lock_again(
             sql.execute(f"SELECT pg_terminate_backend(pid) FROM ({HOLDERS}) AS holders")
             api.wait_for_event("api_lock_held_again", BACK_WITHIN_S)
             assert len(sql.execute(HOLDERS).fetchall()) == 1
-        assert httpx.get(f"{api.address}/readyz").status_code == 200
+        assert plain_http.get(f"{api.address}/readyz").status_code == 200
     finally:
         assert api.end() == 0
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import issue_key, open_account, open_carrier, phones
 
@@ -70,13 +71,13 @@ def _slow_report(server: ServerProcess, key: str) -> int:
 
 
 def _get(server: ServerProcess, key: str, path: str) -> httpx.Response:
-    return httpx.get(
+    return plain_http.get(
         f"{server.address}/api/v1{path}", headers={"Authorization": f"Bearer {key}"}, timeout=60
     )
 
 
 def _send(server: ServerProcess, key: str, sender: str, to: list[str]) -> httpx.Response:
-    return httpx.post(
+    return plain_http.post(
         f"{server.address}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {key}"},
         timeout=60,

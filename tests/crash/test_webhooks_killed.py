@@ -11,13 +11,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-import httpx
 import pytest
 import sqlalchemy as sa
 
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.webhooks.tables import webhook_events, webhook_queue
+from tests.support import plain_http
 from tests.support.capability.webhooks import endpoint
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import issue_key, open_account, phones
@@ -95,7 +95,7 @@ def test_events_survive_a_server_that_is_killed(
 
 
 def _sent(server: ServerProcess, key: str, to: list[str]) -> list[str]:
-    answer = httpx.post(
+    answer = plain_http.post(
         f"{server.address}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {key}"},
         timeout=30,

@@ -11,6 +11,7 @@ import httpx
 import psutil
 import pytest
 
+from tests.support import plain_http
 from tests.support.factories import SENDER
 from tests.support.faults.house import ALONE, House
 from tests.support.faults.matrix import quick_or_long
@@ -101,7 +102,7 @@ def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(
     )
     body = {"sender": SENDER, "message": order.text, "recipients": [order.recipient]}
     headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
-    with httpx.Client(headers=headers, timeout=30) as client, ThreadPoolExecutor(1) as one:
+    with plain_http.new_client(headers=headers, timeout=30) as client, ThreadPoolExecutor(1) as one:
         address = f"{house.api.address}/api/v1/sms/send"
         asked = one.submit(client.post, address, json=body)
         loss.wait()

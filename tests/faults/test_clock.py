@@ -5,9 +5,9 @@
 from pathlib import Path
 from typing import Final
 
-import httpx
 import pytest
 
+from tests.support import plain_http
 from tests.support.factories import SENDER
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.house import House
@@ -78,7 +78,7 @@ def send_valid_for(house: House, validity_s: int) -> None:
             "validity_s": validity_s,
         }
         while (
-            answer := httpx.post(
+            answer := plain_http.post(
                 f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
             )
         ).status_code == 503:

@@ -4,10 +4,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
-import httpx
 import pytest
 
 from heliograph.database import migrate
+from tests.support import plain_http
 from tests.support.faults.house import ALONE, House
 from tests.support.services import ServiceMissing
 from tests.support.services.disk import SmallDisk, small_disk
@@ -63,7 +63,7 @@ def test_a_full_disk_is_503_until_there_is_room(
         return sum(reply.status == status for reply in clients.replies[since:])
 
     def ready() -> int:
-        return httpx.get(f"{house.api.address}/readyz", timeout=30).status_code
+        return plain_http.get(f"{house.api.address}/readyz", timeout=30).status_code
 
     with clients.sending(per_second=100, octets=150):
         clients.wait_for(50)

@@ -4,10 +4,10 @@ others.
 
 from typing import Final
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support import plain_http
 from tests.support.factories import issue_key, open_account
 from tests.support.faults.askers import asking, posting
 from tests.support.faults.house import House
@@ -67,7 +67,7 @@ def loop_delay_p99_s(house: House) -> float:
     """Of the process that answers requests, since it began: the watchdog's bucket in which
     the 99th of 100 looks is.
     """
-    shown = httpx.get(f"{house.api.address}/metrics", timeout=30).raise_for_status().text
+    shown = plain_http.get(f"{house.api.address}/metrics", timeout=30).raise_for_status().text
     [delays] = [
         family
         for family in text_string_to_metric_families(shown)

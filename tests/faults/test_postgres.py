@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import httpx
 import psycopg
 import pytest
 
 from heliograph.base import ids
 from heliograph.database import migrate
 from heliograph.database.outage import CONFLICT_TRIES
+from tests.support import plain_http
 from tests.support.factories import SENDER
 from tests.support.faults.house import ALONE, PARTS, House
 from tests.support.faults.matrix import quick_or_long
@@ -95,7 +95,7 @@ def test_an_accept_whose_commit_nobody_heard_of_is_answered_from_what_is_stored(
             lambda said, heard: COMMITTED in said and b"order " in heard, said_by="server"
         )
         # without an Idempotency-Key
-        answer = httpx.post(
+        answer = plain_http.post(
             f"{house.api.address}/api/v1/sms/send",
             headers=house.clients.headers,
             timeout=30,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-import httpx
 import pytest
 import redis
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.leases import workers
 from heliograph.processes.roles import ANSWERING
+from tests.support import plain_http
 from tests.support.faults.house import House
 from tests.support.faults.matrix import quick_or_long
 from tests.support.services.redis import PrivateRedis
@@ -49,7 +49,7 @@ def allowed(house: House, key: str, requests: int, address: str | None = None) -
     """
 
     def status(_: int) -> int:
-        return httpx.get(
+        return plain_http.get(
             f"{address or house.api.address}/api/v1/balance",
             headers={"Authorization": f"Bearer {key}"},
             timeout=10,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -22,6 +21,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.tables import messages
+from tests.support import plain_http
 from tests.support.crash.processes import HELIOGRAPH, ServerProcess
 from tests.support.factories import SECRET_KEY, SENDER
 from tests.support.faults.house import ALONE, House, Seen
@@ -119,7 +119,7 @@ class Restored:
 
 def send(house: House, recipients: list[str], address: str = "") -> None:
     """One request, so that all of it is queued at once."""
-    answer = httpx.post(
+    answer = plain_http.post(
         f"{address or house.api.address}/api/v1/sms/send",
         headers=house.clients.headers,
         timeout=30,

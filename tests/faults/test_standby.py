@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
+from tests.support import plain_http
 from tests.support.faults.house import ALONE, PARTS, House
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.proxy import Proxy
@@ -46,7 +47,7 @@ def pair() -> Iterator[Pair]:
 
 
 def ready(house: House) -> int:
-    return httpx.get(f"{house.api.address}/readyz", timeout=30).status_code
+    return plain_http.get(f"{house.api.address}/readyz", timeout=30).status_code
 
 
 def asked(house: House, number: int) -> list[Asked]:
@@ -61,9 +62,9 @@ def asked(house: House, number: int) -> list[Asked]:
     return [
         timed(
             "changed",
-            lambda: httpx.post(f"{url}/contacts", json=contact, headers=headers, timeout=30),
+            lambda: plain_http.post(f"{url}/contacts", json=contact, headers=headers, timeout=30),
         ),
-        timed("read", lambda: httpx.get(f"{url}/balance", headers=headers, timeout=30)),
+        timed("read", lambda: plain_http.get(f"{url}/balance", headers=headers, timeout=30)),
     ]
 
 

@@ -5,9 +5,9 @@ nobody out (docs/reliability.md, rows 29 to 31).
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
+from tests.support import plain_http
 from tests.support.api.strangers import (
     CHUNKED,
     FLOODS,
@@ -33,7 +33,7 @@ SLOWEST_MAX_S = 5.0  # on a machine that others use too
 def balances(house: House, until_s: float) -> list[float]:
     """How long each of another client's requests took, all of them answered."""
     took = []
-    with httpx.Client(
+    with plain_http.new_client(
         base_url=house.api.address, headers=house.clients.headers, timeout=30
     ) as client:
         while time.monotonic() < until_s:

@@ -16,6 +16,7 @@ from heliograph.messages.tables import carrier_refs
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from heliograph.plugin.tables import site_logs
 from tests.capability.otp.test_otp_pumping import attack
+from tests.support import plain_http
 from tests.support.factories import code_sent, issue_key, open_account
 from tests.support.faults.clients import Order
 from tests.support.faults.house import House
@@ -33,7 +34,7 @@ class Tenant:
     def __init__(self, house: House, name: str, credits: int = 0) -> None:
         self.account_id = open_account(house.db, name, credits=credits)
         headers = {"Authorization": f"Bearer {issue_key(house.db, self.account_id)}"}
-        self._client = httpx.Client(
+        self._client = plain_http.new_client(
             base_url=f"{house.api.address}/api/v1", headers=headers, timeout=30
         )
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
@@ -16,6 +15,7 @@ from heliograph.base import clock
 from heliograph.database.migrate import LOCK_MS
 from heliograph.database.postgresql.partitions import missing_months
 from tests.crash.test_rolling_restart import handbook_haproxy
+from tests.support import plain_http
 from tests.support.crash.processes import HELIOGRAPH
 from tests.support.factories import SECRET_KEY
 from tests.support.faults.house import House
@@ -111,7 +111,7 @@ def test_a_rolling_upgrade_under_load_fails_no_request(
             with house.db.read() as tx:
                 assert missing_months(tx, clock.now_ms()) == []
             for api in apis.values():  # this version's, on the next one's schema
-                assert httpx.get(f"{api.address}/readyz", timeout=10).status_code == 200
+                assert plain_http.get(f"{api.address}/readyz", timeout=10).status_code == 200
             if LONG:
                 house.run("worker", **newer)
                 assert worker.end() == 0

@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-import httpx
 import pytest
 
 from bench import kannel
 from bench.reading import Conditions
+from tests.support import plain_http
 from tests.support.services.kannel import ADVICE, find_kannel
 from tests.support.wire.smsc_process import SmscProcess, running
 
@@ -88,7 +88,7 @@ def send(gateway: kannel.Gateway, callbacks: Callbacks, recipient: str) -> None:
         "dlr-mask": str(DELIVERED | NOT_DELIVERED | ACCEPTED | REFUSED),
     }
     whole = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-    answer = httpx.get(
+    answer = plain_http.get(
         f"http://127.0.0.1:{gateway.http_port}/cgi-bin/sendsms?{whole}"
         f"&dlr-url={quote(url, safe='')}",
         timeout=WITHIN_S,

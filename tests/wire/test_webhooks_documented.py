@@ -26,6 +26,7 @@ from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import webhook_deliveries
+from tests.support import plain_http
 from tests.support.api.service import contract
 from tests.support.capability.webhooks import endpoint, events
 from tests.support.crash.processes import ServerProcess
@@ -53,7 +54,7 @@ class Receiver(NamedTuple):
         return self.output.read_text().splitlines()
 
     def answers(self, body: bytes, sent: dict[str, str]) -> int:
-        return httpx.post(self.address, content=body, headers=sent, timeout=30).status_code
+        return plain_http.post(self.address, content=body, headers=sent, timeout=30).status_code
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 def send(server: ServerProcess, key: str, **body: Any) -> list[str]:
     """The messages' ids."""
-    answer = httpx.post(
+    answer = plain_http.post(
         f"{server.address}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {key}"},
         timeout=30,

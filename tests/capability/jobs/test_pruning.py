@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 import sqlalchemy as sa
 
 from heliograph.base import clock, ids
@@ -16,6 +15,7 @@ from heliograph.jobs import pruning
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, unmatched_receipts
 from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
+from tests.support import plain_http
 from tests.support.capability.sending import House
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import awaited, phones
@@ -151,7 +151,7 @@ def test_a_server_prunes(house: House, tmp_path: Path) -> None:
         server.wait_for_event("pruned", 10, times=len(TABLES))
         assert (
             'heliograph_pruned_rows_total{table="carrier_refs"} 7.0'
-            in httpx.get(f"{server.address}/metrics").text
+            in plain_http.get(f"{server.address}/metrics").text
         )
     finally:
         assert server.end() == 0

@@ -14,6 +14,7 @@ from heliograph.base import metrics
 from heliograph.base.settings import SettingError
 from heliograph.processes import metrics_server as counted
 from heliograph.processes.metrics_server import CONNECTIONS_MAX, REQUEST_S, showing_metrics
+from tests.support import plain_http
 from tests.support.services import free_port
 
 TOKEN = "t" * 32
@@ -22,7 +23,7 @@ PLACES = 16
 
 def read(host: str, port: int, token: bytes = b"") -> httpx.Response:
     headers = [(b"authorization", b"Bearer " + token)] if token else []
-    return httpx.get(
+    return plain_http.get(
         f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics", headers=headers, timeout=10
     )
 
@@ -71,7 +72,7 @@ def test_a_reader_that_never_ends_keeps_nobody() -> None:
     began_s = time.monotonic()
     with (
         showing_metrics("127.0.0.1", port, None),
-        httpx.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=10),
+        plain_http.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=10),
     ):
         assert any(thread.name == "metrics" for thread in threading.enumerate())
     assert time.monotonic() - began_s < 5

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
+
+from tests.support import plain_http
 
 ROOT = Path(__file__).parents[3]
 
@@ -104,7 +105,7 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
                 r"campaign +(cmp_\w+), 'Demo offers': sending, to 57 contacts, one a second", shown
             )
             assert campaign is not None, shown
-            record = httpx.get(
+            record = plain_http.get(
                 f"{found[1]}/campaigns/{campaign[1]}",
                 headers={"Authorization": f"Bearer {found[2]}"},
             ).json()["data"]
@@ -115,7 +116,7 @@ def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and
                 f"heliograph: Another server (process {first.pid}) uses the data directory "
             )
             assert (
-                httpx.get(
+                plain_http.get(
                     f"{found[1]}/balance", headers={"Authorization": f"Bearer {found[2]}"}
                 ).status_code
                 == 200

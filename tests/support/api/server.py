@@ -14,6 +14,7 @@ from typing import NamedTuple
 import httpx
 
 from heliograph.database.database import Database
+from tests.support import plain_http
 from tests.support.api.cast import Cast, make_cast
 from tests.support.services import free_port
 
@@ -65,7 +66,7 @@ def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> 
     until_s = time.monotonic() + READY_WITHIN_S
     while True:
         try:
-            if httpx.get(f"{url}/readyz", timeout=1).status_code == 200:
+            if plain_http.get(f"{url}/readyz", timeout=1).status_code == 200:
                 return
         except httpx.HTTPError:
             if process.poll() is not None or time.monotonic() > until_s:

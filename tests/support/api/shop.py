@@ -7,6 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
+from tests.support import plain_http
+
 SITE_NAME: Final = "Amina's shop"
 DELIVERED_WITHIN_S: Final = 30.0
 
@@ -32,7 +34,7 @@ class Shop:
             sender,
             country,
         )
-        self._http = httpx.Client(base_url=f"{base_url}/api/v1", timeout=10)
+        self._http = plain_http.new_client(base_url=f"{base_url}/api/v1", timeout=10)
         self._sent: list[dict[str, Any]] = []
 
     def close(self) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import sqlalchemy as sa
 
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.messages.tables import carrier_refs, inflight, messages
+from tests.support import plain_http
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.lived import TEXTS, Event, Lived
 from tests.support.crash.processes import ServerProcess
@@ -119,7 +119,7 @@ class _Desk:
     def send(self, name: str) -> None:
         """And waits until the SMSC has read all of it."""
         text = f"{name}: {TEXTS[1] if name.startswith('long') else TEXTS[0]}"
-        answer = httpx.post(
+        answer = plain_http.post(
             f"{self._server.address}/api/v1/sms/send",
             headers={"Authorization": f"Bearer {self._key}"},
             timeout=30,

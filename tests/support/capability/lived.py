@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import sqlalchemy as sa
 
 from heliograph.audit.audit import Audit, audit
@@ -19,6 +18,7 @@ from heliograph.database.database import Database
 from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, messages, queue
 from heliograph.wallet import hold_still
+from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
 from tests.support.wire.smsc_process import running
@@ -76,7 +76,7 @@ def live(db: Database, directory: Path) -> Lived:
                 (sandbox_key, TEXTS[0], RECIPIENTS),
             ]
             for key, text, recipients in sent:
-                answer = httpx.post(
+                answer = plain_http.post(
                     f"{server.address}/api/v1/sms/send",
                     headers={"Authorization": f"Bearer {key}"},
                     timeout=30,
@@ -108,7 +108,7 @@ def live(db: Database, directory: Path) -> Lived:
 
 
 def _messages_of(server: ServerProcess, key: str, send_id: str) -> list[dict[str, Any]]:
-    answer = httpx.get(
+    answer = plain_http.get(
         f"{server.address}/api/v1/reports?limit=1000&send_id={send_id}",
         headers={"Authorization": f"Bearer {key}"},
         timeout=30,

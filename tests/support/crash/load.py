@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import httpx
 
+from tests.support import plain_http
 from tests.support.factories import SENDER
 
 CLIENTS = 4
@@ -105,7 +106,7 @@ class Load:
                 assert answer.json()["data"]["message_id"] == self.accepted[order]
 
     def _client(self, url: str) -> httpx.Client:
-        return httpx.Client(
+        return plain_http.new_client(
             base_url=f"{url}/api/v1",
             headers={"Authorization": f"Bearer {self._key}"},
             timeout=ANSWERED_WITHIN_S,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support import plain_http
 from tests.support.factories import SECRET_KEY
 from tests.support.services import free_port
 
@@ -71,7 +72,7 @@ class ServerProcess:
         until_s = time.monotonic() + within_s
         while True:
             try:
-                if httpx.get(f"{self.address}/readyz", timeout=1).status_code == 200:
+                if plain_http.get(f"{self.address}/readyz", timeout=1).status_code == 200:
                     return
             except httpx.HTTPError:
                 if self.process.poll() is not None or time.monotonic() > until_s:

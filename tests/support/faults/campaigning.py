@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-import httpx
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -15,6 +14,7 @@ from heliograph.base import ids
 from heliograph.campaigns import Campaign
 from heliograph.messages import HELD_FROM_US
 from heliograph.messages.tables import groups, messages, queue, sends, tallies
+from tests.support import plain_http
 from tests.support.capability import campaigns as made
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.clients import Order
@@ -170,7 +170,7 @@ class Under:
     def shown(self) -> dict[str, Any]:
         """As the API shows it."""
         address = f"{self.house.api.address}/api/v1/campaigns/{campaigns.text_id(self.draft)}"
-        answer = httpx.get(address, headers=self.house.clients.headers, timeout=30)
+        answer = plain_http.get(address, headers=self.house.clients.headers, timeout=30)
         return dict(answer.raise_for_status().json()["data"])
 
 

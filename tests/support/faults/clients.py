@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import httpx
 
+from tests.support import plain_http
 from tests.support.factories import SENDER
 
 CLIENTS: Final = 4
@@ -181,4 +182,4 @@ class Clients:
         return None
 
     def _session(self) -> httpx.Client:
-        return httpx.Client(headers=self.headers, timeout=ANSWERED_WITHIN_S)
+        return plain_http.new_client(headers=self.headers, timeout=ANSWERED_WITHIN_S)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx
 import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, messages
+from tests.support import plain_http
 from tests.support.books import assert_books_agree
 from tests.support.crash.checker import unsettled
 from tests.support.crash.processes import HELIOGRAPH, ServerProcess
@@ -197,7 +197,7 @@ class House:
 
     def message(self, message_id: str) -> dict[str, Any]:
         """What the API says of it."""
-        answer = httpx.get(
+        answer = plain_http.get(
             f"{self.api.address}/api/v1/messages/{message_id}",
             headers=self.clients.headers,
             timeout=30,

@@ -18,6 +18,7 @@ import httpx
 import psutil
 import psycopg
 
+from tests.support import plain_http
 from tests.support.crash.processes import HELIOGRAPH
 from tests.support.documents import blocks, files
 from tests.support.services import failover
@@ -140,7 +141,7 @@ class Cluster:
         """Who says of themselves that they have it: leader, sync_standby, replica."""
         for address in ADDRESSES.values():
             with suppress(httpx.HTTPError, ValueError):
-                told: list[dict[str, Any]] = httpx.get(
+                told: list[dict[str, Any]] = plain_http.get(
                     f"http://{address}:8008/cluster", timeout=1
                 ).json()["members"]
                 return [

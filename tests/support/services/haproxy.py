@@ -7,6 +7,7 @@ import subprocess
 
 import httpx
 
+from tests.support import plain_http
 from tests.support.services import ServiceMissing
 from tests.support.services.private import PrivateService
 
@@ -49,6 +50,6 @@ class HAProxy(PrivateService):
 
     def is_ready(self) -> bool:
         try:
-            return httpx.get(f"{self.address}/readyz", timeout=1).status_code == 200
+            return plain_http.get(f"{self.address}/readyz", timeout=1).status_code == 200
         except httpx.HTTPError:
             return False

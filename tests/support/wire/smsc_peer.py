@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from heliograph.carriers.smpp import SmppSettings
+from tests.support import plain_http
 from tests.support.services import node
 
 # Loopback without TLS; `verify=False` below only spares the reading of all the system's authorities
@@ -68,7 +69,7 @@ class Smsc:
         return log
 
     def reset(self) -> None:
-        httpx.post(f"{self._control}/reset", verify=False).raise_for_status()
+        plain_http.post(f"{self._control}/reset").raise_for_status()
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with httpx.AsyncClient(verify=False, timeout=15) as client:

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import pytest
 
-from heliograph.cli.command import Failure
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import print_table
 
 RECORDS = [{"name": "amina", "status": "active"}, {"name": "dede", "status": "suspended"}]

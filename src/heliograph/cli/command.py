@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from heliograph.cli.checked_values import MaybeEmpty, Unfit
-from heliograph.processes import colours
+from heliograph.cli.failure import BadValue, Failure
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -25,28 +25,6 @@ T = TypeVar("T")
 
 
 FIELDS_TOLD_MAX: Final = 20  # bad values of one command
-
-
-class Failure(click.ClickException):
-    """The command could not do what it was told: one line on standard error, or one for each bad
-    value; exit status 1.
-    """
-
-    exit_code = 1
-
-    def show(self, file: Any = None) -> None:
-        prefix = (
-            click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
-        )
-        click.echo(f"{prefix} {self.message}", err=True, file=file)
-
-
-class BadValue(Failure):
-    """An option or argument has a value that cannot be: a mistake in the command line,
-    exit status 2.
-    """
-
-    exit_code = 2
 
 
 class Session:

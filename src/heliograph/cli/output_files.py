@@ -10,7 +10,7 @@ from typing import IO
 import click
 
 from heliograph.base.private_files import opener
-from heliograph.cli.command import Failure
+from heliograph.cli.failure import Failure
 
 
 def refuse_same(path: str, source: str | int, *, option: str) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from heliograph.base.database_url import without_password
 from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
-from heliograph.cli.command import Failure
+from heliograph.cli.failure import Failure
 from heliograph.database import clock_check
 from heliograph.database.database import Database
 from heliograph.database.outage import why

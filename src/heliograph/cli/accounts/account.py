@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Failure, Noun, Session, examples
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import (
     LISTED_MAX,

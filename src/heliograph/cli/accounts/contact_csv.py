@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Final, TextIO
 
 import click
 
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 from heliograph.cli.output_files import is_standard_output, open_to_write, refuse_same, whole_file
 from heliograph.cli.progress import Tell, progress

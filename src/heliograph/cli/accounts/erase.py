@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 from heliograph.cli.values import by_option, country_code
 

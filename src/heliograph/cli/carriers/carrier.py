@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.cli.checked_values import MaybeEmpty
-from heliograph.cli.command import Command, Failure, Noun, Session, examples
+from heliograph.cli.command import Command, Noun, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.programs.worker import metrics_options, work
 from heliograph.cli.values import Number, OrWord, Whole, given, read_password

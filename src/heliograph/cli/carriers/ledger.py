@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from heliograph.cli.command import Failure, Noun, Session, examples
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.cli.checked_values import home_of_phone
-from heliograph.cli.command import Failure, Noun, Session, examples
+from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
     FailedBy,

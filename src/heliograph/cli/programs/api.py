@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.values import Whole, listen_options
 
 WORKERS_MAX = 64

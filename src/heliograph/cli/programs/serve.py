@@ -1,6 +1,7 @@
 """`heliograph serve`."""
 
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.values import listen_options
 
 

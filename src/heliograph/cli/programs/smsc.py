@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import click
 
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.values import Number, Whole, read_password
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 import click
 
-from heliograph.cli.command import Command, Failure, Session, examples
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
 from heliograph.cli.values import Whole
 
 

@@ -1,0 +1,30 @@
+"""How a command fails: with one line on standard error, or one for each bad value."""
+
+import sys
+from typing import Any
+
+import click
+
+from heliograph.processes import colours
+
+
+class Failure(click.ClickException):
+    """The command could not do what it was told: one line on standard error, or one for each bad
+    value; exit status 1.
+    """
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        prefix = (
+            click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
+        )
+        click.echo(f"{prefix} {self.message}", err=True, file=file)
+
+
+class BadValue(Failure):
+    """An option or argument has a value that cannot be: a mistake in the command line,
+    exit status 2.
+    """
+
+    exit_code = 2

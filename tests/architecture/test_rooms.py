@@ -1,0 +1,60 @@
+"""No room is too large for one reader, and no files import each other in a circle.
+
+A room is a folder of the package. In `messages`, the largest, each of its folders is a room of its
+own, and so are the files beside these folders taken together.
+"""
+
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.support.imports import all_imports, module_of
+from tests.support.sources import PACKAGE, sources
+
+FILES_IN_A_FOLDER_MAX = 25
+SHARE_OF_LINES_MAX = 0.12
+DIVIDED_INTO_ROOMS = "messages"
+NO_ROOM = "migrations/versions/"  # a migration is written once and never changed
+
+
+def test_no_file_imports_another_in_a_circle() -> None:
+    imported: dict[str, set[str]] = {module_of(source.path): set() for source in sources(PACKAGE)}
+    for found in all_imports():
+        imported[found.importer].add(found.module)
+    try:
+        TopologicalSorter(imported).prepare()
+    except CycleError as error:
+        pytest.fail(f"These files import each other in a circle: {', '.join(error.args[1])}")
+
+
+def test_no_folder_has_more_files_than_a_reader_can_overlook() -> None:
+    files = Counter(
+        source.path.rpartition("/")[0]
+        for source in sources(PACKAGE)
+        if not source.path.startswith(NO_ROOM)
+    )
+    too_full = [
+        f"{folder}: {number}" for folder, number in files.items() if number > FILES_IN_A_FOLDER_MAX
+    ]
+    assert not too_full, f"These folders have more than {FILES_IN_A_FOLDER_MAX} files: {too_full}"
+
+
+def test_no_room_holds_more_than_its_share_of_the_lines() -> None:
+    lines: Counter[str] = Counter()
+    for source in sources(PACKAGE):
+        if not source.path.startswith(NO_ROOM):
+            lines[_room_of(source.path)] += source.text.count("\n")
+    too_large = [
+        f"{room}: {number / lines.total():.1%}"
+        for room, number in lines.items()
+        if number > SHARE_OF_LINES_MAX * lines.total()
+    ]
+    assert not too_large, f"more than {SHARE_OF_LINES_MAX:.0%} of all lines: {too_large}"
+
+
+def _room_of(path: str) -> str:
+    room, *inside = path.split("/")
+    if room == DIVIDED_INTO_ROOMS:
+        return f"{room}/{inside[0]}" if len(inside) > 1 else f"{room}/*.py"
+    return room

@@ -25,12 +25,12 @@ from heliograph.carriers.smpp.outcomes import (
 )
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import (
-    Changes,
-    MessageRow,
+    RESEND_AFTER_MS,
     refund_due,
     settle_answer,
     settle_receipt,
 )
+from heliograph.messages.changes import Changes, MessageRow
 from heliograph.messages.states import (
     DELIVERED,
     ERROR_MESSAGES,
@@ -40,7 +40,6 @@ from heliograph.messages.states import (
     QUEUED,
     SENT,
 )
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
 from heliograph.senders import STATUSES as SENDER_STATUSES
 from heliograph.senders.states import REACHED_FROM

@@ -27,7 +27,7 @@ from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
 from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts
 from heliograph.messages.accept.batch import Outcome as Accepted
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, queue
 from tests.support.books import assert_books_agree
 from tests.support.capability.sending import WORKER, House

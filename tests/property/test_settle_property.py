@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.carrier.inflight_sql import InFlight
-from heliograph.messages.carrier.settle import (
-    Changes,
-    MessageRow,
-    refund_due,
-    settle_answer,
-    settle_receipt,
-)
+from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
+from heliograph.messages.changes import Changes, MessageRow
 from heliograph.messages.states import FAILED_BY_RECEIPT, NEXT, all_parts
 
 MESSAGE = ids.raw_of_number(ids.new_number(1_800_000_000_000))

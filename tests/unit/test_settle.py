@@ -8,15 +8,13 @@ from heliograph.base import ids
 from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import (
-    Changes,
-    MessageRow,
-    Requeued,
     agrees,
     move,
     refund_due,
     settle_answer,
     settle_receipt,
 )
+from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.queue.rank import rank_ahead
 
 NOW_MS = 1_800_000_000_000

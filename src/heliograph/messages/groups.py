@@ -25,7 +25,7 @@ from heliograph.database.statements import (
     columns_of,
     insert,
 )
-from heliograph.messages.carrier.settle import MessageRow
+from heliograph.messages.changes import MessageRow
 from heliograph.messages.tables import groups, tallies
 
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from heliograph import campaigns, messages
 from heliograph.base import clock
 from heliograph.carriers import Outcome
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.sweeps.pause import RUNS_AT_ONCE
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigning import Running, sent
 from tests.support.capability.campaigns import now

@@ -12,6 +12,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.messages import CarrierFacts, fail_expired, settle_doubts
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import (
     SEGMENTS_MAX,
     Decided,
@@ -20,7 +21,6 @@ from heliograph.messages.doubt.decide import (
     decide,
     signed,
 )
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, awaited, open_carrier, phones

@@ -8,8 +8,8 @@ from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages import CarrierFacts, learn_id_format, match_doubts, settle_doubts
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import Decision, decide, signed
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER, awaited, phones

@@ -18,7 +18,8 @@ from heliograph.messages import (
     take_over,
 )
 from heliograph.messages.carrier.refs import AS_IS
-from heliograph.messages.sweeps.sweep import BATCH_MAX, RESEND_AFTER_MS
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.sweeps.sweep import BATCH_MAX
 from heliograph.messages.tables import carrier_refs, inflight, queue
 from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink
 from tests.support.factories import PHONE, awaited, open_carrier, open_route, phones

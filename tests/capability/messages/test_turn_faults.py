@@ -18,7 +18,7 @@ from heliograph.carriers.smpp.encode import Encoder
 from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.messages import settle_doubts, take_over
 from heliograph.messages.carrier import turn
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
 from tests.capability.messages.test_turn import twice, until_nothing_waits
 from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker

@@ -14,7 +14,7 @@ from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome, Outgoing, Submission
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease
-from heliograph.messages import take_over
+from heliograph.messages import message_lock, take_over
 from heliograph.messages.carrier import claim as claims
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.tables import inflight, queue
@@ -207,18 +207,18 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
     await asyncio.to_thread(lease.begin)
     second = house.turn(worker=lease.epoch)
     lock, has_ended_parts, has_claimed = (
-        messages_sql.lock_messages,
+        message_lock.lock_messages,
         asyncio.Event(),
         asyncio.Event(),
     )
 
-    async def lock_later(tx: HotTx, message_ids: set[str]) -> list[messages_sql.LockedMessage]:
-        monkeypatch.setattr(messages_sql, "lock_messages", lock)
+    async def lock_later(tx: HotTx, message_ids: set[str]) -> list[message_lock.LockedMessage]:
+        monkeypatch.setattr(message_lock, "lock_messages", lock)
         has_ended_parts.set()
         await has_claimed.wait()
         return await lock(tx, message_ids)
 
-    monkeypatch.setattr(messages_sql, "lock_messages", lock_later)
+    monkeypatch.setattr(message_lock, "lock_messages", lock_later)
     first.answer(*others)
     storing = asyncio.create_task(first.turn.once())
     await has_ended_parts.wait()

@@ -17,7 +17,8 @@ from heliograph.base import ids
 from heliograph.carriers import Receipt, ReceiptState
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.messages.carrier import messages_sql, refs_sql
+from heliograph.messages import message_lock
+from heliograph.messages.carrier import refs_sql
 from heliograph.messages.carrier.refs import (
     AS_IS,
     AUTO,
@@ -39,13 +40,9 @@ from heliograph.messages.carrier.refs_sql import (
     Since,
     ToPark,
 )
-from heliograph.messages.carrier.settle import (
-    RECIPIENT_DIGITS_AGREEING,
-    Changes,
-    agrees,
-    settle_receipt,
-)
+from heliograph.messages.carrier.settle import RECIPIENT_DIGITS_AGREEING, agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes
 
 # in one transaction; of each kind, newest first, where they are only looked at
 PARKED_MAX: Final = 500
@@ -242,7 +239,7 @@ async def _read_anew(
         for row in rows
     ]
     refs = await upsert(tx, carrier.id, carrier.id_format, [], arrived, now_ms)
-    locked = await messages_sql.lock_messages(
+    locked = await message_lock.lock_messages(
         tx, {ref.message_id for ref in refs if ref.message_id}
     )
     changes = Changes.of(now_ms, locked)

@@ -9,7 +9,6 @@ from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
-    Bool,
     Id,
     Int,
     Nothing,
@@ -19,85 +18,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
-
-
-class _Ids(Row, frozen=True):
-    """Messages, and the bounds of their ids: they tell PostgreSQL which partitions to look
-    into; the list alone would not.
-    """
-
-    ids: list[Id]
-    first: Id
-    last: Id
-
-
-class LockedMessage(Row, frozen=True):
-    """A message under lock. `heard_by`: the endpoints that hear of its account, as
-    webhooks.listeners_of takes them; what stands behind it is what their events show beside, and is
-    read only if there are any.
-    """
-
-    id: Id
-    send_id: Id
-    account_id: Id
-    sandbox: Bool
-    recipient: BigInt | None
-    status: Text
-    segments: SmallInt
-    credits: Int
-    refunded: Int
-    parts_accepted: SmallInt
-    parts_delivered: SmallInt
-    error_code: Text | None
-    error_message: Text | None
-    group_id: Int | None
-    heard_by: Text | None
-    type: Text | None
-    sender: Text | None
-    country_code: Text | None
-    text: Text | None
-    encoding: Text | None
-    reference: Text | None
-    created_at_ms: BigInt | None
-    sent_at_ms: BigInt | None
-    delivered_at_ms: BigInt | None
-    failed_at_ms: BigInt | None
-    campaign_id: Id | None
-
-
-# SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
-# all, nobody is looked for.
-_SHOWN: Final = f"""heard AS (
-        SELECT a.id, {{ears}} AS ears FROM (SELECT DISTINCT account_id FROM m
-            WHERE {ENDPOINTS_EXIST}) d
-        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
-    SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
-        m.refunded, m.parts_accepted,
-        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.ears AS heard_by, s.type,
-            s.sender, m.country_code, s.text, s.encoding,
-        s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
-    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
-        WHEN h.ears IS NOT NULL THEN m.send_id END
-    LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
-_LOCK_MESSAGES: Final = Statement(
-    _Ids,
-    LockedMessage,
-    postgresql=f"""
-        WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
-            ORDER BY id FOR UPDATE),
-        {_SHOWN.format(ears=EARS)}""",
-    sqlite=f"""
-        WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
-            JOIN messages ON messages.id = j.value),
-        {_SHOWN.format(ears=EARS_SQLITE)}""",
-)
-
-
-async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[LockedMessage]:
-    """Locks messages in the order of their ids, and returns those that there are."""
-    ordered = sorted(message_ids)
-    return await _LOCK_MESSAGES.rows(tx, _Ids(ordered, ordered[0], ordered[-1])) if ordered else []
+from heliograph.messages.message_lock import MessageIds
 
 
 class SettledMessage(Row, frozen=True):
@@ -189,10 +110,10 @@ _OUTGOING_POSTGRESQL: Final = (
 )
 _OUTGOING_SQLITE: Final = f"{_OUTGOING} AND m.id IN (SELECT value FROM json_each(:ids))"
 _OUTGOING_MESSAGES: Final = Statement(
-    _Ids, OutgoingMessage, postgresql=_OUTGOING_POSTGRESQL, sqlite=_OUTGOING_SQLITE
+    MessageIds, OutgoingMessage, postgresql=_OUTGOING_POSTGRESQL, sqlite=_OUTGOING_SQLITE
 )
 _OUTGOING_LOCKED: Final = Statement(
-    _Ids,
+    MessageIds,
     OutgoingMessage,
     postgresql=f"{_OUTGOING_POSTGRESQL} ORDER BY m.id FOR SHARE OF m SKIP LOCKED",
     sqlite=_OUTGOING_SQLITE,
@@ -202,7 +123,9 @@ _OUTGOING_LOCKED: Final = Statement(
 async def outgoing(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
     """Returns what a submit_sm needs, of those messages that are still queued."""
     return (
-        await _OUTGOING_MESSAGES.rows(tx, _Ids(message_ids, min(message_ids), max(message_ids)))
+        await _OUTGOING_MESSAGES.rows(
+            tx, MessageIds(message_ids, min(message_ids), max(message_ids))
+        )
         if message_ids
         else []
     )
@@ -212,4 +135,4 @@ async def outgoing_locked(tx: HotTx, message_ids: list[str]) -> list[OutgoingMes
     """Returns the same, kept from others' changes until the transaction ends; on PostgreSQL without
     those that somebody else has locked. `message_ids` stand in their order.
     """
-    return await _OUTGOING_LOCKED.rows(tx, _Ids(message_ids, message_ids[0], message_ids[-1]))
+    return await _OUTGOING_LOCKED.rows(tx, MessageIds(message_ids, message_ids[0], message_ids[-1]))

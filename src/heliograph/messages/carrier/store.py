@@ -23,7 +23,8 @@ from heliograph.messages.accept import sql as accept_sql
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
-from heliograph.messages.carrier.settle import Changes, MessageRow, refund_due
+from heliograph.messages.carrier.settle import refund_due
+from heliograph.messages.changes import Changes, MessageRow
 from heliograph.messages.events import events_of, listeners_to
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN

@@ -26,9 +26,9 @@ from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submi
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict, is_refusal
+from heliograph.messages import message_lock
 from heliograph.messages.carrier import claim as claims
 from heliograph.messages.carrier import match as parked
-from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier import refs as receipts
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT,
@@ -41,8 +41,9 @@ from heliograph.messages.carrier.inflight_sql import (
     TryAt,
 )
 from heliograph.messages.carrier.refs import CarrierFacts
-from heliograph.messages.carrier.settle import Changes, settle_answer
+from heliograph.messages.carrier.settle import settle_answer
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
 CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
@@ -368,7 +369,7 @@ class Turn:
         refs = await receipts.upsert(
             tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms
         )
-        locked = await messages_sql.lock_messages(
+        locked = await message_lock.lock_messages(
             tx,
             {answer.message_id for answer in settled}
             | {ref.message_id for ref in refs if ref.message_id},

@@ -30,17 +30,12 @@ from heliograph.database.statements import (
     insert,
 )
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
-from heliograph.messages.carrier.messages_sql import RESENT, ResentParts, lock_messages
+from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
 from heliograph.messages.carrier.refs import CarrierFacts
-from heliograph.messages.carrier.settle import (
-    Changes,
-    MessageRow,
-    Requeued,
-    move,
-    settle_answer,
-    settle_receipt,
-)
+from heliograph.messages.carrier.settle import move, settle_answer, settle_receipt
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes, MessageRow, Requeued
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.read import OTP
 from heliograph.messages.states import FAILED, QUEUED

@@ -20,7 +20,6 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try
 from heliograph.messages.carrier.match import handsets, readings
-from heliograph.messages.carrier.messages_sql import lock_messages
 from heliograph.messages.carrier.refs import AUTO, CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -32,15 +31,16 @@ from heliograph.messages.carrier.refs_sql import (
 )
 from heliograph.messages.carrier.settle import (
     RECIPIENT_DIGITS_AGREEING,
-    Changes,
     agrees,
     is_from,
     settle_answer,
     settle_receipt,
 )
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes
 from heliograph.messages.doubt import sql as doubts_sql
 from heliograph.messages.doubt.sql import OnTheWire, Parked, Told
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 

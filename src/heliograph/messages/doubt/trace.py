@@ -16,6 +16,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import ALWAYS, Span, first_id_of
 from heliograph.carriers import meaning_of
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.read import (
     CLOCK_SLACK_MS,
     JOINED,
@@ -25,7 +26,6 @@ from heliograph.messages.read import (
     Message,
 )
 from heliograph.messages.states import QUEUED
-from heliograph.messages.sweeps.sweep import RESEND_AFTER_MS
 from heliograph.messages.tables import (
     carrier_refs,
     inflight,

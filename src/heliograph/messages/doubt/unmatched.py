@@ -16,7 +16,6 @@ from heliograph.carriers import ReceiptState, user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
-from heliograph.messages.carrier.messages_sql import lock_messages
 from heliograph.messages.carrier.refs import CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -24,11 +23,13 @@ from heliograph.messages.carrier.refs_sql import (
     AnsweredRef,
     ReceiptKey,
 )
-from heliograph.messages.carrier.settle import Changes, MessageRow, agrees, row_of, settle_receipt
+from heliograph.messages.carrier.settle import agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes, MessageRow, row_of
 from heliograph.messages.doubt import decide
 from heliograph.messages.doubt.receipts import LAST_DIGITS, adopt, may_be
 from heliograph.messages.doubt.sql import DOUBTS_OF, OfMessage, OnTheWire, Parked
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.read import CLOCK_SLACK_MS
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 from heliograph.messages.tables import (

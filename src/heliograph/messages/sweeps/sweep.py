@@ -22,9 +22,11 @@ from heliograph.messages.carrier.inflight_sql import (
     Orphaned,
     Try,
 )
-from heliograph.messages.carrier.messages_sql import RESENT, ResentParts, lock_messages
-from heliograph.messages.carrier.settle import Changes, MessageRow, Requeued, move
+from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
+from heliograph.messages.carrier.settle import RESEND_AFTER_MS, move
 from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes, MessageRow, Requeued
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Places, rank_ahead
 from heliograph.messages.queue.sql import (
     QUEUE,
@@ -37,8 +39,6 @@ from heliograph.messages.queue.sql import (
 from heliograph.messages.states import FAILED, QUEUED
 
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
-# in doubt for so long without a receipt: bulk is sent once more (docs/api.md, "Doubt")
-RESEND_AFTER_MS: Final = 120_000
 
 
 class _Until(Row, frozen=True):

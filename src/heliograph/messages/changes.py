@@ -1,0 +1,115 @@
+"""What a transaction changes of messages that it has locked, until it is stored."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from heliograph.messages.message_lock import LockedMessage
+from heliograph.messages.queue.sql import QueuedRun
+
+
+@dataclass(slots=True)
+class MessageRow:
+    """A message under lock, as the turn moves it."""
+
+    id: str
+    send_id: str
+    account_id: str
+    sandbox: bool
+    recipient: int | None
+    status: str
+    segments: int
+    credits: int
+    refunded: int
+    parts_accepted: int
+    parts_delivered: int
+    error_code: str | None = None
+    error_message: str | None = None
+    group_id: int | None = None
+    locked: LockedMessage | None = None  # as it was read: what its events show beside
+    sent_at_ms: int | None = None  # these three: reached in this turn
+    delivered_at_ms: int | None = None
+    failed_at_ms: int | None = None
+    changed: bool = False
+    was: str = ""  # its status, and what was refunded, as they are stored
+    refunded_before: int = 0
+
+
+def row_of(locked: LockedMessage) -> MessageRow:
+    """Returns the message that was locked, to be moved on."""
+    return MessageRow(
+        locked.id,
+        locked.send_id,
+        locked.account_id,
+        sandbox=locked.sandbox,
+        recipient=locked.recipient,
+        status=locked.status,
+        segments=locked.segments,
+        credits=locked.credits,
+        refunded=locked.refunded,
+        parts_accepted=locked.parts_accepted,
+        parts_delivered=locked.parts_delivered,
+        error_code=locked.error_code,
+        error_message=locked.error_message,
+        group_id=locked.group_id,
+        locked=locked,
+        was=locked.status,
+        refunded_before=locked.refunded,
+    )
+
+
+class Requeued(NamedTuple):
+    """A message that goes back to the queue: one row of it."""
+
+    rank_us: int
+    message_id: str
+    send_id: str
+    segments: int
+    prefix: str
+    attempt: int
+    not_before_ms: int
+    expires_at_ms: int
+
+    def of_carrier(self, carrier_id: int) -> QueuedRun:
+        """Returns the row of the queue that it is with this carrier."""
+        return QueuedRun(
+            carrier_id,
+            self.rank_us,
+            self.message_id,
+            messages=1,
+            send_id=self.send_id,
+            segments=self.segments,
+            prefix=self.prefix,
+            attempt=self.attempt,
+            not_before_ms=self.not_before_ms,
+            expires_at_ms=self.expires_at_ms,
+        )
+
+
+@dataclass(slots=True)
+class Changes:
+    """All that a turn has to store."""
+
+    now_ms: int
+    messages: dict[str, MessageRow]
+    # by message: its parts come back as one
+    requeued: dict[str, Requeued] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, now_ms: int, locked: Iterable[LockedMessage]) -> "Changes":
+        """Returns no changes yet of messages that were locked."""
+        return cls(now_ms, {message.id: row_of(message) for message in locked})
+
+    def requeue(self, back: Requeued) -> None:
+        """The claim takes all missing parts, with one number of try: beyond each of theirs, or a
+        part's late answer would be its next try's.
+        """
+        known = self.requeued.get(back.message_id)
+        self.requeued[back.message_id] = (
+            back
+            if known is None
+            else known._replace(
+                attempt=max(known.attempt, back.attempt),
+                not_before_ms=max(known.not_before_ms, back.not_before_ms),
+            )
+        )

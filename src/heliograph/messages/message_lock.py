@@ -1,0 +1,98 @@
+"""Messages under lock: the statement that every change of a stored message begins with."""
+
+from typing import Final
+
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
+    BigInt,
+    Bool,
+    Id,
+    Int,
+    Row,
+    SmallInt,
+    Statement,
+    Text,
+)
+from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
+
+
+class MessageIds(Row, frozen=True):
+    """Messages, and the bounds of their ids: they tell PostgreSQL which partitions to look
+    into; the list alone would not.
+    """
+
+    ids: list[Id]
+    first: Id
+    last: Id
+
+
+class LockedMessage(Row, frozen=True):
+    """A message under lock. `heard_by`: the endpoints that hear of its account, as
+    webhooks.listeners_of takes them; what stands behind it is what their events show beside, and is
+    read only if there are any.
+    """
+
+    id: Id
+    send_id: Id
+    account_id: Id
+    sandbox: Bool
+    recipient: BigInt | None
+    status: Text
+    segments: SmallInt
+    credits: Int
+    refunded: Int
+    parts_accepted: SmallInt
+    parts_delivered: SmallInt
+    error_code: Text | None
+    error_message: Text | None
+    group_id: Int | None
+    heard_by: Text | None
+    type: Text | None
+    sender: Text | None
+    country_code: Text | None
+    text: Text | None
+    encoding: Text | None
+    reference: Text | None
+    created_at_ms: BigInt | None
+    sent_at_ms: BigInt | None
+    delivered_at_ms: BigInt | None
+    failed_at_ms: BigInt | None
+    campaign_id: Id | None
+
+
+# SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
+# all, nobody is looked for.
+_SHOWN: Final = f"""heard AS (
+        SELECT a.id, {{ears}} AS ears FROM (SELECT DISTINCT account_id FROM m
+            WHERE {ENDPOINTS_EXIST}) d
+        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
+    SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
+        m.refunded, m.parts_accepted,
+        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.ears AS heard_by, s.type,
+            s.sender, m.country_code, s.text, s.encoding,
+        s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
+    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
+        WHEN h.ears IS NOT NULL THEN m.send_id END
+    LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
+_LOCK_MESSAGES: Final = Statement(
+    MessageIds,
+    LockedMessage,
+    postgresql=f"""
+        WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
+            ORDER BY id FOR UPDATE),
+        {_SHOWN.format(ears=EARS)}""",
+    sqlite=f"""
+        WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
+            JOIN messages ON messages.id = j.value),
+        {_SHOWN.format(ears=EARS_SQLITE)}""",
+)
+
+
+async def lock_messages(tx: HotTx, message_ids: set[str]) -> list[LockedMessage]:
+    """Locks messages in the order of their ids, and returns those that there are."""
+    ordered = sorted(message_ids)
+    return (
+        await _LOCK_MESSAGES.rows(tx, MessageIds(ordered, ordered[0], ordered[-1]))
+        if ordered
+        else []
+    )

@@ -1,20 +1,26 @@
-"""No room is too large for one reader, and no files import each other in a circle.
+"""No room is too large for one reader, its folders have an order, and no files import each other
+in a circle.
 
 A room is a folder of the package. In `messages`, the largest, each of its folders is a room of its
 own, and so are the files beside these folders taken together.
 """
 
+import tomllib
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
 from tests.support.imports import all_imports, module_of
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, ROOT, sources
 
 FILES_IN_A_FOLDER_MAX = 25
 SHARE_OF_LINES_MAX = 0.12
 DIVIDED_INTO_ROOMS = "messages"
+WITHOUT_ORDER = {
+    "database": "database.py chooses postgresql/ or SQLite, and both share its other files",
+    "migrations": "its folder is a list",
+}
 NO_ROOM = "migrations/versions/"  # a migration is written once and never changed
 
 
@@ -26,6 +32,19 @@ def test_no_file_imports_another_in_a_circle() -> None:
         TopologicalSorter(imported).prepare()
     except CycleError as error:
         pytest.fail(f"These files import each other in a circle: {', '.join(error.args[1])}")
+
+
+def test_rooms_with_folders_say_in_which_order_these_import_each_other() -> None:
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    ordered = {
+        container.removeprefix("heliograph.")
+        for contract in configuration["tool"]["importlinter"]["contracts"]
+        for container in contract["containers"]
+    }
+    divided = {
+        source.path.split("/")[0] for source in sources(PACKAGE) if source.path.count("/") > 1
+    }
+    assert divided - ordered == set(WITHOUT_ORDER), "add a contract to pyproject.toml"
 
 
 def test_no_folder_has_more_files_than_a_reader_can_overlook() -> None:

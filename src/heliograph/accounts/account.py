@@ -1,4 +1,4 @@
-"""What an account is, and how one is found."""
+"""This says what an account is, and finds accounts."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -20,9 +20,9 @@ _NAMESAKES_SHOWN_MAX: Final = 5
 
 
 class Account(NamedTuple):
-    """A tenant. `id` and `parent_id` are raw; `countries` None: it may send wherever a route leads.
-    `sandbox`: a customer that lives in sandbox only (docs/api.md, "Sandbox"); every other account
-    has keys of both modes.
+    """This is a tenant. `id` and `parent_id` are raw. `countries` None means that it may send
+    wherever a route leads. `sandbox` marks a customer that lives in sandbox only (docs/api.md,
+    "Sandbox"); every other account has keys of both modes.
     """
 
     id: str
@@ -43,7 +43,7 @@ class Account(NamedTuple):
 
     @property
     def shown_status(self) -> str:
-        """What operators are shown: active, suspended or closed."""
+        """Returns the status that operators are shown: active, suspended or closed."""
         return self.status if self.closed_at_ms is None else CLOSED
 
 
@@ -54,19 +54,19 @@ class AccountClosed(Forbidden):
 
 
 def of_row(row: Sequence[Any]) -> Account:
-    """An Account of a whole row of `accounts`, in the table's order."""
+    """Returns the Account of a whole row of `accounts`, in the table's order."""
     account = Account(*row)
     stored: Any = account.countries  # a text, until here
     return account._replace(countries=None if stored is None else tuple(stored.split(",")))
 
 
 def text_id(account: Account) -> str:
-    """`acc_…`, or `cus_…` for a Connect customer."""
+    """Returns the account's id in text form: `acc_…`, or `cus_…` for a Connect customer."""
     return text_of_id(account.id, is_customer=account.parent_id is not None)
 
 
 def text_of_id(account_id: str, *, is_customer: bool) -> str:
-    """The same, of a raw id."""
+    """Returns the same for a raw id."""
     return ids.text_of_raw(CUSTOMER_PREFIX if is_customer else PREFIX, account_id)
 
 
@@ -79,10 +79,11 @@ def by_id(tx: Connection, account_id: str) -> Account:
 
 
 def locked(tx: Connection, account_id: str) -> Account:
-    """The account, kept from every other change until the transaction ends. Raises NotFound.
+    """Returns the account, kept from every other change until the transaction ends. Raises
+    NotFound.
 
-    FOR NO KEY UPDATE: rows that refer to the account (keys, ledger entries) can still be added
-    meanwhile.
+    The lock is FOR NO KEY UPDATE: rows that refer to the account (keys, ledger entries) can still
+    be added meanwhile.
     """
     row = tx.execute(
         sa.select(accounts).where(accounts.c.id == account_id).with_for_update(key_share=True)
@@ -93,8 +94,8 @@ def locked(tx: Connection, account_id: str) -> Account:
 
 
 def kept_open(tx: Connection, account_id: str) -> Account:
-    """The account, kept from being closed until the transaction ends; others may do so at
-    once. Raises NotFound, AccountClosed.
+    """Returns the account, kept from being closed until the transaction ends; others may do so
+    at once. Raises NotFound, AccountClosed.
     """
     row = tx.execute(
         sa.select(accounts).where(accounts.c.id == account_id).with_for_update(read=True)
@@ -105,7 +106,7 @@ def kept_open(tx: Connection, account_id: str) -> Account:
 
 
 def require_open(account: Account) -> Account:
-    """The account itself. Raises AccountClosed."""
+    """Returns the account itself. Raises AccountClosed."""
     if account.closed_at_ms is not None:
         raise AccountClosed(
             f"The account {text_id(account)} has been closed since {rfc3339(account.closed_at_ms)}."
@@ -115,8 +116,8 @@ def require_open(account: Account) -> Account:
 
 
 def find(tx: Connection, id_or_name: str) -> Account:
-    """The account with this id in text form, else the only one with this name. Raises NotFound;
-    InvalidRequest when several have the name.
+    """Returns the account with this id in text form, else the only one with this name. Raises
+    NotFound, and InvalidRequest when several have the name.
     """
     raw = ids.raw_of_text(PREFIX, id_or_name) or ids.raw_of_text(CUSTOMER_PREFIX, id_or_name)
     by_text_id = (
@@ -138,7 +139,7 @@ def find(tx: Connection, id_or_name: str) -> Account:
 
 
 def named(tx: Connection, name: str) -> list[Account]:
-    """The accounts with this name, oldest first: the first few, for names need not be unique."""
+    """Returns the first few accounts with this name, oldest first, for names need not be unique."""
     return [
         of_row(row)
         for row in tx.execute(
@@ -153,8 +154,8 @@ def named(tx: Connection, name: str) -> list[Account]:
 def page(
     tx: Connection, *, limit: int, parent_id: str | None = None, before_id: str | None = None
 ) -> list[Account]:
-    """At most `limit` accounts, newest first, those made before the one with the raw id
-    `before_id`; with `parent_id` only a partner's customers.
+    """Returns at most `limit` accounts, newest first: those made before the one with the raw id
+    `before_id`. With `parent_id`, it returns only a partner's customers.
     """
     query = sa.select(accounts).order_by(accounts.c.id.desc()).limit(limit)
     if parent_id is not None:

@@ -1,4 +1,4 @@
-"""Who suspended, resumed or closed an account, when and why."""
+"""This tells who suspended, resumed or closed an account, when and why."""
 
 from typing import Final, NamedTuple
 
@@ -40,8 +40,8 @@ def record_status(tx: Connection, account_id: str, change: StatusChange) -> None
 
 
 def last_status(tx: Connection, account_id: str) -> StatusChange | None:
-    """The newest one; None: its status has been as it is since it was created, or since before this
-    was kept.
+    """Returns the newest change of status. None means that the status has been as it is since
+    the account was created, or since before changes were kept.
     """
     columns = [account_history.c[name] for name in StatusChange._fields]
     query = (

@@ -29,7 +29,9 @@ class KeyCount:
     def refusal(
         self, octets: int, quota: int | None, now_ms: int, *, sandbox: bool
     ) -> StorageQuotaReached | None:
-        """Why a key of so many octets is not stored today, if so. `quota` None: no bound."""
+        """Returns why a key of so many octets is not stored today, if so. `quota` None means no
+        bound.
+        """
         used = self.used(now_ms, sandbox=sandbox)
         return (
             None
@@ -53,7 +55,7 @@ class KeyCount:
 
 
 def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int | None]:
-    """The quota of each of these accounts (raw ids); None: no bound."""
+    """Returns the quota of each of these accounts (raw ids); None means no bound."""
     table = storage_quotas.c
     own = {
         row.account_id: row.octets
@@ -70,7 +72,9 @@ def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int |
 
 
 def key_octets(path: str, key: str | None) -> int:
-    """What the row of an Idempotency-Key takes, without an answer. Hot: once for each send."""
+    """Returns what the row of an Idempotency-Key takes, without an answer. It is hot: it is
+    called once for each send.
+    """
     assert key is not None
     return _ROW_OCTETS + len(path) + (len(key) if key.isascii() else len(key.encode()))
 

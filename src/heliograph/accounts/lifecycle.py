@@ -31,7 +31,7 @@ OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
-    """What the operator sets on an account; what is left out stays as it is."""
+    """The operator sets these on an account. What is left out stays as it is."""
 
     max_tier: str  # of its users' keys; the caller knows that the tier exists
     countries: Iterable[str] | None  # it may send to; None: all with a route
@@ -106,8 +106,8 @@ def rename(tx: Connection, account_id: str, name: str) -> Account:
 
 
 def suspend(tx: Connection, account_id: str) -> Account:
-    """From now on it may read, and change nothing; its customers neither. Suspending it
-    again changes nothing. Raises NotFound, AccountClosed.
+    """Lets an account read, and change nothing, from now on; its customers neither. Suspending
+    it again changes nothing. Raises NotFound, AccountClosed.
     """
     require_open(locked(tx, account_id))
     return _update(tx, account_id, {"status": "suspended"})
@@ -151,8 +151,8 @@ def account_name(field: str, text: str) -> str:
 
 
 def known_country(field: str, code: str) -> str:
-    """The country code in upper case. Raises InvalidRequest, naming the field, for what is
-    no country.
+    """Returns the country code in upper case. Raises InvalidRequest, which names the field, for
+    what is no country.
     """
     found = country(code)
     if found is None:
@@ -186,7 +186,7 @@ def _otp_unverified(count: int | None) -> int | None:
 
 
 def known_time_zone(name: str) -> str:
-    """The name itself. Raises InvalidRequest for what is no time zone."""
+    """Returns the name itself. Raises InvalidRequest for what is no time zone."""
     try:
         return name if name == "UTC" else ZoneInfo(name).key
     # a name with odd characters, or one that is a folder

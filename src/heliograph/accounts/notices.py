@@ -1,4 +1,4 @@
-"""Notices: what an account's users are told of, because nobody asked."""
+"""A notice tells an account's users something that nobody asked for."""
 
 from typing import Final
 
@@ -42,7 +42,7 @@ async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) 
 
 
 def notices_of(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:
-    """An account's, the newest first."""
+    """Returns an account's notices, the newest first."""
     return [
         Notice(*row)
         for row in tx.execute(

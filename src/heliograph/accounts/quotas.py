@@ -1,11 +1,11 @@
-"""Quotas: how much an account may have stored in a day (UTC), of each kind and in each mode, in
-octets.
+"""A quota says how much an account may have stored in a day (UTC), of each kind and in each mode,
+in octets.
 
-What is counted is what a row takes: its texts, and for the rest of it and its places in indexes so
-many octets as its kind says. It is counted in the transaction that stores it, under a lock of its
-counter, so two at once do not pass together what one alone may not. What is deleted again is not
-given back on that day: the disk has had it. A partner and its Connect customers are one here: a key
-makes as many customers as it likes.
+A row counts with the octets of its texts, and with a fixed number of octets for the rest of it and
+its places in indexes, which its kind says. It is counted in the transaction that stores it, under a
+lock of its counter, so that two at once cannot together pass what one alone may not. What is
+deleted is not given back on that day: the disk has held it. A partner and its Connect customers are
+one account here, because a key can make as many customers as it likes.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 
 class Stored(StrEnum):
-    """What is counted. The value is its name in commands and in the database."""
+    """These kinds are counted. The value is a kind's name in commands and in the database."""
 
     LOGS = "logs"  # entries of POST /sitebuilder/logs
     EVENTS = "events"  # of POST /sitebuilder/events
@@ -47,7 +47,7 @@ class Stored(StrEnum):
 
 
 class Measure(NamedTuple):
-    """What every account may have stored a day, and what a row takes beside its texts."""
+    """This says what every account may have stored a day, and what a row takes beside its texts."""
 
     octets_a_day: int
     row_octets: int
@@ -149,8 +149,8 @@ def refusal_of(
     *,
     of_partner: bool = False,
 ) -> StorageQuotaReached | None:
-    """Why so many octets more are not stored today, if so. `quota` None: no bound. `of_partner`: it
-    is that of a customer's partner, whose figures are not told.
+    """Returns why so many octets more are not stored today, if so. `quota` None means no bound.
+    `of_partner` says that it is the quota of a customer's partner, whose figures are not told.
     """
     if quota is None or used + octets <= quota:
         return None
@@ -177,7 +177,7 @@ def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
 
 
 def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
-    """All of an account (raw id), in the order of `Stored`."""
+    """Returns all quotas of an account (raw id), in the order of `Stored`."""
     own = {
         row.kind: row.octets
         for row in tx.execute(
@@ -241,7 +241,7 @@ def reset_quotas(tx: Connection, account_id: str, kinds: list[Stored]) -> None:
 
 
 def octets_of(*texts: str | None) -> int:
-    """What texts take as they are stored, in UTF-8."""
+    """Returns what texts take as they are stored, in UTF-8."""
     return sum(
         len(text) if text.isascii() else len(text.encode()) for text in texts if text is not None
     )

@@ -1,4 +1,4 @@
-"""Accounts: tenants. A Connect customer is an account with a parent."""
+"""These tables hold accounts, which are tenants. A Connect customer is an account with a parent."""
 
 import sqlalchemy as sa
 

@@ -1,1 +1,3 @@
-"""What every room uses and what needs no database: clock, ids, errors, settings, forms, metrics."""
+"""This room holds what every room uses and what needs no database: clock, ids, errors, settings,
+forms, metrics.
+"""

@@ -52,8 +52,8 @@ def web_origin(text: str) -> str:
 
 
 def network_of(host: str) -> str:
-    """What counts as one client: of IPv6 the /64, of IPv4 the address, also where it is written in
-    IPv6 (`::ffff:192.0.2.1`).
+    """Returns what counts as one client: the /64 of an IPv6 address, and the whole of an IPv4
+    address, also where it is written in IPv6 (`::ffff:192.0.2.1`).
     """
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

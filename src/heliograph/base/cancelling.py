@@ -1,9 +1,9 @@
-"""Cancelling: a task that was told to end ends, whatever a library makes of it on the way.
+"""A task that was told to end ends, whatever a library makes of it on the way.
 
-asyncpg, giving back a connection that is dead, raises an error of its own in place of the
-CancelledError that it met. Whoever takes that error for an outage and tries again has lost the
+When asyncpg gives back a dead connection, it raises an error of its own in place of the
+CancelledError that it met. Code that takes this error for an outage and tries again has lost the
 cancellation, and whoever waits for the task waits for ever. So every place that turns an error into
-another one, or goes on after it, asks `obey` first (docs/decisions/base.md, D10).
+another one, or goes on after it, calls `obey` first (docs/decisions/base.md, D10).
 """
 
 import asyncio
@@ -14,8 +14,8 @@ AGAIN_S: Final = 1.0
 
 
 def is_cancelled() -> bool:
-    """Whether the task that asks was told to end, or has just met a time limit of its own.
-    False in a thread, which has no task.
+    """Returns whether the current task was told to end, or has just met a time limit of its own.
+    It is False in a thread, which has no task.
     """
     try:
         task = asyncio.current_task()

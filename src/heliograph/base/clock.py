@@ -1,13 +1,13 @@
-"""The one source of time. Everything that needs "now" takes it from here or gets it passed in, so
-that tests move time.
+"""This is the one source of time. Everything that needs "now" takes it from here or gets it passed
+in, so that tests can move time.
 
 "Now" is the machine's clock as it was when the process first asked, and goes on by the clock that
-is never set. So whoever sets the machine's clock, by an hour or by a summer, ends nothing early and
-hurries nothing that waits (docs/reliability.md, row 12).
+is never set. So nothing ends early, and nothing that waits is hurried, when somebody sets the
+machine's clock (docs/reliability.md, row 12).
 
-Where there is a database with a clock of its own, "now" is that one's: all processes of the
-database go by it, however their machines differ (`database/clock_check.py` compares, and says what
-is too far apart to be believed).
+Where the database has a clock of its own, "now" follows that one. All processes of the database go
+by it, however their machines differ. `database/clock_check.py` compares the clocks, and says what
+is too far apart to be believed.
 """
 
 import time
@@ -40,18 +40,18 @@ _disputed = False
 
 
 def now_ms() -> int:
-    """Time in milliseconds since 1970-01-01T00:00:00Z."""
+    """Returns the time in milliseconds since 1970-01-01T00:00:00Z."""
     return _now_ns() // 1_000_000 + _offset_ms
 
 
 def now_us() -> int:
-    """Time in microseconds since 1970-01-01T00:00:00Z."""
+    """Returns the time in microseconds since 1970-01-01T00:00:00Z."""
     return _now_ns() // 1_000 + _offset_ms * 1_000
 
 
 def _now_ns() -> int:
-    """Without a lock: threads that come together set the same, or within a microsecond of
-    it. Hot.
+    """Returns the time in nanoseconds. It takes no lock: threads that come together set the same
+    value, or one within a microsecond of it. It is hot.
     """
     global _ahead_ns, _looked_ns, _apart
     running_ns, wall_ns = time.clock_gettime_ns(_RUNNING), time.time_ns()
@@ -72,8 +72,8 @@ def _now_ns() -> int:
 
 
 def _agreed_now_ns(running_ns: int, wall_ns: int, agreed_ns: int) -> int:
-    """By the database's clock, which is neared as a machine's clock that was set is: so time never
-    goes back, and never leaps.
+    """Returns the time by the database's clock. It is approached slowly, as a machine's clock
+    that was set is, so time never goes back and never leaps.
     """
     global _ahead_ns, _looked_ns, _wall_ahead_ns
     moved_ns, _wall_ahead_ns = wall_ns - running_ns - _wall_ahead_ns, wall_ns - running_ns
@@ -94,9 +94,9 @@ def process_us() -> int:
 
 
 def agree(database_ahead_us: int) -> None:
-    """From now on "now" is the database's clock, which is ahead of this process's by so much. What
-    was agreed for the first time is believed at once, for nothing has been written yet; later it is
-    neared by a second in a hundred.
+    """Makes the database's clock the source of "now". It is ahead of this process's clock by
+    `database_ahead_us`. The first figure is believed at once, for nothing has been written yet;
+    later ones are approached by a second in a hundred.
     """
     global _ahead_ns, _agreed_ns, _looked_ns, _wall_ahead_ns
     running_ns = time.clock_gettime_ns(_RUNNING)
@@ -116,8 +116,8 @@ def dispute(disputed: bool) -> None:
 
 
 def is_disputed() -> bool:
-    """Whether nothing may be claimed and nothing may expire: an hour too early, neither could be
-    undone. Hot.
+    """Returns whether nothing may be claimed and nothing may expire: done an hour too early,
+    neither could be undone. It is hot.
     """
     return _disputed
 
@@ -141,7 +141,9 @@ def move(by_ms: int) -> None:
 
 
 def rfc3339(at_ms: int) -> str:
-    """`2026-01-31T09:30:00.123Z`: RFC 3339, UTC, milliseconds (docs/api.md, "Times")."""
+    """Returns a time such as `2026-01-31T09:30:00.123Z`: RFC 3339, UTC, milliseconds
+    (docs/api.md, "Times").
+    """
     return f"{_second(at_ms // 1_000)}.{at_ms % 1_000:03d}Z"
 
 

@@ -1,5 +1,5 @@
-"""Records of a CSV file (RFC 4180), read as it streams. A quote that is not closed is told by its
-line, and swallows nothing.
+"""This reads the records of a CSV file (RFC 4180) as it streams. A quote that is not closed is
+reported with its line, and swallows nothing.
 """
 
 import csv
@@ -16,8 +16,8 @@ RECORD_MAX: Final = 65_536  # characters before its last line; a contact has at 
 
 
 class Record(NamedTuple):
-    """`line`: where it begins. `why`: what is wrong with a line that is no CSV, whose `cells` are a
-    guess; else empty.
+    """This is one record. `line` is where it begins. `why` says what is wrong with a line that
+    is no CSV, whose `cells` are a guess; else it is empty.
     """
 
     line: int
@@ -26,7 +26,7 @@ class Record(NamedTuple):
 
 
 def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
-    """`lines` with their ends. An empty one has no cells.
+    """Reads the records of `lines`, which have their line ends. An empty line has no cells.
 
     Raises InvalidRequest where records cannot be told apart any more: a quote is not closed, or is
     closed lines later by what opens another cell.
@@ -93,5 +93,5 @@ class _Fed:
         return self.last
 
     def refused(self, why: str) -> InvalidRequest:
-        """The error for the file from this record on."""
+        """Returns the error for the file from this record on."""
         return InvalidRequest(f"From line {self.first} on, the file cannot be read: {why}")

@@ -1,7 +1,7 @@
-"""The data directory: who may make it, and the secret key in it, which SQLite has there unless the
-settings hold one.
+"""This knows the data directory: who may make it, and the secret key in it, which SQLite has there
+unless the settings hold one.
 
-While a new key replaces another, that one lies beside it, in OLD_SECRET_FILE.
+While a new key replaces another, the former one lies beside it, in OLD_SECRET_FILE.
 """
 
 import base64

@@ -1,7 +1,8 @@
-"""What `DATABASE_URL` says of a PostgreSQL: its hosts, and which of them is wanted.
+"""This reads what `DATABASE_URL` says of a PostgreSQL: its hosts, and which of them is wanted.
 
-`postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`, as libpq
-has it (PostgreSQL manual, section 34.1.1.2).
+The form is libpq's,
+`postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`
+(PostgreSQL manual, section 34.1.1.2).
 """
 
 import re

@@ -28,8 +28,8 @@ _ALLOWED: Final = "KEY=VALUE, KEY=\"VALUE\" or KEY='VALUE' on one line"
 
 @contextmanager
 def applied(path: str | None) -> Iterator[None]:
-    """As long as this lasts, what the file says is in the environment, as far as nothing else was
-    there. None: no file. Raises SettingError.
+    """Puts what the file says into the environment, as far as nothing else was there, for as
+    long as this lasts. None means no file. Raises SettingError.
     """
     added = {
         name: value

@@ -1,5 +1,5 @@
-"""Errors of the domain: classes that carry `code`, `status` and `reason`; one handler renders them
-(docs/api.md, "Failure").
+"""These are the errors of the domain. Their classes carry `code`, `status` and `reason`, and one
+handler renders them (docs/api.md, "Failure").
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -8,7 +8,9 @@ FIELDS_REPORTED_MAX = 100  # an answer stays readable, and small, whatever the b
 
 
 class FieldError(NamedTuple):
-    """One bad field: its JSON path (`recipients[3]`), and what was found and what is allowed."""
+    """This is one bad field: its JSON path (`recipients[3]`), and a message which says what was
+    found and what is allowed.
+    """
 
     field: str
     message: str

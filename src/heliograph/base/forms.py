@@ -1,5 +1,5 @@
-"""Reading a request's fields: every bad one is named with what was found and what is
-allowed, and all are reported together.
+"""This reads a request's fields. Every bad one is named with what was found and what is allowed,
+and all are reported together.
 """
 
 import re
@@ -30,8 +30,8 @@ class Rounded(float):
 
 
 class BadParts(ValueError):
-    """What is wrong within a value, by its path from there: `[3]`. `more`: how many parts
-    beside these are wrong too.
+    """Parts of a value are wrong. They are named by their path within the value, such as `[3]`.
+    `more` is how many others are wrong too.
     """
 
     def __init__(self, parts: list[FieldError], more: int = 0) -> None:
@@ -48,16 +48,16 @@ class _Read(NamedTuple, Generic[T]):
 
 
 class Form:
-    """A JSON object being read field by field. `null` counts as absent. Call `finish()` last: it
+    """A form reads a JSON object field by field. `null` counts as absent. Call `finish()` last: it
     raises for all bad fields together.
 
-    An error names a field as it was sent, by its name or an alias. Both may be sent when they say
+    An error names a field as it was sent, by its name or an alias. Both may be sent if they mean
     the same once they are read.
     """
 
     def __init__(self, body: Mapping[str, Any], *, costly: tuple[Wish, ...] = ()) -> None:
-        """`costly`: what the endpoint does not do, and costs when a body asks for it and
-        is not heard.
+        """Begins to read `body`. `costly` is what the endpoint does not do, and what would cost
+        if a body asks for it and it is ignored.
         """
         self._body = body
         self._costly = costly
@@ -116,8 +116,8 @@ class Form:
     def value(
         self, name: str, *aliases: str, read: Callable[[Any], T], required: bool = False
     ) -> T | None:
-        """A field with rules of its own: `read` returns the value, or raises ValueError (BadParts)
-        with what is wrong with it.
+        """Reads a field with rules of its own: `read` returns the value, or raises ValueError
+        (BadParts) with what is wrong with it.
         """
         given = False
         found: list[_Read[T]] = []
@@ -145,8 +145,8 @@ class Form:
         return found[0].value if found else None
 
     def _name_near_ones(self) -> None:
-        """Beside "is required": what was sent in place of the field, once it is known what else is
-        none of ours.
+        """Adds to "is required" what was sent in place of the field, once it is known which
+        other names are none of ours.
         """
         missing = {
             error.field: place
@@ -197,8 +197,8 @@ class Form:
 
 
 class Query:
-    """The query string being read; like Form, but an unknown or repeated parameter is an error. An
-    empty one (`status=`) was not given.
+    """A query reads the query string. It is like Form, but an unknown or repeated parameter is
+    an error. An empty parameter (`status=`) counts as not given.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -211,7 +211,7 @@ class Query:
             self._values[name] = value
 
     def has(self, name: str) -> bool:
-        """Whether it was sent and is not empty, whatever its value."""
+        """Returns whether the parameter was sent and is not empty, whatever its value."""
         return bool(self._values.get(name))
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
@@ -284,8 +284,8 @@ class Query:
 
 
 def read_moment_ms(value: Any) -> int:
-    """RFC 3339 → milliseconds since 1970; parts of one are rounded up, so that ranges with
-    such bounds hold the same moments. Raises ValueError.
+    """Reads an RFC 3339 time as milliseconds since 1970. Parts of a millisecond are rounded up,
+    so that ranges with such bounds hold the same moments. Raises ValueError.
     """
     if isinstance(value, str) and re.fullmatch(
         r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", value, re.ASCII
@@ -303,7 +303,9 @@ def read_moment_ms(value: Any) -> int:
 
 
 def keeping(rule: Callable[[str], str]) -> Callable[[Any], str]:
-    """For `Form.value`: a string that keeps a rule, which raises InvalidRequest about one field."""
+    """Returns a reader for `Form.value`: a string that keeps a rule, which raises InvalidRequest
+    about one field.
+    """
 
     def read(value: Any) -> str:
         text = as_text(value)
@@ -323,7 +325,7 @@ def as_text(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A bad value, short enough to stand in an error."""
+    """Returns a bad value, cut short enough to stand in an error."""
     if value is None:
         return "null"
     if isinstance(value, dict):

@@ -1,13 +1,13 @@
-"""Ids: a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the
+"""An id is a type prefix, `_`, and a UUIDv7 in 26 characters of Crockford base32, lower case (the
 TypeID form; docs/api.md, "Ids").
 
-Three forms of one id, each where it is cheapest:
+An id has three forms, each where it is cheapest:
 
-- *text* (`msg_01k…`): what clients see, and what use cases pass around;
-- *raw* (32 lower-case hex digits): what hot statements send and get; both drivers take it for a
+- *text* (`msg_01k…`) is what clients see, and what use cases pass around;
+- *raw* (32 lower-case hex digits) is what hot statements send and get; both drivers take it for a
   uuid column;
-- the 128-bit *number*: for making runs. A send and its messages are one run: the send is `base`,
-  its k-th message `base + 1 + k`, so all messages of a send are found by a range of the primary
+- the 128-bit *number* serves to make runs. A send and its messages are one run: the send is `base`,
+  its k-th message is `base + 1 + k`. So all messages of a send are found by a range of the primary
   key, and newest first is one order.
 """
 
@@ -40,11 +40,13 @@ _count = 0
 
 
 def new_number(at_ms: int | None = None) -> int:
-    """A UUIDv7 (RFC 9562) as a number: 48 bits of milliseconds, version, 12 of the microsecond in
-    it (section 6.2, method 3; a quarter of one for each that is made in the same), variant, 61
-    random bits. So this process's ids are in the order in which they were made, those of a
-    machine's processes in that of their microseconds, and lists by id are newest first. `at_ms`: of
-    another moment, at the beginning of its millisecond.
+    """Returns a new UUIDv7 (RFC 9562) as a number. `at_ms` makes one of another moment, at the
+    beginning of its millisecond.
+
+    It has 48 bits of milliseconds, the version, 12 bits of the microsecond in it (section 6.2,
+    method 3; each id that is made in the same microsecond adds a quarter of one), the variant, and
+    61 random bits. So this process's ids are in the order in which they were made, those of a
+    machine's processes are in the order of their microseconds, and lists by id are newest first.
     """
     global _last_ms, _count
     if at_ms is None:
@@ -64,8 +66,8 @@ _randomness: Iterator[int] = iter(())
 
 
 def _random_64_bits() -> int:
-    """From the system's random source, fetched 4 KiB at a time: a system call for each id
-    costs more than all the rest of it.
+    """Returns bits from the system's random source, which is read 4 KiB at a time: a system call
+    for each id costs more than all the rest of it.
     """
     global _randomness
     for bits in _randomness:
@@ -103,7 +105,7 @@ def derived_number(number: int, place: int, at_ms: int) -> int:
 
 
 def new(prefix: str) -> str:
-    """A new id in text form, such as `con_01k…`."""
+    """Returns a new id in text form, such as `con_01k…`."""
     return text_of_number(prefix, new_number())
 
 
@@ -127,8 +129,8 @@ def text_of_number(prefix: str, number: int) -> str:
 
 
 def texts_of_run(prefix: str, first: int, count: int) -> list[str]:
-    """The text forms of `count` ids counted up from the number `first`; much cheaper than
-    one by one.
+    """Returns the text forms of `count` ids, counted up from the number `first`. This is much
+    cheaper than one by one.
     """
     pairs = _PAIRS
     texts: list[str] = []
@@ -150,8 +152,8 @@ def raw_of_number(number: int) -> str:
 
 
 def number_of_text(prefix: str, text: str) -> int | None:
-    """The number behind an id in text form; None when it is malformed (then it is simply
-    not found).
+    """Returns the number behind an id in text form, or None when it is malformed. A malformed id
+    is simply not found.
     """
     if (
         len(text) != len(prefix) + 1 + _LENGTH
@@ -174,5 +176,5 @@ def raw_of_text(prefix: str, text: str) -> str | None:
 
 
 def made_at_ms(number: int) -> int:
-    """When a UUIDv7 was made, in milliseconds since 1970."""
+    """Returns when a UUIDv7 was made, in milliseconds since 1970."""
     return number >> 80

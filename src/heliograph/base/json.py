@@ -1,4 +1,4 @@
-"""Strict JSON in (RFC 8259; docs/api.md, "Bodies"), fast JSON out."""
+"""This reads strict JSON (RFC 8259; docs/api.md, "Bodies") and writes JSON fast."""
 
 import json
 import math
@@ -44,9 +44,11 @@ class InvalidJson(InvalidRequest):
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
-    """The body as an object. Raises InvalidJson for all that is not well-formed, and for what only
-    looks so: a BOM, duplicate keys, NaN, numbers out of range, U+0000, lone surrogates, nesting
-    over 64, a body that is no object; and for more parts than PARTS_MAX.
+    """Returns the body as an object.
+
+    Raises InvalidJson for all that is not well-formed, and for what only looks so: a BOM, duplicate
+    keys, NaN, numbers out of range, U+0000, lone surrogates, nesting over 64, a body that is no
+    object; and for more parts than PARTS_MAX.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise InvalidJson("The body begins with a byte order mark; send plain UTF-8.")
@@ -153,8 +155,8 @@ _DECODER: Final = json.JSONDecoder(
 
 
 class _At(NamedTuple):
-    """Where a value stands: a name or an index, below another place. It becomes a text
-    only when it is told.
+    """This is where a value stands: a name or an index, below another place. It becomes a text
+    only when it is shown.
     """
 
     above: "_At | None"

@@ -8,7 +8,7 @@ from heliograph.base import clock
 
 
 class FewLines:
-    """At most `most` lines a second."""
+    """This lets at most `most` lines a second be logged."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -16,8 +16,8 @@ class FewLines:
         self._lines = self._left_out = 0
 
     def next(self) -> dict[str, int] | None:
-        """What a line that is written now has beside its own fields: `left_out`, if any
-        were. None: no line is written now.
+        """Returns what a line that is written now has beside its own fields: `left_out`, if any
+        were left out. It returns None when no line may be written now.
         """
         now_s = clock.monotonic_s()
         if now_s - self._since_s >= 1:

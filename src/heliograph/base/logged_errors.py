@@ -1,5 +1,5 @@
-"""What a log may say of an unexpected error: its kind and place, never its text, which may hold a
-statement's values.
+"""A log may tell of an unexpected error its kind and place. It never tells its text, which may
+hold a statement's values.
 """
 
 import traceback
@@ -16,8 +16,8 @@ log = structlog.get_logger(__name__)
 
 
 def told(error: BaseException) -> dict[str, Any]:
-    """`{"error": "UniqueViolationError", "sqlstate": "23505", "at": "turn.py:123 in once"}`, for
-    keyword arguments of a log line.
+    """Returns keyword arguments for a log line, such as `{"error": "UniqueViolationError",
+    "sqlstate": "23505", "at": "turn.py:123 in once"}`.
     """
     cause = error.orig if isinstance(error, exc.DBAPIError) and error.orig is not None else error
     facts: dict[str, Any] = {"error": type(cause).__name__}

@@ -170,7 +170,7 @@ def _transaction(path: str) -> tuple[Histogram, Histogram]:
 
 
 def transaction(path: str, size: int, seconds: float) -> None:
-    """One transaction of a hot path (`accept` or `turn`) that carried `size` items."""
+    """Counts one transaction of a hot path (`accept` or `turn`) that carried `size` items."""
     sizes, durations = _transaction(path)
     sizes.observe(size)
     durations.observe(seconds)
@@ -228,6 +228,8 @@ def _webhook(outcome: str) -> Counter:
 
 
 def webhook(reason: str | None, seconds: float) -> None:
-    """One attempt. `reason`: why it failed, one of a few words; None: it did not."""
+    """Counts one attempt. `reason` is why it failed, one of a few words, or None when it
+    succeeded.
+    """
     _webhook(reason or "delivered").inc()
     WEBHOOK_SECONDS.observe(seconds)

@@ -1,5 +1,5 @@
-"""What other APIs, and people, call the fields of ours: for the error that says that a field is
-missing.
+"""Other APIs, and people, have other names for our fields. The error for a missing field uses
+them to say what was sent in its place.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How many files and connections this process may have open."""
+"""This knows how many files and connections this process may have open."""
 
 import errno
 import resource
@@ -12,8 +12,8 @@ EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.E
 
 
 def raise_limit() -> None:
-    """To what the system allows this process at most. Shells and service managers begin with 1,024,
-    for programs of other times.
+    """Raises the limit to what the system allows this process at most. Shells and service
+    managers begin with 1,024, for programs of other times.
     """
     soft, hard = (_counted(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
     if soft < min(hard, FILES_MAX):
@@ -24,12 +24,12 @@ def raise_limit() -> None:
 
 
 def limit() -> int:
-    """FILES_MAX at most."""
+    """Returns how many files may be open, FILES_MAX at most."""
     return min(FILES_MAX, _counted(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
 
 
 def are_left() -> bool:
-    """Whether one more can be opened now."""
+    """Returns whether one more can be opened now."""
     try:
         socket.socket().close()
     except OSError:

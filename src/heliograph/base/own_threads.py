@@ -1,5 +1,5 @@
-"""Threads that belong to one purpose. The event loop's default executor belongs to everybody, so
-whoever can fill it stops all who need it.
+"""These threads belong to one purpose. The event loop's default executor belongs to everybody,
+so whoever can fill it stops all who need it.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Apart:
-    """Runs blocking work of one purpose in threads of its own; what waits for them waits for nobody
-    else. Threads are made when they are needed.
+    """This runs blocking work of one purpose in threads of its own, so that what waits for them
+    waits for nobody else. Threads are made when they are needed.
     """
 
     def __init__(self, purpose: str, threads: int = 1) -> None:

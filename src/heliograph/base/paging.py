@@ -1,7 +1,7 @@
-"""Lists: newest first, paged by key (docs/api.md, "Lists and paging"), so that rows added meanwhile
-neither repeat nor vanish.
+"""Lists are newest first and paged by key (docs/api.md, "Lists and paging"), so that rows added
+meanwhile neither repeat nor vanish.
 
-Ids are made in order of time, so "newest first" is the primary key downward, and a page goes on
+Ids are made in order of time. So "newest first" is the primary key downward, and a page goes on
 below the last id of the one before.
 """
 
@@ -21,8 +21,8 @@ Row = TypeVar("Row")
 
 
 class PageWanted(NamedTuple):
-    """Which page of a list is asked for: at most `limit` records whose ids are below `before` (raw;
-    None: from the newest).
+    """This says which page of a list is asked for: at most `limit` records whose ids are below
+    `before`. `before` is raw; None means from the newest on.
     """
 
     limit: int
@@ -30,7 +30,9 @@ class PageWanted(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Times from `since_ms` up to, not including, `until_ms`; None: open."""
+    """This is a span of times from `since_ms` up to, not including, `until_ms`. None leaves that
+    end open.
+    """
 
     since_ms: int | None
     until_ms: int | None
@@ -40,7 +42,7 @@ ALWAYS: Final = Span(None, None)
 
 
 def read_page(query: Query, *, most: int = LIMIT_MAX) -> PageWanted:
-    """`limit` and `cursor`; what is wrong with them is added to the query's errors."""
+    """Reads `limit` and `cursor`. What is wrong with them is added to the query's errors."""
     limit = query.integer("limit", default=LIMIT_DEFAULT, least=1, most=most)
     cursor = query.text("cursor")
     before = None if cursor is None else _id_of(cursor)
@@ -50,7 +52,7 @@ def read_page(query: Query, *, most: int = LIMIT_MAX) -> PageWanted:
 
 
 def read_span(query: Query) -> Span:
-    """`since` and `until`; what is wrong with them is added to the query's errors."""
+    """Reads `since` and `until`. What is wrong with them is added to the query's errors."""
     return Span(query.moment_ms("since"), query.moment_ms("until"))
 
 
@@ -60,8 +62,8 @@ def page_body(
     id_of: Callable[[Row], str],
     record: Callable[[Row], dict[str, Any]],
 ) -> dict[str, Any]:
-    """A list's answer. `rows` were asked for with one more than `wanted.limit`: that one
-    tells whether there is a next page.
+    """Returns the answer of a list. `rows` were asked for with one more than `wanted.limit`:
+    that one tells whether there is a next page.
     """
     shown = rows[: wanted.limit]
     return {
@@ -71,7 +73,7 @@ def page_body(
 
 
 def cursor_at(raw_id: str) -> str:
-    """The cursor of the page below this id: opaque to clients."""
+    """Returns the cursor of the page below this id. It is opaque to clients."""
     return base64.urlsafe_b64encode(bytes.fromhex(raw_id)).rstrip(b"=").decode()
 
 

@@ -19,11 +19,11 @@ _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
 
 
 class Found(NamedTuple):
-    """What others may read: the data directory itself, the service's own files, then the others by
-    name.
+    """This names what others may read: the data directory itself, the service's own files, then the
+    others by name.
 
-    `is_all` False: the directory has more than ENTRIES_MAX entries, and only the service's own
-    files were looked at.
+    `is_all` is False when the directory has more than ENTRIES_MAX entries, and only the service's
+    own files were looked at.
     """
 
     open: list[Path]
@@ -112,8 +112,8 @@ def _is_open(path: Path) -> bool:
 
 
 def _is_open_directory(data_dir: Path) -> bool:
-    """Whether the data directory itself shows others what is in it. One that is another user's, or
-    that all write to (/tmp), is not ours to close.
+    """Returns whether the data directory itself shows others what is in it. A directory of
+    another user, or one that all write to (/tmp), is not ours to close.
     """
     try:
         found = data_dir.stat()
@@ -127,8 +127,8 @@ def _is_open_directory(data_dir: Path) -> bool:
 
 
 def _take_from_others(path: Path) -> None:
-    """0600 of a file, 0700 of a folder; what its owner may not do with it, nobody can
-    afterwards.
+    """Gives a file the mode 0600 and a folder 0700. What its owner may not do with it, nobody
+    can afterwards.
     """
     # Not opened for reading, for closing that would let go SQLite's locks (fcntl); and a link that
     # has taken its place meanwhile is not followed.

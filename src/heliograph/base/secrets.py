@@ -1,5 +1,5 @@
-"""Stored secrets (SMPP passwords, webhook secrets, one-time passwords on their way): under keys
-derived from HELIOGRAPH_SECRET_KEY.
+"""Secrets are stored under keys that are derived from HELIOGRAPH_SECRET_KEY: SMPP passwords,
+webhook secrets, and one-time passwords on their way.
 """
 
 import base64
@@ -97,8 +97,8 @@ class Sealer:
         )
 
     def unseal(self, stored: str) -> str:
-        """What was sealed; any other text as it is. Raises SecretUnreadable when it was sealed with
-        none of the keys.
+        """Returns what was sealed; any other text is returned as it is. Raises SecretUnreadable
+        when it was sealed with none of the keys.
         """
         if not stored.startswith(SEALED):
             return stored

@@ -1,4 +1,4 @@
-"""What stops the start when a setting is wrong."""
+"""A wrong setting stops the start with this error."""
 
 
 class SettingError(Exception):

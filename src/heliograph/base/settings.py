@@ -1,7 +1,7 @@
-"""Settings: from the environment, else from `heliograph.toml` in the data directory or the working
-directory.
+"""Settings come from the environment, else from `heliograph.toml` in the data directory or the
+working directory.
 
-A wrong one stops the start with the setting's name, what was found and what is allowed.
+A wrong setting stops the start with its name, what was found and what is allowed.
 """
 
 import difflib
@@ -26,8 +26,8 @@ from heliograph.base.setting_error import SettingError as SettingError
 
 @dataclass(frozen=True)
 class Settings:
-    """What a process was told. The name of a variable is the field's, upper case, with
-    `HELIOGRAPH_` unless it is one of the two below.
+    """These are the settings of a process. The name of a variable is the field's, in upper case,
+    with `HELIOGRAPH_` before it unless it is one of the two below.
     """
 
     data_dir: Path
@@ -60,8 +60,8 @@ class Settings:
 
     @property
     def secret_keys(self) -> Keys:
-        """What stored secrets may be under. Which key is in use says the database
-        (database/secret_key_canary.py).
+        """Returns the keys that stored secrets may be under. The database says which of them is
+        in use (database/secret_key_canary.py).
         """
         return (
             self.secret_key

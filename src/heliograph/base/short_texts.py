@@ -1,4 +1,6 @@
-"""Names, reasons and references: short texts on one line, the same everywhere they are stored."""
+"""Names, reasons and references are short texts on one line. They keep the same rules everywhere
+they are stored.
+"""
 
 from typing import Final
 
@@ -11,11 +13,11 @@ _WITHOUT_JOINERS: Final = str.maketrans("", "", JOINERS)
 
 
 def one_line(field: str, value: str, *, most: int) -> str:
-    """`value` without spaces at its ends: 1..`most` printable characters, JOINERS among them.
-    Raises InvalidRequest.
+    """Returns `value` without spaces at its ends: 1..`most` printable characters, JOINERS among
+    them. Raises InvalidRequest.
 
-    Control characters would forge lines in logs and tables, NUL cannot be stored by PostgreSQL, a
-    lone surrogate has no UTF-8 form.
+    Control characters would forge lines in logs and tables, NUL cannot be stored by PostgreSQL, and
+    a lone surrogate has no UTF-8 form.
     """
     text = value.strip()
     if not 1 <= len(text) <= most:
@@ -26,8 +28,8 @@ def one_line(field: str, value: str, *, most: int) -> str:
 
 
 def is_printable(text: str) -> bool:
-    """Whether all of it can be shown on one line; of what cannot be seen by itself,
-    JOINERS may be in it.
+    """Returns whether all of the text can be shown on one line. Of the characters that cannot be
+    seen by themselves, only JOINERS may be in it.
     """
     seen = without_joiners(text)
     return seen.isprintable() and bool(seen or not text)
@@ -47,15 +49,17 @@ def printable(text: str) -> str:
 
 
 def without_joiners(text: str) -> str:
-    """As it is compared by who does not see whether they are there."""
+    """Returns the text as it is compared by readers, who do not see whether joiners are there."""
     return text if text.isascii() else text.translate(_WITHOUT_JOINERS)
 
 
 def cut(text: str, most: int) -> str:
-    """Its first `most` characters, and an ellipsis for the rest: what is cut says so."""
+    """Returns the first `most` characters, with an ellipsis for the rest, so that a text that is
+    cut says so.
+    """
     return text if len(text) <= most else text[:most] + "…"
 
 
 def refused(field: str, message: str) -> InvalidRequest:
-    """The error for one bad value: `message` goes on after the field's name."""
+    """Returns the error for one bad value. `message` goes on after the field's name."""
     return InvalidRequest(f"{field} {message}.", fields=[FieldError(field, message)])

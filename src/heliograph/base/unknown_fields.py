@@ -1,9 +1,9 @@
-"""Which unknown fields of a body are refused rather than ignored: those that could cost
-(docs/api.md, "Unknown fields").
+"""This decides which unknown fields of a body are refused rather than ignored: those that could
+cost (docs/api.md, "Unknown fields").
 
-A name that is one edit away from a known one is a slip, and one that asks for another time, price
-or effect asks for what would not happen. It is called for bodies with unknown fields only, and
-takes about a microsecond for each of them, however many there are.
+A name that is one edit away from a known one is a slip. A name that asks for another time, price or
+effect asks for what would not happen. This is called for bodies with unknown fields only, and takes
+about a microsecond for each of them, however many there are.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,9 @@ _IGNORED: Final = str.maketrans("", "", "_-")
 
 
 class Wish(NamedTuple):
-    """What some names ask for: `names` are in lower case without `_`; the first of `instead` that
-    an endpoint knows is what it has for them. `but`: what is said where it has none of these.
+    """This says what some names ask for. `names` are in lower case without `_`. The first of
+    `instead` that an endpoint knows is what it has for them. `but` is what is said where it has
+    none of these.
     """
 
     but: str

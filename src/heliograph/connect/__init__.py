@@ -1,5 +1,5 @@
-"""Connect: partners provision customers, each a full account of its own, and move credits
-to them and back.
+"""In this room partners provision customers, each a full account of its own, and move credits to
+them and back.
 """
 
 from heliograph.connect.api import endpoints

@@ -1,4 +1,4 @@
-"""Moving credits between a partner and its customer."""
+"""Credits move between a partner and its customer here."""
 
 from typing import Any, NamedTuple
 
@@ -14,8 +14,8 @@ TRANSACTION_PREFIX = "txn"
 
 
 class Moved(NamedTuple):
-    """What became of a move. `transaction_id` is raw; None in sandbox, which has no ledger. The two
-    figures are those after it.
+    """This says what became of a move. `transaction_id` is raw; it is None in sandbox, which has
+    no ledger. The two figures are those after the move.
     """
 
     transaction_id: str | None
@@ -82,7 +82,7 @@ def move_credits(
 
 
 def as_record(moved: Moved, *, sandbox: bool) -> dict[str, Any]:
-    """The fields of the answer to POST /connect/customers/{id}/credits."""
+    """Returns the fields of the answer to POST /connect/customers/{id}/credits."""
     return {
         "transaction_id": None
         if moved.transaction_id is None

@@ -1,4 +1,4 @@
-"""What a customer is to its partner, and how ones are found: always by partner and mode."""
+"""This says what a customer is to its partner, and finds customers, always by partner and mode."""
 
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,9 @@ from heliograph.wallet.tables import wallets
 
 
 class Customer(NamedTuple):
-    """A customer of a partner. `account_id` is raw; `suspended`: itself, or its partner."""
+    """This is a customer of a partner. `account_id` is raw. `suspended` is true when the
+    customer or its partner is suspended.
+    """
 
     account_id: str
     external_ref: str | None
@@ -90,8 +92,8 @@ def page(
     sandbox: bool,
     external_ref: str | None = None,
 ) -> list[Customer]:
-    """At most `limit` + 1 customers, newest first: the one too many tells that there is a
-    next page.
+    """Returns at most `limit` + 1 customers, newest first. The one too many tells that there is
+    a next page.
     """
     query = _of(partner_id, sandbox).order_by(customers.c.account_id.desc()).limit(wanted.limit + 1)
     if external_ref is not None:
@@ -102,7 +104,7 @@ def page(
 
 
 def as_record(customer: Customer) -> dict[str, Any]:
-    """The fields of /connect/customers (docs/api.md, "Connect")."""
+    """Returns the fields of /connect/customers (docs/api.md, "Connect")."""
     return {
         "id": text_of_id(customer.account_id, is_customer=True),
         "external_ref": customer.external_ref,

@@ -1,5 +1,5 @@
-"""Provisioning a customer: an account with a wallet, and what its partner gives it to
-begin with.
+"""A partner provisions a customer here: an account with a wallet, and what the partner gives it
+to begin with.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,9 @@ class CurrencyMismatch(InvalidRequest):
 
 
 class Provisioned(NamedTuple):
-    """Not `created`: the customer that this `external_ref` had made before, unchanged."""
+    """This is a customer that was asked for. When `created` is False, it is the one that this
+    `external_ref` had made before, unchanged.
+    """
 
     customer: Customer
     created: bool
@@ -29,10 +31,10 @@ class Provisioned(NamedTuple):
 def provision(
     tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now_ms: int
 ) -> Provisioned:
-    """A new customer of the partner; with an `external_ref`, one for ever, also when equal requests
-    race.
+    """Makes a new customer of the partner. With an `external_ref` there is one for ever, also when
+    equal requests race.
 
-    What it begins with moves from the partner's wallet; in sandbox nobody pays, and the figures are
+    What it begins with moves from the partner's wallet. In sandbox nobody pays, and the figures are
     the customer's to look at (docs/api.md, "Sandbox"). Raises CurrencyMismatch, InvalidRequest for
     money with more decimals than its currency, InsufficientCredits, DailyCapReached, AccountClosed.
     """

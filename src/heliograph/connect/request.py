@@ -1,5 +1,5 @@
-"""POST /connect/customers and …/credits, first half: from a body to a wish that is right in form.
-Needs no database.
+"""This turns the bodies of POST /connect/customers and …/credits into requests that are right in
+form. It needs no database.
 """
 
 import math
@@ -20,8 +20,8 @@ EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 
 
 class Wish(NamedTuple):
-    """A customer as its partner asked for it. `initial_balance` is in the currency's whole units;
-    `currency` None: the partner's.
+    """This is a customer as its partner asked for it. `initial_balance` is in the currency's
+    whole units; `currency` None means the partner's.
     """
 
     full_name: str
@@ -36,7 +36,7 @@ class Wish(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Credits to be moved to a customer; below zero: back from it."""
+    """These are credits to be moved to a customer; below zero, they move back from it."""
 
     credits: int
     reference: str | None
@@ -80,7 +80,7 @@ def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
 
 
 def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
-    """As `read_wish`."""
+    """Reads a move of credits, as `read_wish` reads a customer."""
     form = Form(body, costly=(FIGURES, TEST, TIME, PRICE, ONCE))
     credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
     if credits == 0:

@@ -1,4 +1,6 @@
-"""API keys: who calls, what the key permits, how often; and how keys are issued and revoked."""
+"""This room knows API keys: who calls, what the key permits, how often; and how keys are issued
+and revoked.
+"""
 
 from heliograph.keys.acting_for_customer import (
     CUSTOMER_ID_MAX,

@@ -1,5 +1,5 @@
-"""Acting for a Connect customer: with `connect.customers`, `customer_id` on some endpoints means
-that customer (docs/api.md, "Acting for a customer").
+"""A partner can act for a Connect customer: with the permission `connect.customers`,
+`customer_id` on some endpoints means that customer (docs/api.md, "Acting for a customer").
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class _Customer(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A customer as a request names it."""
+    """This is a customer as a request names it."""
 
     partner_id: str  # raw
     sandbox: bool
@@ -37,9 +37,9 @@ class _Asked(NamedTuple):
 def customer_asked_for(
     principal: Principal, query: Query, *, takes_connect: bool = True
 ) -> str | None:
-    """`customer_id` of a query, for `acting_for`. Read it first: without the permission it raises
-    Forbidden, whatever else is wrong with the query (docs/api.md, "Order of judgement": 403 before
-    400).
+    """Returns `customer_id` of a query, for `acting_for`. Read it first: without the permission
+    it raises Forbidden, whatever else is wrong with the query (docs/api.md, "Order of
+    judgement": 403 before 400).
     """
     if takes_connect and query.has("customer_id"):
         _permit(principal)
@@ -72,8 +72,8 @@ def acting_for(
 async def acting_for_cached(
     cache: ConfigCache, principal: Principal, customer_id: str | None, *, changes: bool = False
 ) -> str:
-    """As `acting_for`, in the event loop, by the cached configuration. Raises the same, and
-    Unavailable.
+    """Does what `acting_for` does, in the event loop, by the cached configuration. Raises the
+    same, and Unavailable.
     """
     if customer_id is None:
         return principal.account_id
@@ -94,7 +94,9 @@ def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> st
 
 
 async def home_of_cached(cache: ConfigCache, principal: Principal, customer_id: str) -> str:
-    """As `home_of`, in the event loop, by the cached configuration. Raises Unavailable."""
+    """Does what `home_of` does, in the event loop, by the cached configuration. Raises
+    Unavailable.
+    """
     customer = await cache.get(CUSTOMERS, _asked(principal, customer_id))
     return principal.country_code if customer is None else customer.country_code
 
@@ -122,8 +124,8 @@ def _checked(customer: _Customer | None, changes: bool) -> str:
 
 
 def _load(tx: Connection, asked: _Asked) -> _Customer | None:
-    """By its id, else by its `external_ref`: both are the partner's own, so neither finds anybody
-    else's.
+    """Finds a customer by its id, else by its `external_ref`. Both are looked up among the
+    partner's own, so neither finds anybody else's.
     """
     raw = ids.raw_of_text(_CUSTOMER_PREFIX, asked.name)
     found = None if raw is None else _one(tx, asked, accounts.c.id == raw)

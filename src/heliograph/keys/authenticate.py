@@ -1,5 +1,5 @@
-"""From an Authorization header to who is calling: SHA-256 of the key, looked up in the cached
-configuration.
+"""This tells from an Authorization header who is calling: the SHA-256 of the key is looked up in
+the cached configuration.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ AUTHORIZATION_OCTETS_MAX: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whose request this is. The mode is the key's; every query is made for this account
+    """This says whose request it is. The mode is the key's; every query is made for this account
     and mode.
     """
 
@@ -47,7 +47,7 @@ class MissingKey(Unauthorized):
 
 
 def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
-    """The key of the one Authorization header. Raises MissingKey when there is none,
+    """Returns the key of the one Authorization header. Raises MissingKey when there is none,
     Unauthorized when it cannot be a key.
     """
     given = [value for name, value in headers if name == b"authorization"]

@@ -1,5 +1,5 @@
-"""API keys: how they are made, told from a mistyped one, stored, listed and revoked (docs/api.md,
-"API keys").
+"""API keys are made, told from mistyped ones, stored, listed and revoked here (docs/api.md, "API
+keys").
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class ApiKey(NamedTuple):
 
 
 def text_id(key: ApiKey) -> str:
-    """`key_…`"""
+    """Returns the key's id in text form, `key_…`."""
     return ids.text_of_raw(ID_PREFIX, key.id)
 
 
@@ -74,8 +74,8 @@ def make_key(sandbox: bool) -> str:
 
 
 def well_formed(key: str) -> bool:
-    """Whether this can be a key at all: a mistyped or made-up one is told without asking
-    the database.
+    """Returns whether this can be a key at all. A mistyped or made-up one is refused without
+    asking the database.
     """
     if _FORM.fullmatch(key) is not None:
         return _checksum(key[:-_CHECKSUM_LENGTH]) == key[-_CHECKSUM_LENGTH:]
@@ -86,8 +86,8 @@ def well_formed(key: str) -> bool:
 
 
 def digest(key: str) -> bytes:
-    """What is stored instead of a key. SHA-256 without salt or stretching: 160 random bits
-    cannot be guessed.
+    """Returns what is stored instead of a key. SHA-256 needs no salt and no stretching here: 160
+    random bits cannot be guessed.
     """
     return hashlib.sha256(key.encode()).digest()
 
@@ -173,7 +173,7 @@ def by_id(tx: Connection, key_id: str) -> ApiKey:
 
 
 def find(tx: Connection, text_id: str) -> ApiKey:
-    """The key with this id in text form (`key_…`). Raises NotFound."""
+    """Returns the key with this id in text form (`key_…`). Raises NotFound."""
     raw = ids.raw_of_text(ID_PREFIX, text_id)
     if raw is None:
         raise NotFound(f"There is no key with the id {shown(text_id)}.")
@@ -183,8 +183,8 @@ def find(tx: Connection, text_id: str) -> ApiKey:
 def page(
     tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None
 ) -> list[ApiKey]:
-    """At most `limit` keys, newest first, revoked ones too, those made before the one with
-    the raw id `before_id`; without account: everybody's.
+    """Returns at most `limit` keys, newest first, revoked ones too: those made before the one
+    with the raw id `before_id`. Without an account, it returns everybody's.
     """
     query = sa.select(*_COLUMNS).order_by(api_keys.c.id.desc()).limit(limit)
     if account_id is not None:

@@ -1,5 +1,5 @@
-"""When each key was last used: noted in memory with every request, stored for all of them together
-every ten seconds.
+"""It is noted in memory with every request when its key was last used, and stored for all keys
+together every ten seconds.
 """
 
 from typing import Final

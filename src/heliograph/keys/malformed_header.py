@@ -1,7 +1,7 @@
-"""What is wrong with an Authorization header that opened nothing, in words for whoever wrote it;
-never with the key itself, or a part of it.
+"""This says what is wrong with an Authorization header that opened nothing. It never repeats the
+key, or a part of it.
 
-It is looked at only when a request is refused. Nothing that it tells depends on which keys there
+It is looked at only when a request is refused. Nothing that it says depends on which keys there
 are.
 """
 

@@ -1,4 +1,4 @@
-"""The nine permissions of an API key (docs/api.md, "Permissions")."""
+"""An API key can have nine permissions (docs/api.md, "Permissions")."""
 
 from typing import Final
 

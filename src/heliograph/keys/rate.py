@@ -1,8 +1,9 @@
-"""Rate limits: fixed windows of 60 s, per key; every authenticated request counts, whatever its
-answer (docs/api.md, "Rate limits").
+"""Requests are counted in fixed windows of 60 s, per key. Every authenticated request counts,
+whatever its answer (docs/api.md, "Rate limits").
 
-In memory for one process; several share the count through Redis, one pipeline for all requests that
-came together. While Redis is away each process counts for itself: never open.
+One process counts in memory. Several share the count through Redis, with one pipeline for all
+requests that came together. While Redis is away each process counts for itself: the limit never
+stands open.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class Allowance(NamedTuple):
-    """What a key has left in this window."""
+    """This says what a key has left in this window."""
 
     limit: int
     remaining: int
@@ -38,7 +39,7 @@ class Limiter(Protocol):
     async def take(self, key_id: str, per_minute: int) -> Allowance: ...
 
     def share_with(self, processes: int) -> None:
-        """How many processes take from the same limits, this one among them."""
+        """Says how many processes take from the same limits, this one among them."""
         ...
 
 
@@ -58,7 +59,7 @@ class MemoryLimiter:
         return self.count(key_id, per_minute)
 
     def share_with(self, processes: int) -> None:
-        """Whoever counts in memory is the only one."""
+        """Does nothing: a process that counts in memory is the only one."""
 
     def count(self, key_id: str, per_minute: int) -> Allowance:
         window, reset_s = _window(clock.now_ms())
@@ -104,8 +105,8 @@ class RedisLimiter:
         return mine if mine.remaining < shared.remaining else shared
 
     def _my_share(self, mine: Allowance) -> Allowance:
-        """While nobody counts for all, each process lets through its part of the limit:
-        together never more than that.
+        """Returns this process's part of the limit. While nobody counts for all, each process
+        lets through its part, and together they never let through more than the limit.
         """
         return mine._replace(
             remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes)

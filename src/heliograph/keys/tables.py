@@ -1,5 +1,5 @@
-"""API keys and rate tiers. A key itself is never stored: only its SHA-256 and its first 12
-characters.
+"""These tables hold API keys and rate tiers. A key itself is never stored: only its SHA-256 and
+its first 12 characters are.
 """
 
 import sqlalchemy as sa

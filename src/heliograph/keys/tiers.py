@@ -1,4 +1,4 @@
-"""Rate tiers: how many requests a minute a key may make (docs/api.md, "Rate limits")."""
+"""A rate tier says how many requests a minute a key may make (docs/api.md, "Rate limits")."""
 
 import re
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ class Tier(NamedTuple):
 
 
 def all_tiers(tx: Connection) -> list[Tier]:
-    """The slowest first."""
+    """Returns all tiers, the slowest first."""
     return [
         Tier(*row)
         for row in tx.execute(

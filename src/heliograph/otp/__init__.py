@@ -1,4 +1,6 @@
-"""One-time passwords: sent, given back, and kept from being guessed or pumped."""
+"""This room knows one-time passwords: they are sent, given back, and kept from being guessed or
+pumped.
+"""
 
 from heliograph.otp.api import endpoints
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser

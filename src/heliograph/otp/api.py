@@ -1,4 +1,4 @@
-"""POST /otp/send and POST /otp/verify."""
+"""These are the endpoints POST /otp/send and POST /otp/verify."""
 
 import hashlib
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ SEND_PATH: Final = "POST /otp/send"
 
 
 class Own(NamedTuple):
-    """What an account sends one-time passwords with when it does not say."""
+    """An account sends one-time passwords with these when its request does not say otherwise."""
 
     sender: str | None  # its default sender
     text: str
@@ -51,8 +51,8 @@ class Own(NamedTuple):
 def endpoints(
     acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: Keys, service_sender: str
 ) -> list[Endpoint]:
-    """`service_sender`: what goes out for accounts that have no default sender. `acceptor` has
-    `Issuing` as companion of the type `otp`.
+    """Returns the endpoints. `service_sender` goes out for accounts that have no default sender.
+    `acceptor` has `Issuing` as companion of the type `otp`.
     """
     return [
         Endpoint(

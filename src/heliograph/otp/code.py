@@ -1,4 +1,4 @@
-"""Codes: how they are made, and what is kept of them."""
+"""Codes are made here, and so is what is kept of them."""
 
 import hmac
 import secrets
@@ -11,8 +11,8 @@ SANDBOX_CODE: Final = "123456"  # docs/api.md, "Sandbox"
 
 
 class Codes:
-    """With the service's own key: who reads the database cannot find a code by trying all
-    million of them.
+    """This makes codes and keys them with the service's own key. So whoever reads the database
+    cannot find a code by trying all million of them.
     """
 
     def __init__(self, secret_key: Keys) -> None:
@@ -22,8 +22,8 @@ class Codes:
         return SANDBOX_CODE if sandbox else f"{secrets.randbelow(10**DIGITS):0{DIGITS}d}"
 
     def keyed(self, otp_id: str, account_id: str, phone: int, code: str, *, sandbox: bool) -> bytes:
-        """What is stored of a code: it belongs to one row, and is worth nothing on another. Ids are
-        raw.
+        """Returns what is stored of a code. It belongs to one row, and is worth nothing on
+        another. Ids are raw.
         """
         return self._of(otp_id, account_id, phone, code, sandbox=sandbox)[0]
 
@@ -44,5 +44,5 @@ class Codes:
 
 
 def equal(one: bytes, other: bytes) -> bool:
-    """In constant time: how long it takes says nothing of where they differ."""
+    """Compares in constant time: how long it takes says nothing of where the two differ."""
     return hmac.compare_digest(one, other)

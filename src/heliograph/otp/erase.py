@@ -37,7 +37,7 @@ SEALED: Final = (
 
 
 class _Between(Row, frozen=True):
-    """Ids from `start` up to, not with, `until`."""
+    """These are the ids from `start` up to, not including, `until`."""
 
     start: Id
     until: Id
@@ -64,7 +64,9 @@ _ERASE: Final = BatchStatement(
 
 
 class Eraser:
-    """Of one process: it begins with all that is there, and goes on from where it was."""
+    """This is the eraser of one process. It begins with all that is there, and goes on from
+    where it was.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""Sending one-time passwords: their part in the transaction that accepts their messages
+"""One-time passwords take part in the transaction that accepts their messages
 (messages/accept/extension.py).
 """
 
@@ -53,14 +53,14 @@ class OtpRequest(SendRequest):
 
     @property
     def tallied_at(self) -> list[Place]:
-        """Where it counts while it is not verified."""
+        """Returns the tallies that it counts in while it is not verified."""
         return places_of(self.account_id, self.partner_id, self.phone)
 
 
 def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place]:
-    """The tallies that a code of this account to this phone belongs to: the account's, of the
-    phone's country first and then of all, and likewise its partner's, if it is a customer. Ids are
-    raw.
+    """Returns the tallies that a code of this account to this phone belongs to: the account's,
+    of the phone's country first and then of all countries, and likewise its partner's, if it is
+    a customer. Ids are raw.
     """
     return [
         Place(whose, country_code)
@@ -71,7 +71,7 @@ def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place
 
 
 class Issuing:
-    """The companion of sends of the type `otp`."""
+    """This is the companion of sends of the type `otp`."""
 
     async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "Batch":
         """Sandbox has no limits: nothing is read for it."""
@@ -104,7 +104,9 @@ class Issuing:
 
 
 class Batch:
-    """One transaction's: judged one after the other, then laid out as rows."""
+    """These are the one-time passwords of one transaction. They are judged one after the other,
+    then laid out as rows.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""The hot statements of sending one-time passwords, in both dialects. Ids are raw, times
-milliseconds.
+"""These are the hot statements of sending one-time passwords, in both dialects. Ids are raw,
+times are in milliseconds.
 """
 
 from typing import Final
@@ -19,7 +19,9 @@ from heliograph.otp.limits import Otp
 
 
 class PhoneSince(Row, frozen=True):
-    """A phone of an account's live mode. `since`: the lowest id of an OTP that counts."""
+    """This is a phone of an account's live mode. `since` is the lowest id of a one-time password
+    that counts.
+    """
 
     account_id: Id
     phone: BigInt
@@ -47,14 +49,14 @@ RECENT: Final = BatchStatement(
 
 
 class RangeKey(Row, frozen=True):
-    """A range of numbers, to an account."""
+    """This is a range of numbers to which an account sends."""
 
     account_id: Id
     digits: Text
 
 
 class StoredRange(Row, frozen=True):
-    """What was sent to a range; the times are comma-separated."""
+    """This is what was sent to a range. The times are comma-separated."""
 
     account_id: Id
     digits: Text
@@ -102,15 +104,15 @@ STORE_RANGES: Final = insert("otp_ranges", ChangedRange, _CHANGED)
 
 
 class TallyKey(Row, frozen=True):
-    """A country (or all, `*`) of an account."""
+    """This is a country (or all of them, `*`) of an account."""
 
     account_id: Id
     country_code: Text
 
 
 class StoredTally(Row, frozen=True):
-    """What the operator allows, `otp_unverified`; and the tally, whose columns are null
-    where there is none yet.
+    """This is a tally with what the operator allows, `otp_unverified`. The tally's columns are
+    null where there is none yet.
     """
 
     account_id: Id

@@ -1,5 +1,5 @@
-"""What may be sent to a phone, and what becomes of a code that somebody gives back (docs/api.md,
-"Limits of a phone"). Pure.
+"""This decides what may be sent to a phone, and what becomes of a code that somebody gives back
+(docs/api.md, "Limits of a phone"). It is pure.
 """
 
 from collections.abc import Sequence
@@ -84,7 +84,9 @@ class Otp(Row, frozen=True):
 
 
 class Judged(NamedTuple):
-    """What a try has come to. `otp`: as the try leaves it. `refusal` None: the code was right."""
+    """This says what a try has come to. `otp` is as the try leaves it. `refusal` None means that
+    the code was right.
+    """
 
     otp: Otp | None
     refusal: ServiceError | None
@@ -95,8 +97,8 @@ def is_locked(latest: Otp, now_ms: int) -> bool:
 
 
 def failures_kept(latest: Otp | None, now_ms: int) -> int:
-    """How many wrong tries the next code begins with: those before a lock have been paid
-    for by it.
+    """Returns how many wrong tries the next code begins with. Those before a lock have been paid
+    for by the lock.
     """
     if latest is None or latest.locked_until_ms is not None or not _is_remembered(latest, now_ms):
         return 0
@@ -104,10 +106,10 @@ def failures_kept(latest: Otp | None, now_ms: int) -> int:
 
 
 def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
-    """Why a phone must not be sent another one, if so. `sent`: those of the last day, the latest
-    first.
+    """Returns why a phone must not be sent another one, if so. `sent` holds those of the last day,
+    the latest first.
 
-    Of several reasons the one that lasts longest: who waits so long may send.
+    Of several reasons it returns the one that lasts longest: whoever waits so long may send.
     """
     if not sent:
         return None

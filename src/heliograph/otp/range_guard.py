@@ -1,8 +1,8 @@
-"""Against pumping: a range of numbers to which many one-time passwords go and of which none is ever
-given back earns somebody money for nothing.
+"""This guards against pumping: a range of numbers to which many one-time passwords go, and of which
+none is ever given back, earns somebody money for nothing.
 
-Of an account's live sends only. What else guards an account, its countries and its daily credits,
-stands with the account and holds for every send.
+It looks at an account's live sends only. What else guards an account, its countries and its daily
+credits, stands with the account and holds for every send.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class RangeBlocked(RateLimited):
 
 @dataclass(slots=True)
 class Range:
-    """Sends to a range since its last verification. `account_id` is raw."""
+    """This counts the sends to a range since its last verification. `account_id` is raw."""
 
     account_id: str
     digits: str
@@ -47,7 +47,7 @@ class Range:
         return RangeBlocked(retry_after_s=seconds_until(self.blocked_at_ms + BLOCKED_MS, now_ms))
 
     def sent(self, now_ms: int) -> bool:
-        """One more went there; whether that blocks the range."""
+        """Counts one more send, and returns whether that blocks the range."""
         self.sent_at_ms = [
             *(at_ms for at_ms in self.sent_at_ms if at_ms > now_ms - WINDOW_MS),
             now_ms,
@@ -57,12 +57,12 @@ class Range:
 
 
 def digits_of(phone: int) -> str:
-    """The range of a number (E.164 digits)."""
+    """Returns the range of a number in E.164 digits."""
     return str(phone)[:RANGE_DIGITS]
 
 
 def written(sent_at_ms: Sequence[int]) -> str:
-    """As the column holds it; `read` is the other way."""
+    """Returns the times as the column holds them; `read` is the other way."""
     return ",".join(map(str, sent_at_ms))
 
 
@@ -103,7 +103,7 @@ def blocked(
 
 
 def count_blocked(tx: Connection, now_ms: int) -> int:
-    """How many ranges are blocked now, of all accounts."""
+    """Returns how many ranges are blocked now, of all accounts."""
     count: int = tx.execute(
         sa.select(sa.func.count()).where(otp_ranges.c.blocked_at_ms > now_ms - BLOCKED_MS)
     ).scalar_one()

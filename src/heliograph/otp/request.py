@@ -1,5 +1,5 @@
-"""POST /otp/send and /otp/verify, first half: from a body to what is right in form. Needs
-no database.
+"""This turns the bodies of POST /otp/send and /otp/verify into requests that are right in form.
+It needs no database.
 """
 
 from typing import Any, Final, NamedTuple
@@ -141,7 +141,7 @@ def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, 
 
 
 def no_phone(given: Any) -> str:
-    """What is wrong with a phone that is none, as it goes on after the field's name."""
+    """Returns what is wrong with a phone that is none, as it goes on after the field's name."""
     return (
         "must be a phone number, in international digits such as 233201234567 or with countryCode,"
         f" not {shown(given)}"

@@ -1,5 +1,5 @@
-"""One-time passwords: one row for each that was sent, and what is known of ranges of numbers; both
-live a day. And counts, which live nine.
+"""These tables hold one-time passwords, one row for each that was sent, and what is known of
+ranges of numbers; both live a day. They also hold counts, which live nine days.
 """
 
 import sqlalchemy as sa

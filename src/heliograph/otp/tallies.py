@@ -1,5 +1,5 @@
-"""Tallies of one-time passwords in the database: read and written under the lock of their account's
-wallet; listed and forgiven by the operator.
+"""Tallies of one-time passwords are read and written under the lock of their account's wallet.
+The operator lists and forgives them.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from heliograph.wallet.tables import wallets
 
 
 class Place(NamedTuple):
-    """Whose tally it is: an account (raw id), and a country or ALL_COUNTRIES."""
+    """This says whose tally it is: an account's (raw id), of a country or of ALL_COUNTRIES."""
 
     account_id: str
     country_code: str
@@ -66,8 +66,8 @@ async def store_tallies(tx: HotTx, tallies: Iterable[Tally], now_ms: int) -> Non
 def capped(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
 ) -> list[Capped]:
-    """Tallies that refuse sends now, the latest first; without `account_id` (raw)
-    everybody's. Of at most `limit` that did so within a day.
+    """Returns tallies that refuse sends now, the latest first, out of at most `limit` that did
+    so within a day. Without `account_id` (raw), it returns everybody's.
     """
     table = otp_tallies.c
     query = (

@@ -1,16 +1,17 @@
-"""Against pumping that is spread over many ranges: how many one-time passwords may stay unverified
-follows what an account's users have verified.
+"""This guards against pumping that is spread over many ranges: how many one-time passwords may stay
+unverified follows what an account's users have verified.
 
-Of an account's live sends, in all and for each country; a partner's tallies count its customers'
-sends as well, which must pass both. Two bounds hold together, and below their floors nothing is
-refused:
+It looks at an account's live sends, in all and for each country. A partner's tallies count its
+customers' sends as well, which must pass both. Two bounds hold together, and below their floors
+nothing is refused:
 
 - of what was sent in this hour, at most FACTOR times the most that was verified of one hour in the
-  last week;
+  last week may be unverified;
 - of what was sent in the last 24 hours, at most FACTOR times what was verified of it, or of that
   one hour.
 
-Whoever is given back later counts as verified from then on. Pure: no I/O, no clock of its own.
+A code that is given back later counts as verified from then on. This is pure: it has no I/O and no
+clock of its own.
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ class TooManyUnverified(RateLimited):
 
 
 class Allowance(NamedTuple):
-    """How many of an hour's and of a day's codes may be unverified."""
+    """This says how many of an hour's and of a day's codes may be unverified."""
 
     hour: int
     day: int
@@ -63,8 +64,8 @@ def country_of(phone: int) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What was sent and verified of an account (raw id) in one country, or in all. `floor`: of an
-    hour.
+    """This counts what was sent and verified of an account (raw id) in one country, or in all.
+    `floor` is the floor of an hour.
     """
 
     account_id: str
@@ -107,7 +108,7 @@ class Tally:
 
     @property
     def unverified(self) -> int:
-        """Of the last 24 hours."""
+        """Returns how many of the last 24 hours are unverified."""
         return sum(self.sent) - sum(self.verified)
 
     @property
@@ -122,7 +123,7 @@ class Tally:
         )
 
     def refusal(self, now_ms: int) -> TooManyUnverified | None:
-        """Why no further one may be sent now, if so."""
+        """Returns why no further one may be sent now, if so."""
         self.move_to(now_ms)
         if not self._is_full():
             return None
@@ -140,7 +141,7 @@ class Tally:
         )
 
     def free_at_ms(self, now_ms: int) -> int:
-        """When the next one may be sent at the latest, if none is verified until then."""
+        """Returns when the next one may be sent at the latest, if none is verified until then."""
         later = Tally(
             self.account_id,
             self.country_code,
@@ -157,9 +158,7 @@ class Tally:
         return max(later.hour * HOUR_MS, now_ms)
 
     def forgive(self, now_ms: int) -> None:
-        """What is unverified is not held against anybody any more. The past that was
-        verified stays.
-        """
+        """Holds what is unverified against nobody any more. The past that was verified stays."""
         self.move_to(now_ms)
         self.sent = list(self.verified)
         self.capped_at_ms = None
@@ -170,7 +169,7 @@ class Tally:
 
 
 def floor_of(set_by_operator: int | None, country_code: str) -> int:
-    """Of an hour, for an account's countries each, or for all."""
+    """Returns the floor of an hour, for each of an account's countries, or for all."""
     floor = ACCOUNT_FLOOR if set_by_operator is None else set_by_operator
     return floor if country_code == ALL_COUNTRIES else ceil(floor * COUNTRY_SHARE)
 

@@ -1,5 +1,5 @@
-"""The site plugin: shops that are linked to an account, what they say happened there, and the
-account's status as they show it.
+"""This room serves the site plugin: shops that are linked to an account, what they report, and
+the account's status as they show it.
 """
 
 from heliograph.plugin.api import endpoints

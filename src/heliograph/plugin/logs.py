@@ -1,4 +1,4 @@
-"""What plugins say: log entries of texts that a site sent, and events of any kind."""
+"""Plugins report log entries of texts that a site sent, and events of any kind."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ OTP: Final = "otp"
 
 
 class Said(NamedTuple):
-    """A log entry as a plugin sent it."""
+    """This is a log entry as a plugin sent it."""
 
     site_url: str | None  # left out: the only site of the account
     event: str
@@ -107,7 +107,9 @@ def _octets(row: Mapping[str, Any]) -> int:
 
 
 def _is_otp(entry: Said, one_time: set[str]) -> bool:
-    """Whether it is of a one-time password. `one_time`: ids of ours, in lower case."""
+    """Returns whether an entry is of a one-time password. `one_time` holds ids of ours, in lower
+    case.
+    """
     message_id = (entry.message_id or "").lower()
     return (
         message_id in one_time
@@ -124,7 +126,7 @@ def _names_otp(word: str) -> bool:
 def _known(
     tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said]
 ) -> dict[tuple[str, str | None], str]:
-    """By site and `external_ref`: which entries are there."""
+    """Returns which entries are there already, by site and `external_ref`."""
     refs = {entry.external_ref for entry in said if entry.external_ref is not None}
     if not refs:
         return {}
@@ -160,8 +162,8 @@ def store_event(
 def logs_page(
     tx: Connection, *, limit: int, site_id: str | None = None, before: str | None = None
 ) -> list[LogEntry]:
-    """At most `limit` log entries, newest first, those before the one with the id `before` in text
-    form; without `site_id` of all sites.
+    """Returns at most `limit` log entries, newest first: those before the one with the id
+    `before` in text form. Without `site_id`, it returns those of all sites.
     """
     query = sa.select(site_logs).order_by(site_logs.c.id.desc()).limit(limit)
     if site_id is not None:
@@ -174,7 +176,9 @@ def logs_page(
 
 
 def as_log_record(entry: LogEntry, site: Site) -> dict[str, Any]:
-    """As the operator sees it: without the text, which is between the shop and its customer."""
+    """Returns an entry as the operator sees it: without the text, which is between the shop and
+    its customer.
+    """
     return {
         "id": ids.text_of_raw(ID_PREFIX, entry.id),
         "site_url": site.site_url,

@@ -1,5 +1,5 @@
-"""From the bodies of the plugin's endpoints to requests that are right in form; needs no
-database.
+"""This turns the bodies of the plugin's endpoints into requests that are right in form. It needs
+no database.
 """
 
 import math
@@ -60,8 +60,8 @@ class Happening(NamedTuple):
 
 
 def _form(body: dict[str, Any]) -> Form:
-    """Without `site_url` it is about the account's only site: so a site that is named
-    otherwise is not ignored.
+    """Returns the form of a body. Without `site_url` it is about the account's only site, so a
+    site that is named otherwise is not ignored.
     """
     return Form(body, costly=() if body.get("site_url") else (SITE,))
 
@@ -134,7 +134,7 @@ def _many(warnings: list[str], value: Any) -> list[Said]:
 
 
 def _said(form: Form) -> Said:
-    """Of a form with errors it is not to be used."""
+    """Returns the entry of a form. When the form has errors, the entry is not to be used."""
     url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)
     lines = {name: _line(form, name, most) for name, most in _LOG_LINES.items()}
@@ -165,7 +165,7 @@ def _cost(value: Any) -> float:
 
 
 def _object(value: Any) -> str:
-    """As JSON. PHP writes an empty array for an empty object."""
+    """Returns an object as JSON. PHP writes an empty array for an empty object."""
     if value == []:
         return "{}"
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Sites: linking one to an account, and finding it again."""
+"""A site is linked to an account, and found again, here."""
 
 from typing import Any, Final, NamedTuple
 
@@ -24,7 +24,7 @@ class SiteNotConnected(NotFound):
 
 
 class About(NamedTuple):
-    """What a plugin says of the site it runs on."""
+    """This is what a plugin says of the site that it runs on."""
 
     site_name: str | None
     platform: str | None
@@ -34,7 +34,7 @@ class About(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A site of one account and mode. `id` and `account_id` are raw."""
+    """This is a site of one account and mode. `id` and `account_id` are raw."""
 
     id: str
     account_id: str
@@ -89,7 +89,7 @@ def connect(
 def locked_sites(
     tx: Connection, account_id: str, site_urls: set[str], *, sandbox: bool
 ) -> dict[str, Site]:
-    """By URL; each kept from other changes until the transaction ends. Raises
+    """Returns the sites by URL, each kept from other changes until the transaction ends. Raises
     SiteNotConnected for the first that is not linked.
     """
     rows = tx.execute(
@@ -108,8 +108,8 @@ def locked_sites(
 
 
 def only_site(tx: Connection, account_id: str, *, sandbox: bool) -> str:
-    """The URL of the account's only site in this mode, for who names none. Raises SiteNotConnected
-    without one, InvalidRequest with several.
+    """Returns the URL of the account's only site in this mode, for a request that names none.
+    Raises SiteNotConnected without one, InvalidRequest with several.
     """
     urls = (
         tx.execute(sa.select(sites.c.site_url).where(_of(account_id, sandbox)).limit(2))
@@ -134,8 +134,8 @@ def by_id(tx: Connection, site_id: str) -> Site:
 
 
 def find(tx: Connection, site_text_id: str) -> Site:
-    """The site with this id in text form (`site_…`), of whatever account: for the operator. Raises
-    NotFound.
+    """Returns the site with this id in text form (`site_…`), of whatever account: this is for
+    the operator. Raises NotFound.
     """
     raw = ids.raw_of_text(ID_PREFIX, site_text_id)
     if raw is None:
@@ -146,8 +146,8 @@ def find(tx: Connection, site_text_id: str) -> Site:
 def sites_page(
     tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None
 ) -> list[Site]:
-    """At most `limit` sites, newest first, those linked before the one with the raw id `before_id`;
-    without `account_id` everybody's.
+    """Returns at most `limit` sites, newest first: those linked before the one with the raw id
+    `before_id`. Without `account_id`, it returns everybody's.
     """
     query = sa.select(sites).order_by(sites.c.id.desc()).limit(limit)
     if account_id is not None:
@@ -158,12 +158,12 @@ def sites_page(
 
 
 def text_id(site: Site) -> str:
-    """`site_…`"""
+    """Returns the site's id in text form, `site_…`."""
     return ids.text_of_raw(ID_PREFIX, site.id)
 
 
 def as_record(site: Site) -> dict[str, Any]:
-    """The fields of `site` in POST /sitebuilder/connect (docs/api.md, "Site plugin")."""
+    """Returns the fields of `site` in POST /sitebuilder/connect (docs/api.md, "Site plugin")."""
     return {
         "id": text_id(site),
         "site_url": site.site_url,
@@ -174,7 +174,7 @@ def as_record(site: Site) -> dict[str, Any]:
 
 
 def as_operators_record(site: Site) -> dict[str, Any]:
-    """The same, and what its plugin said of itself."""
+    """Returns the same, and what its plugin said of itself."""
     return as_record(site) | {
         "platform": site.platform,
         "wp_version": site.wp_version,

@@ -1,4 +1,4 @@
-"""Linked sites, and what their plugins say happened there."""
+"""These tables hold linked sites, and what their plugins report."""
 
 from typing import Final
 

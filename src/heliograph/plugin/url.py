@@ -18,10 +18,10 @@ _RULE: Final = (
 
 
 def site_url(given: str) -> str:
-    """Scheme and host in lower case, a host of other letters in its ASCII form (IDNA), without the
-    scheme's own port and without a slash at the end.
+    """Returns a site's address with scheme and host in lower case, a host of other letters in its
+    ASCII form (IDNA), without the scheme's own port and without a slash at the end.
 
-    Raises ValueError with what is wrong.
+    Raises ValueError, which says what is wrong.
     """
     bad = ValueError(_RULE + shown(given))
     text = given.strip(" ")

@@ -1,4 +1,6 @@
-"""A request as endpoints see it: its call, its answer, and what is kept of its Idempotency-Key."""
+"""This room knows a request as endpoints see it: its call, its answer, and what is kept of its
+Idempotency-Key.
+"""
 
 from heliograph.requests.acting_account import acting_for_call, read_at_home, refuse_used_key_of
 from heliograph.requests.asked_key import AskedKey

@@ -1,5 +1,5 @@
-"""For whom a POST of the hot paths acts, judged in the order of docs/api.md, "Order of judgement":
-a used Idempotency-Key before a record named in the body.
+"""This finds the account for which a POST of the hot paths acts, in the order of docs/api.md,
+"Order of judgement": a used Idempotency-Key comes before a record named in the body.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What an endpoint is: one row of the one table from which routing, guards, the OpenAPI description
+"""An endpoint is one row of the one table from which routing, guards, the OpenAPI description
 and the tests are made.
 """
 
@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class InThread(Protocol):
-    """Runs blocking work in threads that the accounts share fairly. Raises Unavailable
-    when too many wait.
+    """This runs blocking work in threads that the accounts share fairly. Raises Unavailable when
+    too many wait.
     """
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
@@ -28,7 +28,7 @@ class InThread(Protocol):
 
 @dataclass(slots=True)
 class Call:
-    """One request that passed authentication, rate, permission and size."""
+    """This is one request that passed authentication, rate, permission and size."""
 
     principal: Principal
     request_id: str
@@ -52,13 +52,13 @@ class Call:
         return work() if len(self.body) <= READ_HERE_OCTETS_MAX else await self.in_thread(work)
 
     def json(self) -> dict[str, Any]:
-        """The body as an object; raises InvalidRequest (`invalid_json`)."""
+        """Returns the body as an object. Raises InvalidRequest (`invalid_json`)."""
         return decode_object(self.body)
 
 
 @dataclass(slots=True)
 class Answer:
-    """A 200: the whole body but for `success`, which stands first."""
+    """This is a 200: the whole body but for `success`, which stands first."""
 
     body: dict[str, Any]
     replayed: bool = False
@@ -71,8 +71,8 @@ BlockingHandler: TypeAlias = Callable[[Call], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and path below /api/v1, the permission it needs, and what answers it: awaited in the
-    event loop, or run in a thread.
+    """This is a method and path below /api/v1, the permission that it needs, and what answers
+    it: awaited in the event loop, or run in a thread.
     """
 
     method: str
@@ -90,8 +90,8 @@ class Endpoint:
 
 
 def idempotency_key(headers: list[tuple[bytes, bytes]]) -> str | None:
-    """The Idempotency-Key header, if any. Raises InvalidRequest when it is given twice or
-    is no 1..255 printable ASCII characters.
+    """Returns the Idempotency-Key header, if any. Raises InvalidRequest when it is given twice
+    or is not 1..255 printable ASCII characters.
     """
     given = [value for name, value in headers if name == b"idempotency-key"]
     if not given:

@@ -1,4 +1,4 @@
-"""Idempotency keys: one row for each POST that succeeded with an Idempotency-Key, written in the
+"""This table has one row for each POST that succeeded with an Idempotency-Key, written in the
 transaction of its effect.
 """
 

@@ -1,5 +1,5 @@
-"""Sender IDs: what a text may claim to come from, registered by accounts and approved by
-the operator.
+"""This room knows sender IDs: what a text may claim to come from, registered by accounts and
+approved by the operator.
 """
 
 from heliograph.senders.api import endpoints

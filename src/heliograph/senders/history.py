@@ -1,4 +1,4 @@
-"""A sender ID's history: each state that it came into, when, by whom and why."""
+"""A sender ID has a history: each state that it came into, when, by whom and why."""
 
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,7 @@ SHOWN_MAX: Final = 100
 
 
 class Step(NamedTuple):
-    """`by` None: the account itself."""
+    """This is one step of a sender's history. `by` None means the account itself."""
 
     status: str
     reason: str | None
@@ -31,7 +31,7 @@ def note(tx: Connection, sender_id: str, step: Step) -> None:
 
 
 def history(tx: Connection, sender_id: str) -> list[Step]:
-    """The latest steps of a sender, newest first."""
+    """Returns the latest steps of a sender, newest first."""
     columns = [sender_history.c[name] for name in Step._fields]
     return [
         Step(*row)

@@ -19,8 +19,8 @@ _DIGRAPHS: Final = {"rn": "m", "vv": "w"}
 
 
 def skeleton(sender: str) -> str:
-    """What senders have in common that look alike: `PAYPA1`, `PAY-PAL` and `paypal` have
-    one. A number is like itself only.
+    """Returns what senders that look alike have in common: `PAYPA1`, `PAY-PAL` and `paypal` have
+    one skeleton. A number is like itself only.
     """
     return sender if sender.isdigit() else as_letters(sender)
 
@@ -34,8 +34,8 @@ def as_letters(sender: str) -> str:
 
 
 def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:
-    """By each record's id: live senders of other accounts that are approved and look like it, the
-    first few.
+    """Returns, by each record's id, the first few live senders of other accounts that are
+    approved and look like it.
     """
     live = {record.id: skeleton(record.sender) for record in records if not record.sandbox}
     query = (

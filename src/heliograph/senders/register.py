@@ -1,4 +1,4 @@
-"""Registering a sender ID, and the operator's decision on it."""
+"""An account registers a sender ID, and the operator decides on it."""
 
 from typing import Final
 
@@ -184,7 +184,9 @@ def _insert(
 
 
 def _make_default(tx: Connection, record: Sender) -> Sender:
-    """The only default of its account and mode; while it is not approved, there is none."""
+    """Makes a sender the only default of its account and mode. While it is not approved, there
+    is no default.
+    """
     config.bump(tx)
     tx.execute(
         sa.update(senders)

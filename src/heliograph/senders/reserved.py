@@ -45,7 +45,9 @@ def refuse_reserved(tx: Connection, sender: str, service_sender: str) -> None:
 
 
 def why_reserved(tx: Connection, sender: str, service_sender: str) -> str | None:
-    """For the operator: why accounts may not register it; None when they may."""
+    """Returns why accounts may not register this sender, for the operator, or None when they
+    may.
+    """
     always, kept = _always(sender, service_sender), _of_operator(tx, sender)
     return always or (
         f"it is, or looks like, {kept.sender}: {kept.reason}" if kept is not None else None
@@ -53,7 +55,7 @@ def why_reserved(tx: Connection, sender: str, service_sender: str) -> str | None
 
 
 def _always(sender: str, service_sender: str) -> str | None:
-    """Why a name is reserved whatever the operator says. `service_sender`: what the
+    """Returns why a name is reserved whatever the operator says. `service_sender` is what the
     service's one-time passwords come from.
     """
     if skeleton(sender) == skeleton(SANDBOX):

@@ -1,4 +1,4 @@
-"""What a sender ID may look like (docs/api.md, "Sender IDs")."""
+"""These rules say what a sender ID may look like (docs/api.md, "Sender IDs")."""
 
 import re
 from typing import Final
@@ -30,5 +30,7 @@ def check(sender: str) -> str:
 
 
 def folded(sender: str) -> str:
-    """What two senders are compared by: senders that differ only in case are one."""
+    """Returns the form by which two senders are compared: senders that differ only in case are
+    one.
+    """
     return sender.lower()

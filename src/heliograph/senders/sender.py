@@ -1,4 +1,4 @@
-"""What a sender ID is, and how ones are found."""
+"""This says what a sender ID is, and finds sender IDs."""
 
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
@@ -17,8 +17,8 @@ ID_PREFIX: Final = "sid"
 
 
 class Sender(NamedTuple):
-    """A sender ID of one account. `id` and `account_id` are raw; the mode is that of the key (or
-    command) that registered it.
+    """This is a sender ID of one account. `id` and `account_id` are raw; the mode is that of the
+    key (or command) that registered it.
     """
 
     id: str
@@ -38,7 +38,7 @@ COLUMNS: Final = [senders.c[name] for name in Sender._fields]
 
 
 def text_id(sender: Sender) -> str:
-    """`sid_…`"""
+    """Returns the sender's id in text form, `sid_…`."""
     return ids.text_of_raw(ID_PREFIX, sender.id)
 
 
@@ -51,8 +51,8 @@ def by_id(tx: Connection, sender_id: str) -> Sender:
 
 
 def find(tx: Connection, sender_text_id: str) -> Sender:
-    """The sender with this id in text form (`sid_…`), of whatever account: for the operator. Raises
-    NotFound.
+    """Returns the sender with this id in text form (`sid_…`), of whatever account: this is for
+    the operator. Raises NotFound.
     """
     raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
     if raw is None:
@@ -61,7 +61,9 @@ def find(tx: Connection, sender_text_id: str) -> Sender:
 
 
 def of_account(tx: Connection, account_id: str, sender_text_id: str, *, sandbox: bool) -> Sender:
-    """An account's sender in its mode. Raises NotFound, the same for others' and for none."""
+    """Returns an account's sender in its mode. Raises NotFound, the same for another account's
+    sender and for none.
+    """
     raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
     found = by_id(tx, raw) if raw is not None else None
     if found is None or (found.account_id, found.sandbox) != (account_id, sandbox):
@@ -78,8 +80,8 @@ def page(
     status: str | None = None,
     before_id: str | None = None,
 ) -> list[Sender]:
-    """At most `limit` senders, newest first, those made before the one with the raw id `before_id`;
-    without `account_id` everybody's.
+    """Returns at most `limit` senders, newest first: those made before the one with the raw id
+    `before_id`. Without `account_id`, it returns everybody's.
     """
     query = sa.select(*COLUMNS).order_by(senders.c.id.desc()).limit(limit)
     wanted = {
@@ -124,8 +126,8 @@ def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
 def approved_senders(
     tx: Connection, account_ids: Collection[str]
 ) -> dict[tuple[str, bool], dict[str, str]]:
-    """What sends may name, by account and mode: the sender in lower case → as it was approved, and
-    goes out.
+    """Returns what sends may name, by account and mode: each sender in lower case, with the form
+    in which it was approved and goes out.
     """
     query = (
         sa.select(*COLUMNS)
@@ -144,8 +146,8 @@ def approved_senders(
 
 
 def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[str, bool], str]:
-    """By account and mode: its default sender, if one is set and approved; in sandbox its own, else
-    the live one.
+    """Returns each default sender by account and mode, if one is set and approved. In sandbox it
+    is the sandbox's own, else the live one.
     """
     query = (
         sa.select(senders.c.account_id, senders.c.sandbox, senders.c.sender)
@@ -164,8 +166,8 @@ def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[
 
 
 def as_record(sender: Sender, customer_id: str | None = None) -> dict[str, Any]:
-    """The fields of /sender-ids. `customer_id`: in text form, when it belongs to a Connect
-    customer.
+    """Returns the fields of /sender-ids. `customer_id` is in text form, when the sender belongs
+    to a Connect customer.
     """
     return {
         "id": text_id(sender),

@@ -1,4 +1,4 @@
-"""Sender IDs: what a text may claim to come from."""
+"""This table holds sender IDs: what a text may claim to come from."""
 
 import sqlalchemy as sa
 

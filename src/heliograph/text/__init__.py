@@ -1,5 +1,5 @@
-"""Texts and phone numbers, as pure functions: how many segments a text takes, and which number
-somebody means.
+"""This room reads texts and phone numbers, in pure functions: how many segments a text takes,
+and which number somebody means.
 """
 
 from heliograph.text.countries import country, country_codes, read_country

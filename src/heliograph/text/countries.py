@@ -34,8 +34,8 @@ def country_codes() -> frozenset[str]:
 
 
 def country(raw: str) -> str | None:
-    """The country code that `raw` means, in upper case; None when it is none. Any case is accepted,
-    nothing else is forgiven.
+    """Returns the country code that `raw` means, in upper case, or None when it is none. Any
+    case is accepted; nothing else is forgiven.
     """
     # isascii, because case-folding alone would let ß pass for SS (South Sudan) and a dotless ı for
     # I
@@ -44,7 +44,7 @@ def country(raw: str) -> str | None:
 
 
 def read_country(value: Any) -> str:
-    """For `Form.value`: the country code that a field means. Raises ValueError."""
+    """Reads the country code that a field means, for `Form.value`. Raises ValueError."""
     found = country(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"must be an ISO 3166-1 alpha-2 code such as GH, not {shown(value)}")

@@ -1,4 +1,4 @@
-"""Numbering plans: the metadata of the phonenumbers library as tables that can be asked in a
+"""A numbering plan is the metadata of the phonenumbers library as tables that can be asked in a
 microsecond.
 
 The library takes 16 µs and more for a number, because it looks up and compiles everything each
@@ -27,7 +27,9 @@ _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without 
 
 
 class Plan:
-    """How numbers are dialled in one region: the rules by which a national number is read."""
+    """A plan says how numbers are dialled in one region: it holds the rules by which a national
+    number is read.
+    """
 
     __slots__ = (
         "_assigned_by_length",
@@ -57,14 +59,14 @@ class Plan:
         self._assigned_by_length: dict[int, re.Pattern[str]] = {}
 
     def describes(self, national: str) -> bool:
-        """Whether the whole of `national` looks like a number of this plan; stricter than
-        its length alone.
+        """Returns whether the whole of `national` looks like a number of this plan. This is
+        stricter than its length alone.
         """
         return self._general.fullmatch(national) is not None
 
     def assigns(self, national: str) -> bool:
-        """Whether `national` lies in a range that is assigned to a type of number (the
-        library calls it valid); stricter still.
+        """Returns whether `national` lies in a range that is assigned to a type of number (the
+        library calls it valid). This is stricter still.
         """
         pattern = self._assigned_by_length.get(len(national))
         if pattern is None:
@@ -89,15 +91,17 @@ class Plan:
         return national if self.describes(national) and not self.describes(rest) else rest
 
     def significant(self, national: str) -> str:
-        """The national significant number: as `without_trunk`, but only when what remains is long
-        enough to be one.
+        """Returns the national significant number: as `without_trunk`, but only when what
+        remains is long enough to be one.
         """
         rest = self.without_trunk(national)
         return rest if len(rest) in self.lengths or len(rest) > self.longest else national
 
 
 class CallingCode:
-    """One country calling code: which numbers are possible under it, and whose they are."""
+    """This is one country calling code: it knows which numbers are possible under it, and whose
+    they are.
+    """
 
     __slots__ = (
         "_country",
@@ -127,8 +131,8 @@ class CallingCode:
         self._members_by_length: dict[int, re.Pattern[str]] = {}
 
     def country_of(self, number: str) -> str | None:
-        """The country of a whole number (calling code included); None when it belongs to
-        none, as +800 or an unassigned area of +1.
+        """Returns the country of a whole number (calling code included), or None when it belongs
+        to none, such as +800 or an unassigned area of +1.
         """
         if not self._members:
             return self._country
@@ -142,7 +146,9 @@ class CallingCode:
 
 
 class _Plans(dict[str, Plan | None]):
-    """Plans by country; None for a country without one. Filled as they are asked for."""
+    """This holds the plans by country, and None for a country without one. It is filled as they
+    are asked for.
+    """
 
     def __missing__(self, country: str) -> Plan | None:
         code = calling_code_of(country)
@@ -153,10 +159,10 @@ class _Plans(dict[str, Plan | None]):
 
 
 class _CallingCodes(dict[str, CallingCode | None]):
-    """Calling codes by the first three digits of a number: none is longer, and none is the
-    beginning of another.
+    """This holds calling codes by the first three digits of a number: none is longer, and none is
+    the beginning of another.
 
-    Filled as numbers come; it cannot outgrow the 1,111 strings of at most three digits.
+    It is filled as numbers come; it cannot outgrow the 1,111 strings of at most three digits.
     """
 
     def __missing__(self, first_three: str) -> CallingCode | None:
@@ -188,8 +194,8 @@ CALLING_CODES: Final = tuple(_REGIONS)  # as digits
 
 
 def calling_code_of(country: str) -> int | None:
-    """The calling code of a country (233 for GH); None where nobody has a telephone, as in
-    AQ, or for what is no country.
+    """Returns the calling code of a country (233 for GH), or None where nobody has a telephone,
+    as in AQ, or for what is no country.
     """
     return _CALLING_CODE_OF_REGION.get(country)
 
@@ -204,8 +210,8 @@ def _metadata(region: str, code: int) -> PhoneMetadata:
 
 
 def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
-    """One pattern with a group per region, tried in the library's order; the name of the group that
-    matches is the country.
+    """Returns one pattern with a group for each region, tried in the library's order. The name
+    of the group that matches is the country.
     """
     groups = []
     for region in regions:
@@ -243,7 +249,9 @@ def _assigned_pattern(metadata: PhoneMetadata, length: int) -> str:
 
 
 def _pattern_if_possible(kind: PhoneNumberDesc | None, length: int) -> str | None:
-    """The pattern of a type of number; None when the region has no such numbers of that length."""
+    """Returns the pattern of a type of number, or None when the region has no such numbers of
+    that length.
+    """
     if kind is None or not kind.national_number_pattern:
         return None
     if kind.possible_length and length not in kind.possible_length:

@@ -1,16 +1,16 @@
-"""Phone numbers: what people write becomes E.164 digits and a country, or is refused (docs/api.md,
-"Phone numbers").
+"""What people write as a phone number becomes E.164 digits and a country, or is refused
+(docs/api.md, "Phone numbers").
 
 The answers are those of the phonenumbers library, at a twentieth of its price; a property test
 compares the two over every region. Where the rules of that page differ from the library, the page
 counts:
 
-- only ASCII digits and the separators of `SEPARATORS`: no letters, extensions, `tel:`, other
-  scripts' digits or spaces;
+- only ASCII digits and the separators of `SEPARATORS` are read: no letters, extensions, `tel:`,
+  other scripts' digits or spaces;
 - `+` or `00` in front means international in every country, also where another prefix is dialled
   for that (011, 0011);
-- only full numbers of 7 to 15 digits: a subscriber number without its area code is no address for a
-  text message;
+- only full numbers of 7 to 15 digits are read: a subscriber number without its area code is no
+  address for a text message;
 - a number that begins with the calling code of the given country and is long enough is
   international, unless only the national reading gives a number that is assigned.
 """
@@ -76,7 +76,9 @@ def parse(raw: str, country: str | None = None, home: str | None = None) -> Phon
 def parse_many(
     raws: Sequence[str], country: str | None = None, home: str | None = None
 ) -> list[Phone | None]:
-    """As `parse`, for every number of a send; the k-th answer belongs to the k-th number."""
+    """Parses every number of a send, as `parse` does. The k-th answer belongs to the k-th
+    number.
+    """
     return [parse(raw, country, home) for raw in raws]
 
 
@@ -118,8 +120,8 @@ def _dialled(digits: str, home: Plan) -> Phone | None:
 
 
 def _is_assigned(phone: Phone | None, home: Plan) -> bool:
-    """Whether a number under the calling code of `home` lies in a range that somebody has,
-    not only of a possible length.
+    """Returns whether a number under the calling code of `home` lies in a range that somebody
+    has, and is not only of a possible length.
     """
     if phone is None or phone.country_code is None:
         return False

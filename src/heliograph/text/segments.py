@@ -1,5 +1,5 @@
-"""How a text becomes short messages: its encoding, its segments, and the octets they carry
-(docs/api.md, "Segments and price").
+"""A text becomes short messages: this finds its encoding, its segments, and the octets that they
+carry (docs/api.md, "Segments and price").
 
 GSM-7 is the default alphabet of 3GPP TS 23.038, section 6.2.1, with its extension table, 6.2.1.1.
 One character outside of it makes the whole text UCS-2, and dearer. No text is ever altered to fit.
@@ -55,7 +55,7 @@ _EXTENSION_BY_SEPTET: Final = {chr(code): character for code, character in _EXTE
 
 
 class Segmented(NamedTuple):
-    """What a text takes to send."""
+    """This says what a text takes to send."""
 
     encoding: str  # "GSM-7" or "UCS-2"
     segments: int  # short messages, from 1
@@ -76,11 +76,11 @@ def count(text: str) -> Segmented:
 
 
 def split(text: str, encoding: str) -> list[str]:
-    """The text of every segment, in order; joined they are the text. Each holds as much as it can,
-    and no pair is divided.
+    """Returns the text of every segment, in order; joined they are the text. Each holds as much as
+    it can, and no pair is divided.
 
-    `encoding` is what `count` said, or "UCS-2" for any text. ValueError when the text cannot be
-    encoded so.
+    `encoding` is what `count` returned, or "UCS-2" for any text. Raises ValueError when the text
+    cannot be encoded so.
     """
     if encoding == GSM_7:
         _check_gsm7(text)
@@ -99,18 +99,17 @@ def split(text: str, encoding: str) -> list[str]:
 
 
 def gsm7_octets(text: str) -> bytes:
-    """A text in the default alphabet, a septet an octet, extension characters as 1B and their code:
-    what SMPP carries with data_coding 0.
-
-    ValueError when a character is not in it.
+    """Returns a text in the default alphabet, a septet an octet, with extension characters as 1B
+    and their code: what SMPP carries with data_coding 0. Raises ValueError when a character is
+    not in it.
     """
     _check_gsm7(text)
     return text.translate(_CODES).encode("ascii")
 
 
 def gsm7_text(octets: bytes) -> str:
-    """The text of `gsm7_octets`. ValueError for what that never gives: an octet over 7F, an escape
-    before no code of the extension table.
+    """Returns the text of `gsm7_octets`. Raises ValueError for what that never gives: an octet
+    over 7F, or an escape before no code of the extension table.
     """
     if not octets.isascii():
         raise ValueError("an octet over 7F is no septet")
@@ -128,12 +127,14 @@ def gsm7_text(octets: bytes) -> str:
 
 
 def ucs2_octets(text: str) -> bytes:
-    """A text as UTF-16BE: what SMPP carries with data_coding 8. ValueError for a lone surrogate."""
+    """Returns a text as UTF-16BE: what SMPP carries with data_coding 8. Raises ValueError for a
+    lone surrogate.
+    """
     return text.encode("utf-16-be")
 
 
 def ucs2_text(octets: bytes) -> str:
-    """The text of `ucs2_octets`. ValueError for half a unit or a lone surrogate."""
+    """Returns the text of `ucs2_octets`. Raises ValueError for half a unit or a lone surrogate."""
     return octets.decode("utf-16-be")
 
 
@@ -148,8 +149,8 @@ def _check_gsm7(text: str) -> None:
 
 
 def _escaped(text: str) -> str:
-    """A GSM-7 text with the escape before each extension character: as many characters as it takes
-    septets.
+    """Returns a GSM-7 text with the escape before each extension character, so that it has as
+    many characters as it takes septets.
     """
     for character in _EXTENSION.values():
         text = text.replace(character, _ESCAPE + character)
@@ -168,8 +169,8 @@ def _ends_in_units(octets: bytes) -> list[int]:
 
 
 def _ends(size: int, alone: int, part: int, opens_pair: Callable[[int], bool]) -> list[int]:
-    """Where each segment of a text of `size` septets or units ends. One that would end
-    within a pair leaves it to the next.
+    """Returns where each segment of a text of `size` septets or units ends. A segment that would
+    end within a pair leaves the pair to the next.
     """
     if size <= alone:
         return [size]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Final, NamedTuple
 
-from heliograph.base.csv_records import read_records
+from heliograph.base.csv.records import read_records
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import cut

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import Any, Final, NamedTuple, TextIO
 
-from heliograph.base.csv_records import Record, read_records
+from heliograph.base.csv.records import Record, read_records
 from heliograph.base.errors import InvalidRequest
 from heliograph.contacts.change import Change
 from heliograph.contacts.csv_cells import PHONE_COLUMNS, Layout, change_of, layout_of

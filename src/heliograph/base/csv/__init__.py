@@ -1,0 +1,1 @@
+"""Files in CSV: their records, one after the other."""

@@ -11,7 +11,9 @@ ANY_ERROR = ("Exception", "BaseException")
 
 
 def handlers(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
-    """Yields those that catch any error that may come out of an await."""
+    """Yields those that catch any error that may come out of an await, also of one that is in the
+    block of a context manager.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Try) and any(
             awaits(part) for statement in node.body for part in ast.walk(statement)
@@ -24,7 +26,7 @@ def handlers(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
 
 
 def awaits(node: ast.AST) -> bool:
-    return isinstance(node, ast.Await | ast.AsyncWith | ast.AsyncFor)
+    return isinstance(node, ast.Await | ast.AsyncWith | ast.AsyncFor | ast.Yield)
 
 
 def goes_on(handler: ast.ExceptHandler) -> bool:

@@ -32,7 +32,9 @@ NOT_LISTED = (  # files that docs/architecture.md need not name one by one
     "migrations/versions/",
 )
 PATH_AND_NAME = re.compile(r"`([\w.-]+/[\w./-]+\.py)(?:: ([\w.]+))?`")
-LOGGED = re.compile(r"\b(?:log\.(?:debug|info|warning|error)|ended_anyway)\(\s*\"(\w+)\"")
+LOGGED = re.compile(
+    r"(?:\b(?:log\.(?:debug|info|warning|error)|survive_faults)\(\s*|\bfault=)\"(\w+)\""
+)
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 

@@ -5,12 +5,14 @@ hold a statement's values.
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from sqlalchemy import exc
 
 from heliograph.base import cancelling
+
+Level = Literal["warning", "error"]
 
 log = structlog.get_logger(__name__)
 
@@ -36,13 +38,16 @@ def told(error: BaseException) -> dict[str, Any]:
 
 
 @contextmanager
-def ended_anyway(event: str) -> Iterator[None]:
-    """Around what a part of a process stores as it ends. Whatever goes wrong there is logged as
-    `event` and keeps nothing else from ending: others find it out as after a kill. It may be
-    anything: the database is away, a lock is not got in time, rows are gone.
+def survive_faults(event: str, *, level: Level = "error", **facts: object) -> Iterator[None]:
+    """Logs any exception out of the block as `event`, with `facts`, and goes on after the block.
+
+    It is for work whose failure must not end what calls it: one round of a loop, one of many
+    campaigns or carriers, what a part of a process stores as it ends. The exception may be
+    anything: the database is away, a lock is not got in time, rows are gone. A task that was
+    cancelled ends as cancelled.
     """
     try:
         yield
     except Exception as error:  # noqa: BLE001  see above
         cancelling.obey(error)
-        log.warning(event, **told(error))
+        getattr(log, level)(event, **facts, **told(error))

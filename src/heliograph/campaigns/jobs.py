@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import messages
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base.logged_errors import survive_faults, told
 from heliograph.campaigns import due_steps as work
 from heliograph.campaigns import opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
@@ -82,11 +82,8 @@ class Jobs:
             if campaign.id in self._buckets
         }
         for campaign in campaigns:
-            try:
+            with survive_faults("campaign_not_settled", campaign=_shown(campaign)):
                 await self._settle(campaign)
-            except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
-                cancelling.obey(error)
-                log.error("campaign_not_settled", campaign=_shown(campaign), **told(error))
         await self._expand(
             [
                 campaign
@@ -116,14 +113,11 @@ class Jobs:
     async def _heed(self) -> None:
         """Those who have opted out get nothing more, before anything else is done for them."""
         until_s = clock.monotonic_s() + SETTLE_S
-        try:
+        with survive_faults("opt_outs_not_heeded"):  # the campaigns go on
             more = True
             while more and clock.monotonic_s() < until_s:
                 async with self._db.hot() as tx:
                     more = await opt_outs.heed(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
-        except Exception as error:  # noqa: BLE001  whatever it was, the campaigns go on, and this at the next look
-            cancelling.obey(error)
-            log.error("opt_outs_not_heeded", **told(error))
 
     async def _settle(self, campaign: AtWork) -> None:
         if campaign.status == CANCELED:

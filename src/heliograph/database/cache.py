@@ -187,7 +187,9 @@ class ConfigCache:
         await self._reads_anew.close()
 
     async def poll(self) -> None:
-        """Runs until cancelled."""
+        """Runs until cancelled. Its loop is its own: of many faults in a row it logs only the first
+        one, and that they are over.
+        """
         reachable = True
         while True:
             try:

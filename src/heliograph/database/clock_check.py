@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 import structlog
 
-from heliograph.base import cancelling, clock, metrics
+from heliograph.base import clock, metrics
 from heliograph.base.errors import Unavailable
-from heliograph.base.logged_errors import told
+from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 
 # apart: what time servers keep apart is a hundred times less, and what is valid for a minute bears
@@ -99,13 +99,12 @@ def begin(db: Database) -> None:
 
 async def keep(db: Database) -> None:
     """Compares every minute, until cancelled."""
-    while True:
-        await asyncio.sleep(EVERY_S)
-        try:
-            await asyncio.to_thread(look, db)
-        except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
-            cancelling.obey(error)
-            log.warning("clock_not_compared", **told(error))
+    await repeat(
+        lambda: asyncio.to_thread(look, db),
+        wait=EVERY_S,
+        fault="clock_not_compared",
+        level="warning",
+    )
 
 
 def look(db: Database) -> None:

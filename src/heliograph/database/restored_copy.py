@@ -26,8 +26,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.engine import Connection
 
-from heliograph.base import cancelling
 from heliograph.base.logged_errors import told
+from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.file_birth import birth_ns
 from heliograph.database.schema import installation
@@ -121,13 +121,12 @@ async def keep(db: Database, data_dir: Path) -> None:
     """Marks it anew every minute, until cancelled: so a copy is told that was taken since
     the start, too.
     """
-    while True:
-        await asyncio.sleep(EVERY_S)
-        try:
-            await asyncio.to_thread(settle, db, data_dir)
-        except Exception as error:  # noqa: BLE001  whatever it was, the next minute must come
-            cancelling.obey(error)
-            log.warning("home_not_marked", **told(error))
+    await repeat(
+        lambda: asyncio.to_thread(settle, db, data_dir),
+        wait=EVERY_S,
+        fault="home_not_marked",
+        level="warning",
+    )
 
 
 def _is_copy(tx: Connection, remembered: _Mark | None) -> bool:

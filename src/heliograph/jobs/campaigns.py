@@ -7,8 +7,9 @@ from typing import Final
 import structlog
 
 from heliograph import campaigns
-from heliograph.base import cancelling, clock, ids
-from heliograph.base.logged_errors import told
+from heliograph.base import clock, ids
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.jobs import Jobs
 from heliograph.database.database import Database
@@ -21,34 +22,47 @@ log = structlog.get_logger(__name__)
 
 async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
-    starting: asyncio.Task[None] | None = None
-    glanced_s = float("-inf")
-    at_work = False
+    looks = _Looks(db, jobs, is_ours)
     try:
-        while True:
-            if is_ours():
-                try:
-                    if not at_work or clock.monotonic_s() - glanced_s >= GLANCE_S:
-                        glanced_s = clock.monotonic_s()
-                        at_work, due = await jobs.glance()
-                        if due and (starting is None or starting.done()):
-                            starting = asyncio.create_task(_start_due(db))
-                    if at_work:
-                        at_work = await jobs.once()
-                except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
-                    cancelling.obey(error)
-                    log.error("campaigns_not_looked_at", **told(error))
-            await asyncio.sleep(LOOK_S if at_work else GLANCE_S)
+        await repeat(
+            looks.once, wait=looks.pause, first_after_s=0.0, fault="campaigns_not_looked_at"
+        )
     finally:
-        if starting is not None:
-            starting.cancel()
+        looks.end()
+
+
+class _Looks:
+    """The looks of one process at the campaigns, one after the other."""
+
+    def __init__(self, db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
+        self._db = db
+        self._jobs = jobs
+        self._is_ours = is_ours
+        self._starting: asyncio.Task[None] | None = None
+        self._glanced_s = float("-inf")
+        self._at_work = False
+
+    async def once(self) -> None:
+        if not self._is_ours():
+            return
+        if not self._at_work or clock.monotonic_s() - self._glanced_s >= GLANCE_S:
+            self._glanced_s = clock.monotonic_s()
+            self._at_work, due = await self._jobs.glance()
+            if due and (self._starting is None or self._starting.done()):
+                self._starting = asyncio.create_task(_start_due(self._db))
+        if self._at_work:
+            self._at_work = await self._jobs.once()
+
+    async def pause(self) -> None:
+        await asyncio.sleep(LOOK_S if self._at_work else GLANCE_S)
+
+    def end(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
 
 
 async def _start_due(db: Database) -> None:
     """Beside what is being sent: a large audience takes seconds to be written down."""
-    try:
+    with survive_faults("campaigns_not_started"):
         for campaign_id in await asyncio.to_thread(campaigns.start_due, db):
             log.info("campaign_started", campaign=ids.text_of_raw(ID_PREFIX, campaign_id))
-    except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
-        cancelling.obey(error)
-        log.error("campaigns_not_started", **told(error))

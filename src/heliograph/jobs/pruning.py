@@ -11,9 +11,9 @@ from typing import Final
 import structlog
 
 from heliograph import accounts, messages, otp, plugin, requests, webhooks
-from heliograph.base import cancelling, clock, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base import clock, metrics
 from heliograph.base.paging import first_id_of
+from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune
 from heliograph.messages.retention.retention import EVENTS, keep_from
@@ -54,16 +54,13 @@ async def keep_pruning(
 ) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
     eraser = otp.Eraser(db)
-    await asyncio.sleep(FIRST_AFTER_S)
-    while True:
-        try:
-            if is_ours():
-                await eraser.erase()
-                await prune_all(db, texts_ms)
-        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
-            cancelling.obey(error)
-            log.error("pruning_failed", **told(error))
-        await asyncio.sleep(EVERY_S)
+
+    async def once() -> None:
+        if is_ours():
+            await eraser.erase()
+            await prune_all(db, texts_ms)
+
+    await repeat(once, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="pruning_failed")
 
 
 async def prune_all(db: Database, texts_ms: int | None = None) -> None:

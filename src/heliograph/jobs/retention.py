@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from heliograph.base import cancelling, clock, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base.periodic import repeat
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -43,15 +43,12 @@ log = structlog.get_logger(__name__)
 
 async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:
     """Runs until cancelled. `is_ours`: whether it is for this process to do."""
-    await asyncio.sleep(FIRST_AFTER_S)
-    while True:
-        try:
-            if is_ours():
-                await retain(db, kept)
-        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again in a minute
-            cancelling.obey(error)
-            log.error("retention_failed", **told(error))
-        await asyncio.sleep(EVERY_S)
+
+    async def once() -> None:
+        if is_ours():
+            await retain(db, kept)
+
+    await repeat(once, wait=EVERY_S, first_after_s=FIRST_AFTER_S, fault="retention_failed")
 
 
 async def retain(db: Database, kept: KeptFor) -> None:

@@ -17,9 +17,10 @@ import uvloop
 from heliograph.api.app import App
 from heliograph.api.listening import address_of, answer, listening
 from heliograph.api.shutdown import API_DRAIN_S, Server
-from heliograph.base import cancelling, open_files
+from heliograph.base import open_files
 from heliograph.base.errors import ServiceError
-from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database import clock_check, processes
@@ -133,7 +134,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         for task in (*beside, holding, ending):
             task.cancel()
         await app.stop()
-        with ended_anyway("lease_not_ended"):
+        with survive_faults("lease_not_ended", level="warning"):
             await asyncio.to_thread(lease.end)
         if refused:
             holding.result()
@@ -182,10 +183,4 @@ async def _shown(lease: Lease) -> None:
 
 async def _keep(lease: Lease) -> None:
     """Shows that this process lives."""
-    while True:
-        await asyncio.sleep(LOOK_S)
-        try:
-            await _shown(lease)
-        except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
-            cancelling.obey(error)
-            log.warning("lease_not_kept", **told(error))
+    await repeat(lambda: _shown(lease), wait=LOOK_S, fault="lease_not_kept", level="warning")

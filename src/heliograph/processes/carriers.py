@@ -11,7 +11,8 @@ import structlog
 
 from heliograph import messages
 from heliograph.base import cancelling, clock, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
@@ -121,19 +122,14 @@ class Dispatch:
     # carriers as configured
 
     async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(WATCH_S)
-            self._share_rates()
-            for running in self._running.values():
-                metrics.BOUND.labels(running.carrier.name).set(
-                    running.link.state is LinkState.BOUND
-                )
-            if self._cache.epoch != self._epoch or self._others() != self._left_to_others:
-                try:
-                    await self._reconcile()
-                except Exception as error:  # noqa: BLE001  whatever it was, the next change must be seen
-                    cancelling.obey(error)
-                    log.error("carriers_not_reconciled", **told(error))
+        await repeat(self._look, wait=WATCH_S, fault="carriers_not_reconciled")
+
+    async def _look(self) -> None:
+        self._share_rates()
+        for running in self._running.values():
+            metrics.BOUND.labels(running.carrier.name).set(running.link.state is LinkState.BOUND)
+        if self._cache.epoch != self._epoch or self._others() != self._left_to_others:
+            await self._reconcile()
 
     def _others(self) -> frozenset[int]:
         """Carriers that other processes are for."""
@@ -190,23 +186,27 @@ class Dispatch:
     ) -> None:
         """Ends a carrier's link and turn if it has them, and begins new ones if it shall."""
         try:
-            running = self._running.get(carrier_id)
-            if running is not None:
-                # however long its last words take: the next turn would only find them in doubt
-                await running.stop(None)
-                # not before: should the process stop meanwhile, it must be found
-                del self._running[carrier_id]
-                with suppress(KeyError):  # it was not shown yet
-                    # of a carrier that others serve it would be an alarm without end
-                    metrics.BOUND.remove(running.carrier.name)
-            if as_set is not None and not self._stopping:
-                await self._start(*as_set, follows=running is not None)
-        except Exception as error:  # noqa: BLE001  whatever it was, the other carriers go on, and this one is tried again
-            cancelling.obey(error)
-            log.error("carriers_not_reconciled", **told(error))
+            # the other carriers go on, and this one is tried again
+            with survive_faults("carriers_not_reconciled"):
+                await self._replace(carrier_id, as_set)
         finally:
             del self._changes[carrier_id]
             self._epoch = -1  # what was changed meanwhile is still to be seen
+
+    async def _replace(
+        self, carrier_id: int, as_set: tuple[Carrier, SmppSettings | None] | None
+    ) -> None:
+        running = self._running.get(carrier_id)
+        if running is not None:
+            # however long its last words take: the next turn would only find them in doubt
+            await running.stop(None)
+            # not before: should the process stop meanwhile, it must be found
+            del self._running[carrier_id]
+            with suppress(KeyError):  # it was not shown yet
+                # of a carrier that others serve it would be an alarm without end
+                metrics.BOUND.remove(running.carrier.name)
+        if as_set is not None and not self._stopping:
+            await self._start(*as_set, follows=running is not None)
 
     def _load(self) -> list[tuple[Carrier, SmppSettings | None]]:
         with self._db.read() as tx:
@@ -305,15 +305,13 @@ class Dispatch:
         )
 
     async def _record_state(self, carrier_id: int, latest: tuple[LinkState, str]) -> bool:
-        try:
+        """Says whether it is stored. If not, it is tried again."""
+        with survive_faults("carrier_state_not_recorded", state=latest[0].value):
             await asyncio.to_thread(self._record, carrier_id, *latest)
-        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
-            cancelling.obey(error)
-            log.error("carrier_state_not_recorded", state=latest[0].value, **told(error))
-            return False
-        if self._states.get(carrier_id) == latest:
-            del self._states[carrier_id]
-        return True
+            if self._states.get(carrier_id) == latest:
+                del self._states[carrier_id]
+            return True
+        return False
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:

@@ -5,7 +5,6 @@ own, for as long as it runs.
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -13,8 +12,9 @@ import structlog
 import uvloop
 from sqlalchemy.engine import Connection
 
-from heliograph.base import cancelling, clock, open_files
-from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base import clock, open_files
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.base.secrets import Keys, key_ids
 from heliograph.base.settings import Settings
 from heliograph.database import processes, secret_key_canary
@@ -107,11 +107,11 @@ async def _listen(
         await stopped.wait()
         staying.cancel()
         await deliveries.stop(0.0)
-        with ended_anyway("lease_not_ended"):
+        with survive_faults("lease_not_ended", level="warning"):
             await asyncio.to_thread(lease.end)
     finally:
         # whoever prunes does, when it has been silent for long
-        with ended_anyway("endpoint_not_forgotten"):
+        with survive_faults("endpoint_not_forgotten", level="warning"):
             await asyncio.to_thread(_forget, db, endpoint.id)
         await db.close_hot()
         db.close()
@@ -129,21 +129,18 @@ def _in_use(tx: Connection, settings: Settings) -> Keys:
 async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
     """Shows that it is there, until cancelled."""
     extended_s = clock.monotonic_s()
-    while True:
-        await asyncio.sleep(LOOK_S)
-        is_there = False
+
+    async def once() -> None:
+        nonlocal extended_s
         try:
-            with suppress(Retired):  # it was stopped for so long that others took it for dead
-                await lease.looked()
-                is_there = True
-            if not is_there:
-                await asyncio.to_thread(lease.begin)
-            if clock.monotonic_s() - extended_s >= EXTEND_S:
-                await asyncio.to_thread(_extend, db, endpoint_id)
-                extended_s = clock.monotonic_s()
-        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
-            cancelling.obey(error)
-            log.warning("not_listening", **told(error))
+            await lease.looked()
+        except Retired:  # it was stopped for so long that others took it for dead
+            await asyncio.to_thread(lease.begin)
+        if clock.monotonic_s() - extended_s >= EXTEND_S:
+            await asyncio.to_thread(_extend, db, endpoint_id)
+            extended_s = clock.monotonic_s()
+
+    await repeat(once, wait=LOOK_S, fault="not_listening", level="warning")
 
 
 def _extend(db: Database, endpoint_id: str) -> None:

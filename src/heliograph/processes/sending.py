@@ -4,14 +4,14 @@ their own.
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import suppress
 from typing import Any, Final
 
 import structlog
 
 from heliograph.base import cancelling
 from heliograph.base.errors import NotFound
-from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.logged_errors import survive_faults, told
+from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
@@ -128,7 +128,8 @@ class Sending:
             task.cancel()
         showing = asyncio.create_task(self._show())
         await self._end(DRAIN_S)
-        with ended_anyway("home_not_marked"):  # then a copy of the last minute is not told
+        # if it fails, a copy of the last minute is not told
+        with survive_faults("home_not_marked", level="warning"):
             await asyncio.to_thread(restored_copy.settle, self._db, self._settings.data_dir)
         showing.cancel()
         if ended_itself:
@@ -137,7 +138,8 @@ class Sending:
     async def release(self) -> None:
         """Others need not wait for what it held, nor leave its carrier to it."""
         if self._lease.epoch:
-            with ended_anyway("lease_not_ended"):  # then they see that it is gone by its beat
+            # if it fails, they see that it is gone by its beat
+            with survive_faults("lease_not_ended", level="warning"):
                 await asyncio.to_thread(self._lease.end)
         self._held.end()
 
@@ -205,13 +207,8 @@ class Sending:
         while self._db.postgresql:
             await asyncio.sleep(LOOK_S)
             is_retired = False
-            try:
-                await self._lease.looked()
-            except Retired:
-                is_retired = True
-            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
-                cancelling.obey(error)
-                log.warning("lease_not_kept", **told(error))
+            with survive_faults("lease_not_kept", level="warning"):
+                is_retired = await self._is_retired()
             if is_retired or not self._lease.may_write():
                 await self._begin_anew()
             if self._dispatch is not None and self._dispatch.is_for_nothing:
@@ -222,11 +219,19 @@ class Sending:
         """That this process still lives, while it ends: for longer than others wait for a
         beat before they take what is on the wire for in doubt.
         """
-        while self._db.postgresql:
-            await asyncio.sleep(LOOK_S)
-            # then they did, and the answers that still come settle it
-            with ended_anyway("lease_not_kept"), suppress(Retired):
-                await self._lease.looked()
+        if self._db.postgresql:
+            # if they did take it, the answers that still come settle it
+            await repeat(self._is_retired, wait=LOOK_S, fault="lease_not_kept", level="warning")
+
+    async def _is_retired(self) -> bool:
+        """Shows that this process lives. Says whether others have taken it for dead. Raises
+        Unavailable.
+        """
+        try:
+            await self._lease.looked()
+        except Retired:
+            return True
+        return False
 
     async def _begin_anew(self) -> None:
         """Closes the binds at once; answers that came are stored, what was claimed and not written

@@ -12,8 +12,9 @@ from typing import Final
 import structlog
 
 from heliograph import messages
-from heliograph.base import cancelling, clock, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base import clock, metrics
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.carriers import (
     Carrier,
     Routes,
@@ -76,9 +77,7 @@ class Sweeps:
     async def run(self) -> None:
         """Until cancelled."""
         try:
-            while True:
-                await asyncio.sleep(SWEEP_S)
-                await _alone("all", self.once())
+            await repeat(self.once, wait=SWEEP_S, fault="sweep_failed", check="all")
         finally:
             self._show_only(frozenset())
 
@@ -255,8 +254,6 @@ class Sweeps:
 
 
 async def _alone(check: str, sweeping: Awaitable[None]) -> None:
-    try:
+    """Awaits one check. If it fails, the other checks are made, and this one again later."""
+    with survive_faults("sweep_failed", check=check):
         await sweeping
-    except Exception as error:  # noqa: BLE001  whatever it was, the other checks must be made, and this one again
-        cancelling.obey(error)
-        log.error("sweep_failed", check=check, **told(error))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from heliograph.base import cancelling, clock, open_files
-from heliograph.base.logged_errors import ended_anyway, told
+from heliograph.base.logged_errors import survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
@@ -79,6 +80,7 @@ class Deliveries:
         self._poster: Poster | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
+        self._looked_s = 0.0  # monotonic: when the last look began
 
     async def start(self) -> None:
         """Where endpoints are there already, the HTTP client is loaded now, and not in the
@@ -110,7 +112,7 @@ class Deliveries:
             async with asyncio.timeout(RECORD_S):
                 await self._recorder.emptied()
         await cancelling.end(recording)
-        with ended_anyway("webhooks_not_let_go"):
+        with survive_faults("webhooks_not_let_go", level="warning"):
             async with self._db.hot() as tx:
                 await LET_GO.rows(
                     tx,
@@ -123,22 +125,25 @@ class Deliveries:
             await self._poster.close()
 
     async def _watch(self) -> None:
-        while True:
-            self._wake.clear()
-            self._allowance.look()
-            looked_s = clock.monotonic_s()
-            try:
-                await self._look()
-            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
-                cancelling.obey(error)
-                log.error("webhooks_not_looked_at", **told(error))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._wake.wait()
-            every_s = BUSY_S if self._allowance.is_limited else LOOK_S
-            await asyncio.sleep(max(0.0, looked_s + every_s - clock.monotonic_s()))
+        await repeat(
+            self._look,
+            wait=self._until_next_look,
+            first_after_s=0.0,
+            fault="webhooks_not_looked_at",
+        )
+
+    async def _until_next_look(self) -> None:
+        """Returns when something new is due or a poll is, and not too soon after the last look."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_S):
+                await self._wake.wait()
+        every_s = BUSY_S if self._allowance.is_limited else LOOK_S
+        await asyncio.sleep(max(0.0, self._looked_s + every_s - clock.monotonic_s()))
 
     async def _look(self) -> None:
+        self._wake.clear()
+        self._allowance.look()
+        self._looked_s = clock.monotonic_s()
         if not self._lease.may_write():
             return
         async with self._db.hot() as tx:

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, Protocol
 
 import structlog
 
-from heliograph.base import cancelling, clock
-from heliograph.base.logged_errors import told
+from heliograph.base import clock
+from heliograph.base.logged_errors import survive_faults
 from heliograph.database.database import Database
 from heliograph.webhooks.deliver_sql import DONE, NEXT, Waiting, Wanted
 from heliograph.webhooks.fair_turns import Turns
@@ -73,11 +73,8 @@ class Reads:
             if not self._waiting:
                 self._asked.clear()
             found: dict[str, list[Due]] | None = None
-            try:
+            with survive_faults("webhooks_not_read"):  # the watch says again that something is due
                 found = await self._read(batch)
-            except Exception as error:  # noqa: BLE001  whatever it was, the watch says again that something is due
-                cancelling.obey(error)
-                log.error("webhooks_not_read", **told(error))
             for reading, wanted in batch:
                 rows = None if found is None else found.get(reading.endpoint_id, [])
                 reading.was_read(rows, whole=rows is not None and len(rows) < wanted)

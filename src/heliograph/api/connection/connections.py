@@ -14,7 +14,7 @@ import structlog
 
 from heliograph.base import clock, metrics, open_files
 from heliograph.base.addresses import network_of
-from heliograph.base.logged_errors import told
+from heliograph.base.periodic import repeat
 
 # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be,
 # and what may be held
@@ -141,14 +141,10 @@ class Connected:
 
     async def watch(self) -> None:
         """Looks at all of them every LOOK_S, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            try:
-                self._look(asyncio.get_running_loop().time())
-            except Exception as error:  # noqa: BLE001  whatever it was, the next look must come
-                log.error("connections_not_looked_at", **told(error))
+        await repeat(self._look, wait=LOOK_S, fault="connections_not_looked_at")
 
-    def _look(self, now_s: float) -> None:
+    async def _look(self) -> None:
+        now_s = asyncio.get_running_loop().time()
         for connection in [
             each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s
         ]:

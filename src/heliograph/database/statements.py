@@ -367,12 +367,21 @@ def same(
     return Statement(given, row, postgresql=f"{text} {lock}" if lock else text, sqlite=text)
 
 
-def insert(table: str, row: type[GivenT], more: str = "") -> BatchStatement[GivenT, Nothing]:
-    """Returns a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
-    into = f"INSERT INTO {table} ({columns_of(row)})"
-    return BatchStatement(
-        row,
-        Nothing,
-        postgresql=f"{into} SELECT * FROM :given AS g {more}",
-        sqlite=f"{into} VALUES ({values_of(row)}) {more}",
-    )
+class Insert(BatchStatement[GivenT, Nothing], Generic[GivenT]):
+    """A statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
+
+    def __init__(self, table: str, row: type[GivenT], more: str = "") -> None:
+        into = f"INSERT INTO {table} ({columns_of(row)})"
+        self._into, self._more = into, more
+        super().__init__(
+            row,
+            Nothing,
+            postgresql=self.within("given"),
+            sqlite=f"{into} VALUES ({values_of(row)}) {more}",
+        )
+
+    def within(self, field: str) -> str:
+        """Returns the text that inserts the rows of this field of a TablesStatement, as a part of
+        that statement.
+        """
+        return f"{self._into} SELECT * FROM :{field} AS g {self._more}"

@@ -19,11 +19,11 @@ from heliograph.database.statements import (
     BigInt,
     Bool,
     Id,
+    Insert,
     Int,
     Row,
     SmallInt,
     columns_of,
-    insert,
 )
 from heliograph.messages.changes import MessageRow
 from heliograph.messages.tables import groups, tallies
@@ -60,7 +60,7 @@ class _Added(Row, frozen=True):
 _COLUMNS: Final = columns_of(_Added)
 _SUMS: Final = ", ".join(f"{name} = tallies.{name} + excluded.{name}" for name in Tally._fields)
 _UPSERT: Final = f"ON CONFLICT (group_id, slot) DO UPDATE SET {_SUMS}"
-_ADD: Final = insert("tallies", _Added, _UPSERT)
+_ADD: Final = Insert("tallies", _Added, _UPSERT)
 
 
 class _Group(Row, frozen=True):

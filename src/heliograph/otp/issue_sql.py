@@ -10,10 +10,10 @@ from heliograph.database.statements import (
     Bool,
     Bytes,
     Id,
+    Insert,
     Row,
     SmallInt,
     Text,
-    insert,
 )
 from heliograph.otp.limits import Otp
 
@@ -86,7 +86,7 @@ class NewOtp(Row, frozen=True):
     created_at_ms: BigInt
 
 
-STORE_OTPS: Final = insert("otps", NewOtp)
+STORE_OTPS: Final = Insert("otps", NewOtp)
 
 
 class ChangedRange(Row, frozen=True):
@@ -100,7 +100,7 @@ class ChangedRange(Row, frozen=True):
 _CHANGED: Final = """ON CONFLICT (account_id, digits) DO UPDATE SET
     sent_at_ms = excluded.sent_at_ms, blocked_at_ms = excluded.blocked_at_ms,
         changed_at_ms = excluded.changed_at_ms"""
-STORE_RANGES: Final = insert("otp_ranges", ChangedRange, _CHANGED)
+STORE_RANGES: Final = Insert("otp_ranges", ChangedRange, _CHANGED)
 
 
 class TallyKey(Row, frozen=True):
@@ -157,4 +157,4 @@ _COUNTED: Final = """
     ON CONFLICT (account_id, country_code) DO UPDATE SET hour = excluded.hour,
         sent = excluded.sent, verified = excluded.verified, best = excluded.best,
         capped_at_ms = excluded.capped_at_ms, changed_at_ms = excluded.changed_at_ms"""
-STORE_TALLIES: Final = insert("otp_tallies", CountedTally, _COUNTED)
+STORE_TALLIES: Final = Insert("otp_tallies", CountedTally, _COUNTED)

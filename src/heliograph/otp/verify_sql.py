@@ -11,12 +11,12 @@ from heliograph.database.statements import (
     Bool,
     Bytes,
     Id,
+    Insert,
     Int,
     Nothing,
     Row,
     SmallInt,
     Text,
-    insert,
 )
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import Otp
@@ -181,4 +181,4 @@ class NewKey(Row, frozen=True):
 _ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
     body_sha256 = excluded.body_sha256, answer = excluded.answer,
         created_at_ms = excluded.created_at_ms"""
-STORE_KEYS: Final = insert("idempotency_keys", NewKey, _ANSWERED)
+STORE_KEYS: Final = Insert("idempotency_keys", NewKey, _ANSWERED)

@@ -3,13 +3,13 @@
 from heliograph.wallet.account_ledger import history
 from heliograph.wallet.api import endpoints
 from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
+from heliograph.wallet.entry import INSERT_ENTRIES, Entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.ledger import (
     BANK_ID,
     DESCRIPTION_MAX,
     ISSUANCE_ID,
     SALES_ID,
-    Entry,
     Posted,
     adjust_credits,
     adjust_money,
@@ -51,6 +51,7 @@ __all__ = [
     "CREDITS_MAX",
     "DESCRIPTION_MAX",
     "DISCREPANCIES_MAX",
+    "INSERT_ENTRIES",
     "ISSUANCE_ID",
     "MINOR_MAX",
     "SALES_ID",

@@ -5,10 +5,11 @@ it.
 from typing import Final
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
-from heliograph.wallet.ledger import Entry, of_row
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
 from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
@@ -51,7 +52,7 @@ def _newest(
 ) -> list[Entry]:
     columns = ledger_entries.c
     query = (
-        sa.select(ledger_entries).where(whose).order_by(columns.id.desc()).limit(wanted.limit + 1)
+        sa.select(*ENTRY_COLUMNS).where(whose).order_by(columns.id.desc()).limit(wanted.limit + 1)
     )
     if wanted.before is not None:
         query = query.where(columns.id < wanted.before)
@@ -72,7 +73,8 @@ def _turned(entry: Entry, currency: str) -> Entry:
     )
     assert balance_after_minor is not None
     assert credits_after is not None
-    return entry._replace(
+    return replace(
+        entry,
         type=_SEEN_FROM_THERE[entry.type],
         currency=currency,
         amount_minor=-entry.amount_minor,

@@ -5,7 +5,6 @@ What the account gains the counterpart loses, so every entry sums to zero. Entri
 added; a correction is a new one.
 """
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +16,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import one_line, refused
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry, of_row
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
@@ -35,25 +35,6 @@ DESCRIPTION_MAX: Final = 255
 REFERENCE_MAX: Final = 128
 # as in the index ledger_entries_once
 _REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purchase")
-
-
-class Entry(NamedTuple):
-    """One transfer, as the account sees it: what it gained is positive. Ids are raw."""
-
-    id: str
-    account_id: str
-    counterpart_id: str
-    type: str
-    currency: str
-    amount_minor: int
-    credits: int
-    balance_after_minor: int
-    credits_after: int
-    counterpart_balance_after_minor: int | None
-    counterpart_credits_after: int | None
-    description: str
-    reference: str | None
-    created_at_ms: int
 
 
 class Posted(NamedTuple):
@@ -209,13 +190,11 @@ def post(
         credits=credits,
         balance_after_minor=after.balance_minor,
         credits_after=after.sms_credits,
-        counterpart_balance_after_minor=None,
-        counterpart_credits_after=None,
         description=said,
         reference=reference,
         created_at_ms=now_ms,
     )
-    tx.execute(ledger_entries.insert().values(entry._asdict()))
+    add_entry(tx, entry)
     return Posted(entry, applied=True, alarms=hold(tx, wallet, after, now_ms))
 
 
@@ -262,7 +241,7 @@ def with_reference(
         return None
     columns = ledger_entries.c
     row = tx.execute(
-        sa.select(ledger_entries).where(
+        sa.select(*ENTRY_COLUMNS).where(
             columns.account_id == account_id,
             columns.type == entry_type,
             columns.reference == reference,
@@ -317,11 +296,6 @@ def figures_after(held: Figures, currency: str, amount_minor: int, credits: int)
     if after.balance_minor > MINOR_MAX:
         raise refused("amount", f"would bring the wallet above {to_text(MINOR_MAX, currency)}")
     return after
-
-
-def of_row(row: Sequence[Any]) -> Entry:
-    """An Entry of a whole row of `ledger_entries`, in the table's order."""
-    return Entry(*row)
 
 
 def as_record(entry: Entry) -> dict[str, Any]:

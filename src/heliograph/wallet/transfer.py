@@ -7,8 +7,9 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.short_texts import one_line
-from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, Entry, figures_after, hold
-from heliograph.wallet.tables import ledger_entries, wallets
+from heliograph.wallet.entry import Entry, add_entry
+from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, figures_after, hold
+from heliograph.wallet.tables import wallets
 from heliograph.wallet.wallet import Wallet, locked_open
 
 
@@ -57,7 +58,7 @@ def transfer(
         reference=reference,
         created_at_ms=now_ms,
     )
-    tx.execute(ledger_entries.insert().values(entry._asdict()))
+    add_entry(tx, entry)
     hold(tx, giver, given, now_ms)
     hold(tx, taker, taken, now_ms)
     return entry

@@ -9,12 +9,12 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Id,
+    Insert,
     Int,
     Nothing,
     Row,
     SmallInt,
     Text,
-    insert,
     same,
     values_of,
 )
@@ -190,7 +190,7 @@ DONE: Final = BatchStatement(
             AND event_id = :event_id
         RETURNING endpoint_id, event_id""",
 )
-AGAIN: Final = insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
+AGAIN: Final = Insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
 
 
 class Outcome(Row, frozen=True):
@@ -214,7 +214,7 @@ _REPLACED: Final = """
         SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
         status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer,
             at_ms = excluded.at_ms"""
-OUTCOMES: Final = insert("webhook_deliveries", Outcome, _REPLACED)
+OUTCOMES: Final = Insert("webhook_deliveries", Outcome, _REPLACED)
 
 
 class Attempt(Row, frozen=True):

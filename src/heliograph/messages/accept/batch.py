@@ -17,7 +17,6 @@ from heliograph.messages.accept.judge import Accepted, AccountFacts, Run, Tariff
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.store_sql import (
-    ChargeRow,
     KeyRow,
     MessageColumns,
     Rows,
@@ -27,7 +26,7 @@ from heliograph.messages.accept.store_sql import (
 )
 from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
 from heliograph.messages.queue.rank import Places, rank_ahead
-from heliograph.wallet import SALES_ID, Figures, Thresholds, low_balance
+from heliograph.wallet import SALES_ID, Entry, Figures, Thresholds, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
 
 # of an Idempotency-Key: the account that used it, mode, path, key
@@ -79,7 +78,7 @@ class Batch:
         self._rooms = rooms
         self.unpaid: dict[Place, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
-        self._charges: list[ChargeRow] = []
+        self._entries: list[Entry] = []
 
     def decide(
         self,
@@ -170,14 +169,16 @@ class Batch:
     ) -> None:
         """One ledger entry. `reference`: the id, in text form, of what was sent."""
         wallet = self._locked[account_id]
-        self._charges.append(
-            ChargeRow(
-                ids.raw_of_number(self._first_entry + len(self._charges)),
+        self._entries.append(
+            Entry(
+                ids.raw_of_number(self._first_entry + len(self._entries)),
                 account_id,
                 SALES_ID,
+                type="sms_charge",
                 currency=wallet.currency,
+                amount_minor=0,
                 credits=-credits,
-                balance_minor=wallet.balance_minor,
+                balance_after_minor=wallet.balance_minor,
                 credits_after=remaining,
                 description=f"SMS to {messages} recipient{'s' * (messages > 1)}",
                 reference=reference,
@@ -252,7 +253,7 @@ class Batch:
                 for accepted, send in both
                 if accepted.request.idempotency_key is not None
             ],
-            charges=self._charges,
+            entries=self._entries,
             wallets=[
                 self._wallet_row(account_id)
                 for account_id in sorted(self._wallets)
@@ -263,7 +264,7 @@ class Batch:
     def lay_out(self) -> Rows:
         """The rows of what was accepted since the last time."""
         rows = self.rows()
-        self.accepted, self._sends, self._charges = [], [], []
+        self.accepted, self._sends, self._entries = [], [], []
         return rows
 
     def _run_row(self, place: int, request: SendRequest, run: Run) -> RunRow:

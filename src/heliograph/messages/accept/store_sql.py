@@ -25,6 +25,7 @@ from heliograph.database.statements import (
 )
 from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
 from heliograph.requests import KEPT_MS
+from heliograph.wallet import INSERT_ENTRIES, Entry
 
 
 class SendRow(Row, frozen=True):
@@ -88,23 +89,6 @@ class KeyRow(Row, frozen=True):
     created_at_ms: BigInt
 
 
-class ChargeRow(Row, frozen=True):
-    """A ledger entry: what a send, or a campaign's chunk, costs. `balance_minor` and
-    `credits_after` are the wallet's after it.
-    """
-
-    id: Id
-    account_id: Id
-    counterpart_id: Id
-    currency: Text
-    credits: BigInt
-    balance_minor: BigInt
-    credits_after: BigInt
-    description: Text
-    reference: Text
-    created_at_ms: BigInt
-
-
 class WalletRow(Row, frozen=True):
     """A wallet's new figures; no `sms_credits`: they stay as they are."""
 
@@ -125,7 +109,7 @@ class Rows(NamedTuple):
     messages: MessageColumns
     runs: list[RunRow]
     keys: list[KeyRow]
-    charges: list[ChargeRow]
+    entries: list[Entry]
     wallets: list[WalletRow]
 
 
@@ -134,7 +118,7 @@ class _Store(Row, frozen=True):
     messages: MessageColumns
     runs: list[RunRow]
     keys: list[KeyRow]
-    charges: list[ChargeRow]
+    entries: list[Entry]
     wallets: list[WalletRow]
     keys_kept_ms: BigInt
 
@@ -149,9 +133,6 @@ _MESSAGES: Final = (
     " credits, group_id"
 )
 _KEYS: Final = columns_of(KeyRow)
-_ENTRIES: Final = """
-    id, account_id, counterpart_id, type, currency, amount_minor, credits, balance_after_minor,
-    credits_after, description, reference, created_at_ms"""
 _USED_AGAIN: Final = """
     ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
     body_sha256 = excluded.body_sha256, send_id = excluded.send_id,
@@ -179,11 +160,7 @@ _STORE: Final = TablesStatement(
             INSERT INTO idempotency_keys ({_KEYS}) SELECT * FROM :keys AS k {_USED_AGAIN}
             WHERE idempotency_keys.created_at_ms <= excluded.created_at_ms - :keys_kept_ms
             RETURNING 1),
-        charged AS (
-            INSERT INTO ledger_entries ({_ENTRIES})
-            SELECT id, account_id, counterpart_id, 'sms_charge', currency, 0, credits,
-                balance_minor, credits_after, description, reference, created_at_ms
-            FROM :charges AS c),
+        charged AS ({INSERT_ENTRIES.within("entries")}),
         debited AS (
             UPDATE wallets SET sms_credits = coalesce(w.sms_credits, wallets.sms_credits),
                 spent_day = w.spent_day, spent_credits = w.spent_credits,
@@ -228,15 +205,6 @@ _STORE_KEYS: Final = BatchStatement(
     sqlite=f"""
     INSERT INTO idempotency_keys ({_KEYS}) VALUES ({values_of(KeyRow)}) {_USED_AGAIN}""",
 )
-_STORE_CHARGES: Final = BatchStatement(
-    ChargeRow,
-    Nothing,
-    sqlite=f"""
-    INSERT INTO ledger_entries ({_ENTRIES})
-    VALUES (:id, :account_id, :counterpart_id, 'sms_charge', :currency, 0, :credits, :balance_minor,
-        :credits_after, :description, :reference,
-            :created_at_ms)""",
-)
 _STORE_WALLETS: Final = BatchStatement(
     WalletRow,
     Nothing,
@@ -264,7 +232,7 @@ async def store(tx: HotTx, rows: Rows) -> None:
     await _STORE_MESSAGES.rows(tx, _message_rows(rows.sends, rows.messages))
     await QUEUE.rows(tx, [_queued(rows.sends[run.place - 1], run) for run in rows.runs])
     await _STORE_KEYS.rows(tx, rows.keys)
-    await _STORE_CHARGES.rows(tx, rows.charges)
+    await INSERT_ENTRIES.rows(tx, rows.entries)
     await _STORE_WALLETS.rows(tx, rows.wallets)
 
 

@@ -14,9 +14,6 @@ from heliograph.database.statements import (
     Id,
     Nothing,
     Row,
-    Text,
-    columns_of,
-    values_of,
 )
 from heliograph.messages import groups
 from heliograph.messages.accept import sql as accept_sql
@@ -30,7 +27,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
-from heliograph.wallet import SALES_ID
+from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry
 from heliograph.webhooks import emit_rows, rows_of
 
 
@@ -51,33 +48,6 @@ _REFUND: Final = BatchStatement(
     sqlite="""
         UPDATE wallets SET sms_credits = :sms_credits, credits_alarm_armed = :armed
             WHERE account_id = :account_id""",
-)
-
-
-class _Entry(Row, frozen=True):
-    """A ledger entry: what is paid back of a send or a campaign."""
-
-    id: Id
-    account_id: Id
-    counterpart_id: Id
-    currency: Text
-    credits: BigInt
-    balance_after_minor: BigInt
-    credits_after: BigInt
-    description: Text
-    reference: Text
-    created_at_ms: BigInt
-
-
-_COLUMNS: Final = f"{columns_of(_Entry)}, type, amount_minor"
-_REFUND_ENTRIES: Final = BatchStatement(
-    _Entry,
-    Nothing,
-    postgresql=f"""
-        INSERT INTO ledger_entries ({_COLUMNS}) SELECT g.*, 'sms_refund', 0 FROM :given AS g""",
-    sqlite=f"""
-        INSERT INTO ledger_entries ({_COLUMNS})
-        VALUES ({values_of(_Entry)}, 'sms_refund', 0)""",
 )
 
 
@@ -170,7 +140,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         )
     }
     held = {account_id: wallet.sms_credits for account_id, wallet in wallets.items()}
-    entries: list[_Entry] = []
+    entries: list[Entry] = []
     # a run, made under the locks: the ledger lists the entries in the order of their figures
     first_entry = ids.new_number()
     for (account_id, reference), paid_back in sorted(by_send.items()):
@@ -178,11 +148,13 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         wallet = wallets[account_id]
         count = len(paid_back)
         entries.append(
-            _Entry(
+            Entry(
                 ids.raw_of_number(first_entry + len(entries)),
                 account_id,
                 SALES_ID,
+                type="sms_refund",
                 currency=wallet.currency,
+                amount_minor=0,
                 credits=sum(paid_back),
                 balance_after_minor=wallet.balance_minor,
                 credits_after=held[account_id],
@@ -204,7 +176,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             for wallet in wallets.values()
         ],
     )
-    await _REFUND_ENTRIES.rows(tx, entries)
+    await INSERT_ENTRIES.rows(tx, entries)
 
 
 def _is_armed(wallet: accept_sql.LockedWallet, credits: int) -> bool:

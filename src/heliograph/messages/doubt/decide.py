@@ -23,11 +23,11 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Id,
+    Insert,
     Row,
     SmallInt,
     Text,
     columns_of,
-    insert,
 )
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, InFlight, Try
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
@@ -91,7 +91,7 @@ class _Record(Row, frozen=True):
 
 
 _RECORD_COLUMNS: Final = columns_of(_Record)
-_RECORD: Final = insert("operator_decisions", _Record)
+_RECORD: Final = Insert("operator_decisions", _Record)
 
 
 class Decision(Enum):

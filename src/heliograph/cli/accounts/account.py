@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
+from heliograph.cli.accounts.account_output import full_record, listed_record
+from heliograph.cli.accounts.account_status import close, pay_out, resume, suspend
 from heliograph.cli.command import Noun, Session, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
@@ -15,8 +17,6 @@ from heliograph.cli.values import (
     Money,
     OrWord,
     Whole,
-    by_option,
-    entry_reason_option,
     given,
     page_options,
 )
@@ -24,8 +24,6 @@ from heliograph.cli.values import (
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.accounts import Account
-    from heliograph.wallet import Wallet
 
 command = Noun(
     "account",
@@ -34,75 +32,8 @@ command = Noun(
         " unique name."
     ),
 )
-
-
-def _record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
-    from heliograph.accounts import text_id, text_of_id
-    from heliograph.base.clock import rfc3339, rfc3339_or_none
-    from heliograph.wallet import to_number
-
-    low_minor = wallet.low_balance_amount_minor
-    return {
-        "id": text_id(account),
-        "partner_id": account.parent_id and text_of_id(account.parent_id, is_customer=False),
-        "name": account.name,
-        "country_code": account.country_code,
-        "status": account.shown_status,
-        "wallet": {
-            "balance": to_number(wallet.shown.balance_minor, wallet.currency),
-            "currency": wallet.currency,
-        },
-        "sms_credits": wallet.shown.sms_credits,
-        "sandbox": account.sandbox,
-        "low_balance_credits": wallet.low_balance_credits,
-        "low_balance_amount": None if low_minor is None else to_number(low_minor, wallet.currency),
-        "max_tier": account.max_tier,
-        "countries": account.countries,
-        "daily_credits": account.daily_credits,
-        "otp_unverified": account.otp_unverified,
-        "time_zone": account.time_zone,
-        "created_at": rfc3339(account.created_at_ms),
-        "closed_at": rfc3339_or_none(account.closed_at_ms),
-    }
-
-
-def _found(tx: "Connection", account: "Account") -> dict[str, Any]:
-    from heliograph.accounts import last_status
-    from heliograph.base.clock import rfc3339
-    from heliograph.wallet import wallet_of
-
-    last = last_status(tx, account.id)
-    why = {
-        "status_reason": last and last.reason,
-        "status_by": last and last.by,
-        "status_since": rfc3339(last.at_ms) if last else None,
-    }
-    return _record(account, wallet_of(tx, account.id)) | why
-
-
-def _change_status(session: Session, acc: str, status: str, reason: str | None, by: str) -> None:
-    from heliograph import accounts
-    from heliograph.base import clock
-
-    with session.write() as tx:
-        account = accounts.find(tx, acc)
-        change = accounts.suspend if status == "suspended" else accounts.resume
-        account = change(tx, account.id)
-        accounts.record_status(
-            tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms())
-        )
-        record = _found(tx, account)
-    show(session, record)
-
-
-def _why_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--reason and --by of a change of status."""
-    return click.option(
-        "--reason",
-        type=checked_values.STATUS_REASON,
-        metavar="TEXT",
-        help="Kept with the account, for operators only.",
-    )(by_option(command))
+for status_command in (suspend, resume, pay_out, close):
+    command.add_command(status_command)
 
 
 def _require_unique(
@@ -201,7 +132,7 @@ def create(
             wallet.grant(tx, account.id, opening_credits, "Opening credits", now_ms=now_ms)
         if opening_balance:
             wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
-        record = _found(tx, account)
+        record = full_record(tx, account)
     show(session, record)
 
 
@@ -224,7 +155,7 @@ def list_(session: Session, customers_of: str | None, limit: int, before: str | 
         parent_id = accounts.find(tx, customers_of).id if customers_of is not None else None
         found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
         wallets = wallet.wallets_of(tx, [account.id for account in found])
-    records = [_record(account, wallets[account.id]) for account in found]
+    records = [listed_record(account, wallets[account.id]) for account in found]
     when = ("closed_at",) if any(record["closed_at"] for record in records) else ()
     show_list(
         session,
@@ -250,7 +181,7 @@ def show_(session: Session, acc: str) -> None:
     from heliograph import accounts
 
     with session.read() as tx:
-        record = _found(tx, accounts.find(tx, acc))
+        record = full_record(tx, accounts.find(tx, acc))
     show(session, record)
 
 
@@ -265,87 +196,7 @@ def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     with session.write() as tx:
         account = accounts.find(tx, acc)
         _require_unique(tx, name, same_name=same_name, besides=account.id)
-        record = _found(tx, accounts.rename(tx, account.id, name))
-    show(session, record)
-
-
-@command.command(
-    "suspend", epilog=examples("account suspend 'Amina Foods' --reason 'invoice 17 is not paid'")
-)
-@click.argument("acc")
-@_why_options
-def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
-    """Suspend an account and its customers. They can read, and change and send nothing; what is
-    queued still goes out.
-
-    Who did it, when and why is kept: `heliograph account show` shows the last change.
-    """
-    _change_status(session, acc, "suspended", reason, by)
-
-
-@command.command("resume", epilog=examples("account resume 'Amina Foods' --reason 'paid'"))
-@click.argument("acc")
-@_why_options
-def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
-    """Lift the suspension of an account."""
-    _change_status(session, acc, "active", reason, by)
-
-
-@command.command(
-    "pay-out",
-    epilog=examples("account pay-out 'Amina Foods' --reason 'paid by bank transfer bt-120'"),
-)
-@click.argument("acc")
-@entry_reason_option
-def pay_out(session: Session, acc: str, reason: str) -> None:
-    """Take all credits and money out of an account's wallet, by ledger entries; of a Connect
-    customer to its partner's wallet.
-
-    Otherwise the credits go back to where granted ones come from, and the money is written off as
-    paid: it is you who pays it. Money in another currency than the partner's cannot go to it, and
-    is written off too.
-    """
-    from heliograph import accounts
-    from heliograph.jobs import close_account as closing
-    from heliograph.wallet import as_record
-
-    with session.write() as tx:
-        entries = closing.pay_out(tx, accounts.find(tx, acc), reason)
-    show_list(
-        session,
-        [as_record(entry) for entry in entries],
-        (
-            "id",
-            "type",
-            "amount",
-            "currency",
-            "credits",
-            "balance_after",
-            "credits_after",
-            "description",
-        ),
-    )
-
-
-@command.command("close", epilog=examples("account close 'Amina Foods' --reason 'contract ended'"))
-@click.argument("acc")
-@_why_options
-def close(session: Session, acc: str, reason: str | None, by: str) -> None:
-    """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it
-    is not opened again; its records stay.
-
-    Refused while anything is owed: credits or money in its wallet, messages on their way or in
-    doubt, campaigns that have not ended, webhook events that wait, Connect customers that are open.
-    All of it is told at once, each with the command that settles it, in the order in which to run
-    them.
-    """
-    from heliograph import accounts
-    from heliograph.base import clock
-    from heliograph.jobs import close_account as closing
-
-    with session.write() as tx:
-        account = closing.close(tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms())
-        record = _found(tx, account)
+        record = full_record(tx, accounts.rename(tx, account.id, name))
     show(session, record)
 
 
@@ -427,7 +278,7 @@ def set_(session: Session, acc: str, **options: Any) -> None:
                 account.id,
                 wallet.Thresholds(of_wallet.get("low_balance", known.low_balance_credits), amount),
             )
-        record = _found(tx, account)
+        record = full_record(tx, account)
     show(session, record)
 
 

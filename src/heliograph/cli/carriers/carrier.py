@@ -346,7 +346,7 @@ def test(session: Session, name: str) -> None:
     import logging
 
     from heliograph.carriers import LinkState, carrier_named, connection_settings
-    from heliograph.processes.checks.doctor import try_to_bind
+    from heliograph.processes.checks.carrier_findings import try_to_bind
 
     with session.read() as tx:
         carrier = carrier_named(tx, name)

@@ -1,7 +1,7 @@
 """`heliograph ledger …`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -62,6 +62,38 @@ def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None)
     Works beside a running server. Exit status 1, and what is wrong with which account or message,
     if it is not so.
     """
+    proof = _prove(session, smsc_logs, accepted)
+    show(session, _record(proof, as_json=session.as_json))
+    if proof.discrepancies and not session.as_json:
+        click.echo("\n".join(f"{account_id}: {what}" for account_id, what in proof.discrepancies))
+    _say(proof.audited)
+    if proof.discrepancies:
+        account_id, what = proof.discrepancies[0]
+        more = len(proof.discrepancies) - 1
+        raise Failure(
+            f"The ledger is not proven: account {account_id}: {what}"
+            + (f" (and {more} more)" if more else "")
+        )
+    if proof.audited is not None and not proof.audited.is_clean:
+        raise Failure(
+            f"The messages are not proven: {proof.audited.figures['lost']} lost,"
+            f" {proof.audited.figures['unexplained']} unexplained."
+        )
+
+
+class _Proof(NamedTuple):
+    """What was looked at, and what is wrong. `promised`: how many ids --accepted names, None
+    without it. `discrepancies`: the id of the account as it is shown, and what is wrong.
+    `audited`: None when nothing was asked about messages.
+    """
+
+    counts: dict[str, int]
+    promised: int | None
+    discrepancies: list[tuple[str, str]]
+    audited: "Audit | None"
+
+
+def _prove(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
     from heliograph.audit.audit import audit
     from heliograph.audit.charges import verify_charges
     from heliograph.audit.events import events_size, verify_events
@@ -83,35 +115,25 @@ def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None)
         told = _told(tx, found)
         log = _read_logs(smsc_logs, asked_ms)
         audited = audit(tx, log, promised) if smsc_logs or accepted else None
-    proven = not found and (audited is None or audited.is_clean)
-    record: dict[str, object] = {
-        "proven": proven,
-        **counts,
-        **({"promised": len(promised)} if accepted else {}),
-        **(audited.figures if audited else {}),
-    }
-    if session.as_json:
+    return _Proof(counts, len(promised) if accepted else None, told, audited)
+
+
+def _record(proof: _Proof, *, as_json: bool) -> dict[str, object]:
+    """Returns what is printed of a proof; in JSON also all that is wrong."""
+    audited = proof.audited
+    is_proven = not proof.discrepancies and (audited is None or audited.is_clean)
+    record: dict[str, object] = {"proven": is_proven, **proof.counts}
+    if proof.promised is not None:
+        record["promised"] = proof.promised
+    if audited is not None:
+        record |= audited.figures
+    if as_json:
         record["discrepancies"] = [
-            {"account_id": account_id, "what": what} for account_id, what in told
+            {"account_id": account_id, "what": what} for account_id, what in proof.discrepancies
         ]
-        record |= (
-            {"findings": [finding._asdict() for finding in audited.findings]} if audited else {}
-        )
-    show(session, record)
-    if told and not session.as_json:
-        click.echo("\n".join(f"{account_id}: {what}" for account_id, what in told))
-    _say(audited)
-    if told:
-        account_id, what = told[0]
-        raise Failure(
-            f"The ledger is not proven: account {account_id}: {what}"
-            + (f" (and {len(told) - 1} more)" if len(told) > 1 else "")
-        )
-    if audited is not None and not proven:
-        raise Failure(
-            f"The messages are not proven: {audited.figures['lost']} lost,"
-            f" {audited.figures['unexplained']} unexplained."
-        )
+        if audited is not None:
+            record["findings"] = [finding._asdict() for finding in audited.findings]
+    return record
 
 
 def _say(audited: "Audit | None") -> None:

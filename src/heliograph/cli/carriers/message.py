@@ -2,14 +2,14 @@
 never are.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from heliograph.cli.carriers.message_decide import resend, settle, wanted_of
+from heliograph.cli.carriers.message_output import carrier_names, records_of
 from heliograph.cli.checked_values import home_of_phone
 from heliograph.cli.command import Noun, Session, examples
-from heliograph.cli.failure import Failure
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
     FailedBy,
@@ -17,15 +17,12 @@ from heliograph.cli.values import (
     account_option,
     page_options,
     span_options,
-    who_decides,
 )
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from heliograph.database.database import Database
-    from heliograph.messages.doubt.decide import Decided
-    from heliograph.messages.doubt.trace import Traced, Wanted
 
 command = Noun(
     "message",
@@ -34,6 +31,8 @@ command = Noun(
         " Ask the carrier, and settle them, or send them again. What is queued can be canceled."
     ),
 )
+command.add_command(settle)
+command.add_command(resend)
 
 _STATUSES: Final = ("queued", "sent", "delivered", "failed")
 _COLUMNS: Final = (
@@ -136,7 +135,7 @@ def list_(
         )
     with session.read() as tx:
         hold_still(tx)
-        wanted = _wanted(tx, carrier, account, older_than)._replace(
+        wanted = wanted_of(tx, carrier, account, older_than)._replace(
             before=trace.raw_of(before) if before is not None else None,
             span=TimeSpan(since, until),
             recipient=_recipient(tx, account, to),
@@ -147,7 +146,7 @@ def list_(
             if doubtful
             else trace.newest(tx, wanted, limit)
         )
-        records = _records(tx, found)
+        records = records_of(tx, found)
     show_list(session, records, _DOUBTFUL_COLUMNS if doubtful else _COLUMNS, limit=limit)
     if go_on_at is not None:
         click.echo(
@@ -171,8 +170,8 @@ def show_(session: Session, message_id: str) -> None:
     with session.read() as tx:
         hold_still(tx)
         found = trace.one(tx, message_id)
-        names = _carrier_names(tx)
-        record = _records(tx, [found])[0]
+        names = carrier_names(tx)
+        record = records_of(tx, [found])[0]
         lists = {
             "timeline": timeline(found.message),
             "segments": [
@@ -216,109 +215,6 @@ _SHOWN_AS: Final = {
 }
 
 
-def _which(callback: Callable[..., None]) -> Callable[..., None]:
-    """IDs, or --carrier with --account and --older-than."""
-    callback = click.option(
-        "--older-than",
-        type=Span(),
-        metavar="SPAN",
-        help="With --carrier: only what has been in doubt for this long, such as 10m.",
-    )(callback)
-    callback = click.option(
-        "--account", metavar="ACC", help="With --carrier: only this account's."
-    )(callback)
-    callback = click.option(
-        "--carrier", metavar="NAME", help="Instead of IDs: all that is in doubt with this carrier."
-    )(callback)
-    return click.argument("message_ids", metavar="[ID]…", nargs=-1)(callback)
-
-
-@command.command(
-    "settle",
-    epilog=examples(
-        "message settle msg_01k5… --as delivered --reason 'their support, ticket 4711'",
-        "message settle --carrier gh-main --older-than 10m --as canceled --reason 'they lost power"
-        " at noon and sent nothing'",
-    ),
-)
-@_which
-@click.option(
-    "--as",
-    "as_",
-    required=True,
-    type=click.Choice(["sent", "delivered", "undeliverable", "canceled"]),
-    help=(
-        "sent, delivered, undeliverable: the carrier has it, and what became of it there, as a"
-        " receipt would say. canceled: the carrier never got it and it is not to be sent any more:"
-        " failed, and paid back."
-    ),
-)
-@who_decides
-def settle(
-    session: Session,
-    message_ids: tuple[str, ...],
-    carrier: str | None,
-    account: str | None,
-    older_than: int | None,
-    as_: str,
-    by: str,
-    reason: str,
-) -> None:
-    """Say what became of messages in doubt. Works beside a running server: whoever settles a
-    message first, this or an answer, has settled it.
-
-    In steps of at most 500 segments. Who decided, and why, stays with the message: `heliograph
-    message show`.
-    """
-    _decide(
-        session,
-        message_ids,
-        carrier,
-        account=account,
-        older_than=older_than,
-        decision=as_,
-        by=by,
-        reason=reason,
-    )
-
-
-@command.command(
-    "resend",
-    epilog=examples(
-        "message resend msg_01k5… --reason 'they never got it'",
-        "message resend --carrier gh-main --older-than 10m --reason 'lost in their restart, says"
-        " ticket 4711'",
-    ),
-)
-@_which
-@who_decides
-def resend(
-    session: Session,
-    message_ids: tuple[str, ...],
-    carrier: str | None,
-    account: str | None,
-    older_than: int | None,
-    by: str,
-    reason: str,
-) -> None:
-    """Send messages in doubt once more, now: whatever the carrier's --in-doubt says, and also those
-    that were sent again before.
-
-    If the carrier has them after all, they come twice. One-time passwords are refused. In steps of
-    at most 500 segments.
-    """
-    _decide(
-        session,
-        message_ids,
-        carrier,
-        account=account,
-        older_than=older_than,
-        decision="resent",
-        by=by,
-        reason=reason,
-    )
-
-
 @command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
 @account_option
 def cancel(session: Session, account: str) -> None:
@@ -342,101 +238,6 @@ def cancel(session: Session, account: str) -> None:
     show(session, {"account_id": accounts.text_id(found), "canceled": session.awaited(all_of_it)})
 
 
-def _decide(
-    session: Session,
-    message_ids: tuple[str, ...],
-    carrier: str | None,
-    account: str | None,
-    older_than: int | None,
-    decision: str,
-    by: str,
-    reason: str,
-) -> None:
-    from heliograph.base.errors import ServiceError
-    from heliograph.carriers import all_carriers
-    from heliograph.messages.doubt import decide, trace
-    from heliograph.processes.carrier import facts_of
-
-    if bool(message_ids) == (carrier is not None) or (
-        message_ids and (account, older_than) != (None, None)
-    ):
-        raise click.UsageError(
-            "Say which: IDs, or --carrier (with --account and --older-than) for all that is in"
-            " doubt there."
-        )
-    word = decide.signed(by, reason)
-    with session.read() as tx:
-        ids = trace.found(tx, message_ids)
-        doubts = trace.doubts_by_carrier(
-            tx, trace.Wanted(among=list(ids)) if ids else _wanted(tx, carrier, account, older_than)
-        )
-        facts = {each.id: facts_of(each) for each in all_carriers(tx)}
-    doubtful = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
-    done = [
-        decide.not_in_doubt(message_id, status, error_code)
-        for message_id, (status, error_code) in ids.items()
-        if message_id not in doubtful
-    ]
-    try:
-        session.awaited(
-            lambda db: decide.decide(
-                db, doubts, facts, decide.Decision(decision), word, done.extend
-            )
-        )
-    except ServiceError as error:
-        decided = sum(each.refused is None for each in done)
-        raise Failure(
-            f"{error} {decided} messages were decided about before that; the same command goes on"
-            " with the rest."
-        ) from error
-    _tell(session, done, all_or_failure=bool(ids))
-
-
-def _tell(session: Session, done: "list[Decided]", *, all_or_failure: bool) -> None:
-    from heliograph.base.ids import text_of_raw
-
-    refused = [each.refused for each in done if each.refused is not None]
-    left = (
-        f"{len(refused)} of {len(done)} messages left as they were: {refused[0]}" if refused else ""
-    )
-    if all_or_failure and len(done) == len(refused) == 1:
-        raise Failure(refused[0])
-    shown = done if session.as_json else [each for each in done if each.refused is None]
-    show_list(
-        session,
-        [
-            {
-                "id": text_of_raw("msg", each.message_id),
-                "status": each.status,
-                "error": each.error_code,
-                "credits_refunded": each.credits_refunded,
-                "refused": each.refused,
-            }
-            for each in shown
-        ],
-        ("id", "status", "error", "credits_refunded"),
-    )
-    if refused and all_or_failure:
-        raise Failure(left)
-    if refused:
-        click.echo(left, err=True)
-
-
-def _wanted(
-    tx: "Connection", carrier: str | None, account: str | None, older_than: int | None
-) -> "Wanted":
-    from heliograph import accounts
-    from heliograph.base import clock
-    from heliograph.carriers import carrier_named
-    from heliograph.messages.doubt.trace import Wanted
-
-    return Wanted(
-        account_id=accounts.find(tx, account).id if account is not None else None,
-        carrier_id=carrier_named(tx, carrier).id if carrier is not None else None,
-        doubtful_since_ms=clock.now_ms() - older_than if older_than is not None else None,
-    )
-
-
 def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int | None:
     from heliograph import accounts
     from heliograph.text.phone import parse
@@ -451,57 +252,3 @@ def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int 
             f"{phone!r} is not a phone number such as 233201234567.", param_hint="--to"
         )
     return int(found.digits)
-
-
-def _carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
-    """Of a carrier's number; one that was removed has only that."""
-    from heliograph.carriers import all_carriers
-
-    names: dict[int | None, str | None] = {carrier.id: carrier.name for carrier in all_carriers(tx)}
-    names[None] = None
-    return lambda carrier_id: names.get(carrier_id, f"removed ({carrier_id})")
-
-
-def _records(tx: "Connection", found: "list[Traced]") -> list[dict[str, Any]]:
-    from heliograph import accounts
-    from heliograph.base.clock import rfc3339, rfc3339_or_none
-    from heliograph.carriers import all_carriers
-    from heliograph.messages.doubt import trace
-    from heliograph.messages.read import as_record
-
-    names = _carrier_names(tx)
-    owners = {
-        account_id: accounts.text_id(accounts.by_id(tx, account_id))
-        for account_id in {each.account_id for each in found}
-    }
-    resending = frozenset(
-        carrier.id
-        for carrier in all_carriers(tx)
-        if carrier.settings.get("in_doubt", "resend") == "resend"
-    )
-    records = []
-    for each in found:
-        doubts = each.doubts
-        record = as_record(each.message)
-        record.pop("message")
-        record.pop("campaign_id")
-        records.append(
-            {
-                "id": record.pop("id"),
-                "account_id": owners[each.account_id],
-                "carrier": names(doubts[0].carrier_id if doubts else each.carrier_id),
-                **record,
-                "failure": trace.failure(each.message),
-                "segments_in_doubt": sorted(
-                    number for doubt in doubts for number in trace.numbers(doubt.parts)
-                ),
-                "in_doubt_since": (
-                    rfc3339(min(doubt.since_ms for doubt in doubts)) if doubts else None
-                ),
-                "resend_at": rfc3339_or_none(
-                    trace.resend_at_ms(each, carriers_that_resend=resending)
-                ),
-                "expires_at": rfc3339(doubts[0].expires_at_ms) if doubts else None,
-            }
-        )
-    return records

@@ -2,10 +2,9 @@
 do about it.
 """
 
-import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import sqlalchemy as sa
@@ -16,15 +15,8 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import ServiceError
 from heliograph.base.private_files import ENTRIES_MAX, open_to_others
-from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
-    SIMULATOR_ID,
-    Carrier,
-    Link,
-    LinkState,
-    SmppLink,
-    SmppSettings,
     all_carriers,
     all_routes,
     connection_settings,
@@ -38,24 +30,22 @@ from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
 from heliograph.otp.range_guard import count_blocked
 from heliograph.otp.tallies import capped
-from heliograph.processes.checks import database_findings, sealed_secrets
+from heliograph.processes.checks import carrier_findings, database_findings, sealed_secrets
 from heliograph.processes.checks.database_findings import Finding
 from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.tables import GONE
 
-__all__ = ["Finding", "examine", "try_to_bind"]
+__all__ = ["Finding", "examine"]
 
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
-BIND_TIMEOUT_S: Final = 15.0
 FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
 DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
 ENDPOINTS_SHOWN_MAX: Final = 10
 FILES_SHOWN_MAX: Final = 20
 OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
-ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
@@ -202,46 +192,58 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         if db.postgresql:
             yield _processes(kinds)
         yield from sealed_secrets.findings(tx, settings)
-        carriers = all_carriers(tx)
-        yield from _carriers(
-            carriers,
-            unbound_links(tx),
-            lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
-        )
-        yield from _routes(
-            {carrier.id: carrier for carrier in carriers},
-            [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
-        )
+        yield from _carriers(tx, settings)
         now_ms = clock.now_ms()
         yield from database_findings.doubts(tx, now_ms)
-        there = endpoints.enabled(tx)
-        if there:
-            yield _deliveries(there, kinds)
-        yield from _endpoints(
-            endpoints.troubled(
-                tx,
-                failing_before_ms=now_ms - FAILING_MS,
-                disabled_after_ms=now_ms - DISABLED_MS,
-                limit=ENDPOINTS_SHOWN_MAX,
-            )
+        yield from _webhooks(tx, kinds, now_ms)
+        yield from _one_time_passwords(tx, now_ms)
+
+
+def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[Finding]:
+    carriers = all_carriers(tx)
+    yield from carrier_findings.binds(
+        carriers,
+        unbound_links(tx),
+        lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
+    )
+    yield from carrier_findings.routes(
+        {carrier.id: carrier for carrier in carriers},
+        [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
+    )
+
+
+def _webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Finding]:
+    enabled = endpoints.enabled(tx)
+    if enabled:
+        yield _deliveries(enabled, kinds)
+    yield from _endpoints(
+        endpoints.troubled(
+            tx,
+            failing_before_ms=now_ms - FAILING_MS,
+            disabled_after_ms=now_ms - DISABLED_MS,
+            limit=ENDPOINTS_SHOWN_MAX,
         )
-        blocked = count_blocked(tx, now_ms)
-        held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
-        if held_back:
-            yield Finding(
-                "otp unverified",
-                "warning",
-                f"{len(held_back)} accounts or countries of one are held back: too many codes are"
-                " unverified",
-                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
-            )
-        if blocked:
-            yield Finding(
-                "otp ranges",
-                "warning",
-                f"{blocked} blocked: many one-time passwords went there, and none was verified",
-                "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
-            )
+    )
+
+
+def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
+    blocked = count_blocked(tx, now_ms)
+    held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+    if held_back:
+        yield Finding(
+            "otp unverified",
+            "warning",
+            f"{len(held_back)} accounts or countries of one are held back: too many codes are"
+            " unverified",
+            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+        )
+    if blocked:
+        yield Finding(
+            "otp ranges",
+            "warning",
+            f"{blocked} blocked: many one-time passwords went there, and none was verified",
+            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+        )
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
@@ -282,77 +284,6 @@ def _processes(kinds: Counter[str]) -> Finding:
     return Finding("processes", "ok", found)
 
 
-def _carriers(
-    carriers: list[Carrier],
-    unbound: dict[int, tuple[int, list[str]]],
-    connect: Callable[[Carrier], object],
-) -> Iterator[Finding]:
-    for carrier in carriers:
-        check = f"carrier {carrier.name}"
-        if carrier.type == "smpp":
-            try:
-                connect(carrier)
-            except SecretUnreadable as error:
-                yield Finding(
-                    check,
-                    "failure",
-                    str(error),
-                    f"set it again: heliograph carrier set {carrier.name} --password-file FILE",
-                )
-                continue
-        if carrier.id in unbound:
-            count, others = unbound[carrier.id]
-            yield Finding(
-                check,
-                "warning",
-                f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
-                "see whether the carrier allows so many binds, and what that process logs; it"
-                " leaves its part of the rate to the others",
-            )
-        elif carrier.state == LinkState.BOUND.value:
-            yield Finding(check, "ok", "bound")
-        else:
-            detail = f": {carrier.state_detail}" if carrier.state_detail else ""
-            yield Finding(check, "warning", f"{carrier.state}{detail}", _remedy(carrier))
-
-
-def _remedy(carrier: Carrier) -> str:
-    if ALREADY_BOUND in (carrier.state_detail or ""):
-        return (
-            f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier"
-            " allows? A connection that it still believes in it lets go within minutes"
-        )
-    return f"is a server running? try: heliograph carrier test {carrier.name}"
-
-
-def _routes(
-    carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
-) -> Iterator[Finding]:
-    if not routes:
-        yield Finding(
-            "routes",
-            "warning",
-            "none: live texts are refused with no_route",
-            'heliograph route set "" CARRIER',
-        )
-    for prefix, carrier_ids in routes:
-        check = f"route {prefix or 'default'}"
-        names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
-        if SIMULATOR_ID in carrier_ids:
-            yield Finding(
-                check,
-                "warning",
-                f"{names}: live texts there are charged, and go to the simulator",
-                "set a real carrier before you go live",
-            )
-        elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
-            yield Finding(
-                check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
-            )
-        else:
-            yield Finding(check, "ok", names)
-
-
 def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
     found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
     if any(kinds[kind] for kind in DELIVERING):
@@ -391,38 +322,3 @@ def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
                 f" {rfc3339(endpoint.failing_since_ms or 0)}",
                 f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
             )
-
-
-class _Watch:
-    """An Inbox that waits for one thing: whether the carrier lets us in."""
-
-    def __init__(self) -> None:
-        self.settled = asyncio.Event()
-        self.state, self.detail = LinkState.CONNECTING, "no answer in time"
-
-    def answered(self, answers: object) -> None:
-        """Nothing is submitted here."""
-
-    def received(self, receipts: object) -> None:
-        """Receipts stay unacknowledged: the carrier sends them again to whoever stores them."""
-
-    def changed(self, state: LinkState, detail: str) -> None:
-        self.state, self.detail = state, detail
-        if state is not LinkState.CONNECTING:
-            self.settled.set()
-
-
-async def try_to_bind(connection: SmppSettings) -> tuple[LinkState, str]:
-    """Binds to a carrier and unbinds again: what its state became, and why."""
-    watch = _Watch()
-    link: Link = SmppLink(connection, watch)
-    await link.start()
-    try:
-        async with asyncio.timeout(BIND_TIMEOUT_S):
-            await watch.settled.wait()
-    except TimeoutError:
-        pass  # the state says that it still tries
-    finally:
-        found = watch.state, watch.detail  # before closing changes it
-        await link.close(0)
-    return found

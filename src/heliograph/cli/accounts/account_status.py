@@ -1,0 +1,123 @@
+"""`heliograph account suspend`, `resume`, `pay-out` and `close`."""
+
+from collections.abc import Callable
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.accounts.account_output import full_record
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import by_option, entry_reason_option
+
+
+def _change_status(session: Session, acc: str, status: str, reason: str | None, by: str) -> None:
+    from heliograph import accounts
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        change = accounts.suspend if status == "suspended" else accounts.resume
+        account = change(tx, account.id)
+        accounts.record_status(
+            tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms())
+        )
+        record = full_record(tx, account)
+    show(session, record)
+
+
+def _why_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--reason and --by of a change of status."""
+    return click.option(
+        "--reason",
+        type=checked_values.STATUS_REASON,
+        metavar="TEXT",
+        help="Kept with the account, for operators only.",
+    )(by_option(command))
+
+
+@click.command(
+    "suspend",
+    cls=Command,
+    epilog=examples("account suspend 'Amina Foods' --reason 'invoice 17 is not paid'"),
+)
+@click.argument("acc")
+@_why_options
+def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
+    """Suspend an account and its customers. They can read, and change and send nothing; what is
+    queued still goes out.
+
+    Who did it, when and why is kept: `heliograph account show` shows the last change.
+    """
+    _change_status(session, acc, "suspended", reason, by)
+
+
+@click.command(
+    "resume", cls=Command, epilog=examples("account resume 'Amina Foods' --reason 'paid'")
+)
+@click.argument("acc")
+@_why_options
+def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
+    """Lift the suspension of an account."""
+    _change_status(session, acc, "active", reason, by)
+
+
+@click.command(
+    "pay-out",
+    cls=Command,
+    epilog=examples("account pay-out 'Amina Foods' --reason 'paid by bank transfer bt-120'"),
+)
+@click.argument("acc")
+@entry_reason_option
+def pay_out(session: Session, acc: str, reason: str) -> None:
+    """Take all credits and money out of an account's wallet, by ledger entries; of a Connect
+    customer to its partner's wallet.
+
+    Otherwise the credits go back to where granted ones come from, and the money is written off as
+    paid: it is you who pays it. Money in another currency than the partner's cannot go to it, and
+    is written off too.
+    """
+    from heliograph import accounts
+    from heliograph.jobs import close_account as closing
+    from heliograph.wallet import as_record
+
+    with session.write() as tx:
+        entries = closing.pay_out(tx, accounts.find(tx, acc), reason)
+    show_list(
+        session,
+        [as_record(entry) for entry in entries],
+        (
+            "id",
+            "type",
+            "amount",
+            "currency",
+            "credits",
+            "balance_after",
+            "credits_after",
+            "description",
+        ),
+    )
+
+
+@click.command(
+    "close", cls=Command, epilog=examples("account close 'Amina Foods' --reason 'contract ended'")
+)
+@click.argument("acc")
+@_why_options
+def close(session: Session, acc: str, reason: str | None, by: str) -> None:
+    """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it
+    is not opened again; its records stay.
+
+    Refused while anything is owed: credits or money in its wallet, messages on their way or in
+    doubt, campaigns that have not ended, webhook events that wait, Connect customers that are open.
+    All of it is told at once, each with the command that settles it, in the order in which to run
+    them.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.jobs import close_account as closing
+
+    with session.write() as tx:
+        account = closing.close(tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms())
+        record = full_record(tx, account)
+    show(session, record)

@@ -1,0 +1,174 @@
+"""`heliograph campaign create`: to contacts, or to the numbers of a file."""
+
+from typing import Any
+
+import click
+
+from heliograph.cli.accounts.campaign_output import show_campaign, tell_bad_rows, tell_unfilled
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.progress import progress
+from heliograph.cli.values import Span, Whole, account_option, country_code, mode_option
+
+TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at most
+
+
+@click.command(
+    "create",
+    cls=Command,
+    epilog=examples(
+        "campaign create Spring --account 'Amina Foods' --sender AMINA --message 'Hi {name|friend},"
+        " mangoes are back.' --all",
+        "campaign create Owed --account 'Amina Foods' --sender AMINA --message '{name}, you owe"
+        " {amount}.' --numbers owed.csv --country GH",
+    ),
+)
+@click.argument("name")
+@account_option
+@click.option("--sender", required=True, help="An approved sender ID of the account.")
+@click.option(
+    "--message",
+    metavar="TEXT",
+    help=(
+        "Placeholders: {name}, {phone}, a contact's custom fields or the file's columns;"
+        " {name|friend} for those who have none. A brace is doubled: {{."
+    ),
+)
+@click.option(
+    "--message-file",
+    type=click.File(encoding="utf-8-sig"),
+    metavar="FILE",
+    help="The text, from a file; - for standard input.",
+)
+@click.option("--all", "everybody", is_flag=True, help="To all contacts.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="To contacts with this tag. Repeat it for contacts with any of several tags.",
+)
+@click.option(
+    "--numbers",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="To the numbers of a file: one a line, or CSV.",
+)
+@click.option(
+    "--country",
+    metavar="GH",
+    help=(
+        "Read the file's numbers as they are dialled in this country. "
+        "Default: a number with a leading 0 is of the account's country."
+    ),
+)
+@mode_option("In sandbox nothing is really sent or charged, and contacts are separate.")
+@click.option(
+    "--validity",
+    type=Span(),
+    metavar="12h",
+    help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.",
+)
+@click.option(
+    "--rate",
+    type=Whole(1),
+    metavar="N",
+    help="Messages a second at most. Default: as fast as carriers take them.",
+)
+def create(
+    session: Session,
+    name: str,
+    account: str,
+    sandbox: bool,
+    numbers: Any,
+    country: str | None,
+    **asked: Any,
+) -> None:
+    """Write a campaign down. Nothing is sent before it is launched."""
+    from heliograph import accounts, campaigns
+    from heliograph.base import clock
+
+    if country is not None and numbers is None:
+        raise click.UsageError("--country is of the numbers of a file: give --numbers.")
+    wish = campaigns.read_wish(_body(name, numbers is not None, **asked))
+    with session.read() as tx:
+        owner = accounts.find(tx, account)
+    if numbers is None:
+        with session.write() as tx:
+            campaign = campaigns.create(tx, owner.id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+        with session.read() as tx:
+            tell_unfilled(campaigns.unfilled(tx, campaign))
+        return show_campaign(session, campaign)
+    file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
+    with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
+        listed = campaigns.create_listed(
+            session.database, owner.id, wish, file, sandbox=sandbox, tell=tell
+        )
+    tell_bad_rows(listed)
+    return show_campaign(
+        session,
+        listed.campaign,
+        file={
+            "columns": list(file.columns),
+            "rows": listed.rows,
+            "recipients": listed.recipients,
+            "duplicates": listed.duplicates,
+            "bad": listed.bad,
+            "without_value": listed.lacking,
+            **({"bad_rows": [row._asdict() for row in listed.told]} if session.as_json else {}),
+        },
+    )
+
+
+def _body(
+    name: str,
+    from_file: bool,
+    *,
+    sender: str,
+    message: str | None,
+    message_file: Any,
+    everybody: bool,
+    tags: tuple[str, ...],
+    validity: int | None,
+    rate: int | None,
+) -> dict[str, Any]:
+    """What `campaigns.read_wish` reads."""
+    if (message is None) == (message_file is None):
+        raise click.UsageError(
+            f"Give the text{'' if message is None else ' once'}: --message or --message-file."
+        )
+    if (audiences := everybody + bool(tags) + from_file) != 1:
+        raise click.UsageError(
+            "Say whom it is for: one of --all, --tag and"
+            f" --numbers{', not several' if audiences else ''}."
+        )
+    text = message if message is not None else _text_of(message_file)
+    audience = "all" if everybody else "tags" if tags else "numbers"
+    return {
+        "name": name,
+        "sender": sender,
+        "message": text,
+        "audience": audience,
+        "tags": list(tags) or None,
+        "rate": rate,
+        "validity_s": None if validity is None else validity // 1_000,
+    }
+
+
+def _text_of(file: Any) -> str:
+    """Without a byte order mark, and without the end of its last line."""
+    from heliograph.base.errors import InvalidRequest
+
+    try:
+        return str(file.read(TEXT_FILE_MAX)).removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            f"--message-file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand"
+            " where it does."
+        ) from error
+
+
+def _lines_of(file: Any) -> int:
+    """About how many, by its size."""
+    import os
+
+    return os.fstat(file.fileno()).st_size // 16 if file.seekable() else 0

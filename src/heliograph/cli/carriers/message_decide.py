@@ -1,0 +1,219 @@
+"""`heliograph message settle` and `resend`: what an operator decides about messages in doubt."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.failure import Failure
+from heliograph.cli.output import show_list
+from heliograph.cli.values import Span, who_decides
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.messages.doubt.decide import Decided
+    from heliograph.messages.doubt.trace import Wanted
+
+
+def _which(callback: Callable[..., None]) -> Callable[..., None]:
+    """IDs, or --carrier with --account and --older-than."""
+    callback = click.option(
+        "--older-than",
+        type=Span(),
+        metavar="SPAN",
+        help="With --carrier: only what has been in doubt for this long, such as 10m.",
+    )(callback)
+    callback = click.option(
+        "--account", metavar="ACC", help="With --carrier: only this account's."
+    )(callback)
+    callback = click.option(
+        "--carrier", metavar="NAME", help="Instead of IDs: all that is in doubt with this carrier."
+    )(callback)
+    return click.argument("message_ids", metavar="[ID]…", nargs=-1)(callback)
+
+
+@click.command(
+    "settle",
+    cls=Command,
+    epilog=examples(
+        "message settle msg_01k5… --as delivered --reason 'their support, ticket 4711'",
+        "message settle --carrier gh-main --older-than 10m --as canceled --reason 'they lost power"
+        " at noon and sent nothing'",
+    ),
+)
+@_which
+@click.option(
+    "--as",
+    "as_",
+    required=True,
+    type=click.Choice(["sent", "delivered", "undeliverable", "canceled"]),
+    help=(
+        "sent, delivered, undeliverable: the carrier has it, and what became of it there, as a"
+        " receipt would say. canceled: the carrier never got it and it is not to be sent any more:"
+        " failed, and paid back."
+    ),
+)
+@who_decides
+def settle(
+    session: Session,
+    message_ids: tuple[str, ...],
+    carrier: str | None,
+    account: str | None,
+    older_than: int | None,
+    as_: str,
+    by: str,
+    reason: str,
+) -> None:
+    """Say what became of messages in doubt. Works beside a running server: whoever settles a
+    message first, this or an answer, has settled it.
+
+    In steps of at most 500 segments. Who decided, and why, stays with the message: `heliograph
+    message show`.
+    """
+    _decide(
+        session,
+        message_ids,
+        carrier,
+        account=account,
+        older_than=older_than,
+        decision=as_,
+        by=by,
+        reason=reason,
+    )
+
+
+@click.command(
+    "resend",
+    cls=Command,
+    epilog=examples(
+        "message resend msg_01k5… --reason 'they never got it'",
+        "message resend --carrier gh-main --older-than 10m --reason 'lost in their restart, says"
+        " ticket 4711'",
+    ),
+)
+@_which
+@who_decides
+def resend(
+    session: Session,
+    message_ids: tuple[str, ...],
+    carrier: str | None,
+    account: str | None,
+    older_than: int | None,
+    by: str,
+    reason: str,
+) -> None:
+    """Send messages in doubt once more, now: whatever the carrier's --in-doubt says, and also those
+    that were sent again before.
+
+    If the carrier has them after all, they come twice. One-time passwords are refused. In steps of
+    at most 500 segments.
+    """
+    _decide(
+        session,
+        message_ids,
+        carrier,
+        account=account,
+        older_than=older_than,
+        decision="resent",
+        by=by,
+        reason=reason,
+    )
+
+
+def _decide(
+    session: Session,
+    message_ids: tuple[str, ...],
+    carrier: str | None,
+    account: str | None,
+    older_than: int | None,
+    decision: str,
+    by: str,
+    reason: str,
+) -> None:
+    from heliograph.base.errors import ServiceError
+    from heliograph.carriers import all_carriers
+    from heliograph.messages.doubt import decide, trace
+    from heliograph.processes.carrier import facts_of
+
+    if bool(message_ids) == (carrier is not None) or (
+        message_ids and (account, older_than) != (None, None)
+    ):
+        raise click.UsageError(
+            "Say which: IDs, or --carrier (with --account and --older-than) for all that is in"
+            " doubt there."
+        )
+    word = decide.signed(by, reason)
+    with session.read() as tx:
+        ids = trace.found(tx, message_ids)
+        doubts = trace.doubts_by_carrier(
+            tx,
+            trace.Wanted(among=list(ids)) if ids else wanted_of(tx, carrier, account, older_than),
+        )
+        facts = {each.id: facts_of(each) for each in all_carriers(tx)}
+    doubtful = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
+    done = [
+        decide.not_in_doubt(message_id, status, error_code)
+        for message_id, (status, error_code) in ids.items()
+        if message_id not in doubtful
+    ]
+    try:
+        session.awaited(
+            lambda db: decide.decide(
+                db, doubts, facts, decide.Decision(decision), word, done.extend
+            )
+        )
+    except ServiceError as error:
+        decided = sum(each.refused is None for each in done)
+        raise Failure(
+            f"{error} {decided} messages were decided about before that; the same command goes on"
+            " with the rest."
+        ) from error
+    _tell(session, done, all_or_failure=bool(ids))
+
+
+def _tell(session: Session, done: "list[Decided]", *, all_or_failure: bool) -> None:
+    from heliograph.base.ids import text_of_raw
+
+    refused = [each.refused for each in done if each.refused is not None]
+    left = (
+        f"{len(refused)} of {len(done)} messages left as they were: {refused[0]}" if refused else ""
+    )
+    if all_or_failure and len(done) == len(refused) == 1:
+        raise Failure(refused[0])
+    shown = done if session.as_json else [each for each in done if each.refused is None]
+    show_list(
+        session,
+        [
+            {
+                "id": text_of_raw("msg", each.message_id),
+                "status": each.status,
+                "error": each.error_code,
+                "credits_refunded": each.credits_refunded,
+                "refused": each.refused,
+            }
+            for each in shown
+        ],
+        ("id", "status", "error", "credits_refunded"),
+    )
+    if refused and all_or_failure:
+        raise Failure(left)
+    if refused:
+        click.echo(left, err=True)
+
+
+def wanted_of(
+    tx: "Connection", carrier: str | None, account: str | None, older_than: int | None
+) -> "Wanted":
+    """Returns which messages the options --carrier, --account and --older-than ask for."""
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.carriers import carrier_named
+    from heliograph.messages.doubt.trace import Wanted
+
+    return Wanted(
+        account_id=accounts.find(tx, account).id if account is not None else None,
+        carrier_id=carrier_named(tx, carrier).id if carrier is not None else None,
+        doubtful_since_ms=clock.now_ms() - older_than if older_than is not None else None,
+    )

@@ -1,0 +1,64 @@
+"""Messages as commands print them: whole numbers, and no text."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from heliograph.messages.doubt.trace import Traced
+
+
+def carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
+    """Of a carrier's number; one that was removed has only that."""
+    from heliograph.carriers import all_carriers
+
+    names: dict[int | None, str | None] = {carrier.id: carrier.name for carrier in all_carriers(tx)}
+    names[None] = None
+    return lambda carrier_id: names.get(carrier_id, f"removed ({carrier_id})")
+
+
+def records_of(tx: "Connection", found: "list[Traced]") -> list[dict[str, Any]]:
+    """Returns what a list of messages shows of each."""
+    from heliograph import accounts
+    from heliograph.base.clock import rfc3339, rfc3339_or_none
+    from heliograph.carriers import all_carriers
+    from heliograph.messages.doubt import trace
+    from heliograph.messages.read import as_record
+
+    names = carrier_names(tx)
+    owners = {
+        account_id: accounts.text_id(accounts.by_id(tx, account_id))
+        for account_id in {each.account_id for each in found}
+    }
+    resending = frozenset(
+        carrier.id
+        for carrier in all_carriers(tx)
+        if carrier.settings.get("in_doubt", "resend") == "resend"
+    )
+    records = []
+    for each in found:
+        doubts = each.doubts
+        record = as_record(each.message)
+        record.pop("message")
+        record.pop("campaign_id")
+        records.append(
+            {
+                "id": record.pop("id"),
+                "account_id": owners[each.account_id],
+                "carrier": names(doubts[0].carrier_id if doubts else each.carrier_id),
+                **record,
+                "failure": trace.failure(each.message),
+                "segments_in_doubt": sorted(
+                    number for doubt in doubts for number in trace.numbers(doubt.parts)
+                ),
+                "in_doubt_since": (
+                    rfc3339(min(doubt.since_ms for doubt in doubts)) if doubts else None
+                ),
+                "resend_at": rfc3339_or_none(
+                    trace.resend_at_ms(each, carriers_that_resend=resending)
+                ),
+                "expires_at": rfc3339(doubts[0].expires_at_ms) if doubts else None,
+            }
+        )
+    return records

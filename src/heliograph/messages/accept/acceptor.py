@@ -143,36 +143,16 @@ class Acceptor:
                 if self._queue.is_old():
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
                 known = await _known_keys(tx, asked) if may_be_known else {}
-                quotas = [
-                    facts[i].keys_quota
-                    if request.key_account_id == request.account_id
-                    or request.idempotency_key is None
-                    else await self._partners_quota(request)
-                    for i, request in enumerate(requests)
-                ]
                 given = _Given(
                     requests,
                     locked,
                     known,
                     stored=await _stored_already(tx, requests) if again else {},
                     facts=facts,
-                    quotas=quotas,
+                    quotas=await self._quotas(requests, facts),
                     tariff=tariff,
                 )
-                batch, outcomes = await self._decided(tx, places, given, {})
-                if batch.unpaid:
-                    rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
-                    if is_too_much(batch.unpaid, rooms):
-                        counted = batch.unpaid
-                        batch, outcomes = await self._decided(tx, places, given, rooms)
-                        await count_unpaid(
-                            tx,
-                            {
-                                place: batch.unpaid.get(place, 0) - octets
-                                for place, octets in counted.items()
-                            },
-                            batch.now_ms,
-                        )
+                batch, outcomes = await self._decided_within_quotas(tx, places, given)
                 # seen when the locks were asked for: the same request may have been accepted while
                 # this one waited for them
                 if not may_be_known:
@@ -208,8 +188,37 @@ class Acceptor:
                 wanted.add(known.partner_id)
         return sorted(wanted)
 
+    async def _quotas(
+        self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]
+    ) -> list[int | None]:
+        """Returns for each request the quota of the account whose Idempotency-Key it uses."""
+        return [
+            known.keys_quota
+            if request.key_account_id == request.account_id or request.idempotency_key is None
+            else await self._partners_quota(request)
+            for request, known in zip(requests, facts, strict=True)
+        ]
+
+    async def _decided_within_quotas(
+        self, tx: HotTx, places: Places, given: _Given
+    ) -> tuple[Batch, list[Outcome | ServiceError]]:
+        """Decides the requests, and counts what is stored of them without being paid for. If that
+        is too much for a quota, it decides them again, within the room that is left.
+        """
+        batch, outcomes = await self._decided(tx, places, given, {})
+        if not batch.unpaid:
+            return batch, outcomes
+        rooms = await count_unpaid(tx, batch.unpaid, batch.now_ms)
+        if not is_too_much(batch.unpaid, rooms):
+            return batch, outcomes
+        counted = batch.unpaid
+        batch, outcomes = await self._decided(tx, places, given, rooms)
+        too_many = {place: batch.unpaid.get(place, 0) - octets for place, octets in counted.items()}
+        await count_unpaid(tx, too_many, batch.now_ms)
+        return batch, outcomes
+
     async def _decided(
-        self, tx: HotTx, places: Places, given: "_Given", rooms: Mapping[Place, Room]
+        self, tx: HotTx, places: Places, given: _Given, rooms: Mapping[Place, Room]
     ) -> tuple[Batch, list[Outcome | ServiceError]]:
         batch = Batch(
             places,

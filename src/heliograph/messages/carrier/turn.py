@@ -26,24 +26,15 @@ from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submi
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict, is_refusal
-from heliograph.messages import message_lock
 from heliograph.messages.carrier import claim as claims
-from heliograph.messages.carrier import match as parked
-from heliograph.messages.carrier import refs as receipts
 from heliograph.messages.carrier.inflight_sql import (
-    DOUBT,
-    END_INFLIGHT,
     HELD,
     SUBMITTING,
     OfWorker,
     ToSubmit,
-    Try,
-    TryAt,
 )
+from heliograph.messages.carrier.record import record
 from heliograph.messages.carrier.refs import CarrierFacts
-from heliograph.messages.carrier.settle import settle_answer
-from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes
 
 EVENTS_MAX: Final = 2_000  # answers and receipts recorded in one turn: keeps it around 100 ms
 CLAIM_MAX: Final = 1_000  # submissions claimed in one turn
@@ -338,59 +329,11 @@ class Turn:
             await self._record(tx, lost, [], clock.now_ms())
         self._uncertain = False
 
-    # what came in
-
     async def _record(
         self, tx: HotTx, answers: list[Answer], arrived: list[Receipt], now_ms: int
     ) -> None:
-        if not answers and not arrived:
-            return
-        doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
-        settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
-        await DOUBT.rows(
-            tx,
-            sorted(
-                TryAt(answer.message_id, answer.part, answer.attempt, self._worker, now_ms)
-                for answer in doubtful
-            ),
-        )
-        ended = {
-            (was.message_id, was.part, was.attempt): was
-            for was in await END_INFLIGHT.rows(
-                tx,
-                sorted(
-                    {
-                        Try(answer.message_id, answer.part, answer.attempt, self._worker)
-                        for answer in settled
-                    }
-                ),
-            )
-        }
-        refs = await receipts.upsert(
-            tx, self.carrier.id, self.carrier.id_format, settled, arrived, now_ms
-        )
-        locked = await message_lock.lock_messages(
-            tx,
-            {answer.message_id for answer in settled}
-            | {ref.message_id for ref in refs if ref.message_id},
-        )
-        changes = Changes.of(now_ms, locked)
-        for answer in settled:
-            if answer.message_id in changes.messages:
-                needless = (
-                    self.carrier.receipts == "last"
-                    and answer.parts.bit_length() < changes.messages[answer.message_id].segments
-                )
-                settle_answer(
-                    changes,
-                    answer,
-                    ended.get((answer.message_id, answer.part, answer.attempt)),
-                    receipt_needless=needless,
-                )
-        matching = await parked.match(tx, self.carrier, refs, changes)
-        self.matched += matching.evidence
-        await parked.park(tx, self.carrier.id, matching.foreign, now_ms)
-        await store_changes(tx, self.carrier.id, changes)
+        if answers or arrived:
+            self.matched += await record(tx, self.carrier, self._worker, answers, arrived, now_ms)
 
     # what goes out
 

@@ -11,9 +11,11 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from heliograph.audit.causes import COMMAND_STATUS
+from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Word, words
 from heliograph.audit.positions import Standing, standings
-from heliograph.audit.reconcile import COMMAND_STATUS, LOST, UNEXPLAINED, Finding, Join, missing
+from heliograph.audit.reconcile import Join, missing
 from heliograph.audit.smsc_log import SmscLog
 from heliograph.messages.carrier.settle import NOT_ENCODED
 from heliograph.messages.retention.retention import MESSAGES, first_kept

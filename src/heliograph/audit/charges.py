@@ -39,6 +39,17 @@ class _Total(NamedTuple):
     refunded: int
 
 
+class _Send(NamedTuple):
+    """What a send says of its messages. Ids are raw."""
+
+    id: str
+    account_id: str
+    sandbox: bool
+    message_count: int
+    credits_used: int
+    campaign_id: str | None
+
+
 class _Part(NamedTuple):
     """Credits of one send as one source tells them: the messages with their own sign, the
     ledger with the opposite one.
@@ -90,8 +101,7 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
     """Sends, from the id `first` on, joined with the sums of their messages; what does not agree
     between the two goes to `found`.
     """
-    totals = _totals(tx, first)
-    total = next(totals, None)
+    totals = _Totals(tx, first, found)
     columns = sends.c
     query = sa.select(
         raw_id(columns.id),
@@ -102,60 +112,74 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
         raw_id(groups.c.campaign_id),
     ).outerjoin_from(sends, groups, groups.c.id == columns.group_id)
     query = query.where(columns.id >= first)
-    for send_id, account_id, sandbox, message_count, credits_used, campaign_id in streamed(
-        tx, query.order_by(columns.id)
-    ):
-        while total is not None and total.send_id < send_id:
-            found.append(
-                Discrepancy(
-                    total.account_id,
-                    f"messages belong to the send {_send(total.send_id)}, which is not there",
-                )
+    for row in streamed(tx, query.order_by(columns.id)):
+        send = _Send(*row)
+        total = totals.of(send)
+        found.extend(Discrepancy(send.account_id, what) for what in _differences(send, total))
+        is_kept = send.campaign_id is None or send.campaign_id >= first
+        if (send.credits_used or total.refunded) and is_kept:
+            paid_for = (
+                _send(send.id)
+                if send.campaign_id is None
+                else ids.text_of_raw(CAMPAIGN_PREFIX, send.campaign_id)
             )
-            total = next(totals, None)
-        count = credits = refunded = 0
-        while total is not None and total.send_id == send_id:
-            if (total.account_id, total.sandbox) != (account_id, sandbox):
+            yield _Part(send.id, send.account_id, paid_for, send.credits_used, total.refunded)
+    totals.end()
+
+
+def _differences(send: _Send, total: _Total) -> Iterator[str]:
+    """Tells what a send says of its messages otherwise than they do."""
+    if total.messages != send.message_count:
+        yield (
+            f"the send {_send(send.id)} has {total.messages} of its {send.message_count} messages"
+        )
+    if total.credits != send.credits_used:
+        yield (
+            f"the send {_send(send.id)} says {send.credits_used} credits, its messages"
+            f" {total.credits}"
+        )
+
+
+class _Totals:
+    """The sums of messages, asked for send by send, in the order of ids. Messages that belong to no
+    send, or to another account than their send, go to `found`.
+    """
+
+    def __init__(self, tx: Connection, first: str, found: list[Discrepancy]) -> None:
+        self._totals = _totals(tx, first)
+        self._next = next(self._totals, None)
+        self._found = found
+
+    def of(self, send: _Send) -> _Total:
+        """Returns what all messages of a send add up to."""
+        while self._next is not None and self._next.send_id < send.id:
+            self._report_orphans(self._next)
+            self._next = next(self._totals, None)
+        whole = _Total(send.id, send.account_id, send.sandbox, 0, 0, 0)
+        while self._next is not None and self._next.send_id == send.id:
+            total = self._next
+            if (total.account_id, total.sandbox) != (send.account_id, send.sandbox):
                 what = (
-                    f"of the send {_send(send_id)} {total.messages} messages are another account's,"
+                    f"of the send {_send(send.id)} {total.messages} messages are another account's,"
                     " or of the other mode"
                 )
-                found.append(Discrepancy(account_id, what))
-            count, credits, refunded = (
-                count + total.messages,
-                credits + total.credits,
-                refunded + total.refunded,
+                self._found.append(Discrepancy(send.account_id, what))
+            whole = whole._replace(
+                messages=whole.messages + total.messages,
+                credits=whole.credits + total.credits,
+                refunded=whole.refunded + total.refunded,
             )
-            total = next(totals, None)
-        if count != message_count:
-            found.append(
-                Discrepancy(
-                    account_id,
-                    f"the send {_send(send_id)} has {count} of its {message_count} messages",
-                )
-            )
-        if credits_used != credits:
-            found.append(
-                Discrepancy(
-                    account_id,
-                    f"the send {_send(send_id)} says {credits_used} credits, its messages"
-                    f" {credits}",
-                )
-            )
-        if (credits_used or refunded) and (campaign_id is None or campaign_id >= first):
-            paid_for = (
-                _send(send_id)
-                if campaign_id is None
-                else ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id)
-            )
-            yield _Part(send_id, account_id, paid_for, credits_used, refunded)
-    if total is not None:
-        found.append(
-            Discrepancy(
-                total.account_id,
-                f"messages belong to the send {_send(total.send_id)}, which is not there",
-            )
-        )
+            self._next = next(self._totals, None)
+        return whole
+
+    def end(self) -> None:
+        """Reports the messages behind the last send. One finding is enough: they have no send."""
+        if self._next is not None:
+            self._report_orphans(self._next)
+
+    def _report_orphans(self, total: _Total) -> None:
+        what = f"messages belong to the send {_send(total.send_id)}, which is not there"
+        self._found.append(Discrepancy(total.account_id, what))
 
 
 def _totals(tx: Connection, first: str) -> Iterator[_Total]:

@@ -76,6 +76,19 @@ class _Told(NamedTuple):
     error_code: str | None
 
 
+class _Message(NamedTuple):
+    """A message, and when it came to which state. Its ids are raw."""
+
+    id: str
+    account_id: str
+    sandbox: bool
+    recipient: int | None
+    error_code: str | None
+    sent_at_ms: int | None
+    delivered_at_ms: int | None
+    failed_at_ms: int | None
+
+
 class _Change(NamedTuple):
     """A state of a message. `at_ms`: None, if it never came to it."""
 
@@ -154,10 +167,7 @@ def _of_messages(
     message's own time.
     """
     first = first_kept(tx, MESSAGES)
-    told = groupby(
-        (event for event in _told(tx) if event.about >= ids.text_of_raw("msg", first)), key=_WHICH
-    )
-    about, events = next(told, (None, iter(())))
+    told = _ToldOfMessages(tx, ids.text_of_raw("msg", first))
     columns = messages.c
     query = sa.select(
         raw_id(columns.id),
@@ -169,48 +179,79 @@ def _of_messages(
         columns.delivered_at_ms,
         columns.failed_at_ms,
     )
-    for message_id, account_id, sandbox, recipient, error_code, *reached in streamed(
-        tx, query.where(columns.id >= first).order_by(columns.id)
-    ):
-        message = ids.text_of_raw("msg", message_id)
-        while about is not None and about < message:
-            yield from (
-                Discrepancy(
-                    event.account_id, f"{_event(event.id)} is about {about}, which is not there"
-                )
-                for event in events
-            )
-            about, events = next(told, (None, iter(())))
-        of_message: list[_Told] = []
-        if about == message:
-            of_message = list(events)
-            about, events = next(told, (None, iter(())))
-        for (status, kind), at_ms in zip(KIND_OF.items(), reached, strict=True):
+    for row in streamed(tx, query.where(columns.id >= first).order_by(columns.id)):
+        message = _Message._make(row)
+        text_id = ids.text_of_raw("msg", message.id)
+        yield from told.before(text_id)
+        events = told.of(text_id)
+        for change in _changes(message):
+            kind = KIND_OF[change.status]
             due = (
-                at_ms is not None
-                and message_id >= first_event
-                and any(_hear(ears, account_id, sandbox, kind, at_ms, since_ms))
+                change.at_ms is not None
+                and message.id >= first_event
+                and any(
+                    _hear(ears, message.account_id, message.sandbox, kind, change.at_ms, since_ms)
+                )
             )
-            change = _Change(
-                account_id,
-                sandbox,
-                recipient,
-                error_code if status == FAILED else None,
-                status,
-                at_ms,
-            )
-            for what in _of_change(
-                message, change, [event for event in of_message if event.kind == kind], due=due
-            ):
-                yield Discrepancy(account_id, what)
-    while about is not None:
-        yield from (
-            Discrepancy(
-                event.account_id, f"{_event(event.id)} is about {about}, which is not there"
-            )
-            for event in events
+            of_kind = [event for event in events if event.kind == kind]
+            for what in _of_change(text_id, change, of_kind, due=due):
+                yield Discrepancy(message.account_id, what)
+    yield from told.left()
+
+
+def _changes(message: _Message) -> Iterator[_Change]:
+    """Returns the states that a message has an event of, whether it came to them or not."""
+    reached = (message.sent_at_ms, message.delivered_at_ms, message.failed_at_ms)
+    for status, at_ms in zip(KIND_OF, reached, strict=True):
+        yield _Change(
+            message.account_id,
+            message.sandbox,
+            message.recipient,
+            message.error_code if status == FAILED else None,
+            status,
+            at_ms,
         )
-        about, events = next(told, (None, iter(())))
+
+
+class _ToldOfMessages:
+    """Events about messages, asked for message by message, in the order of ids. Those about
+    messages before `first` (text id) are left out.
+    """
+
+    def __init__(self, tx: Connection, first: str) -> None:
+        self._groups = groupby((event for event in _told(tx) if event.about >= first), key=_WHICH)
+        self._about: str | None = None
+        self._events: Iterator[_Told] = iter(())
+        self._advance()
+
+    def _advance(self) -> None:
+        self._about, self._events = next(self._groups, (None, iter(())))
+
+    def before(self, message: str) -> Iterator[Discrepancy]:
+        """Returns what is wrong with the events before those of a message: theirs is not there."""
+        while self._about is not None and self._about < message:
+            yield from self._about_none()
+
+    def of(self, message: str) -> list[_Told]:
+        """Returns the events about a message, after those before it were taken."""
+        if self._about != message:
+            return []
+        events = list(self._events)
+        self._advance()
+        return events
+
+    def left(self) -> Iterator[Discrepancy]:
+        """Returns what is wrong with the events behind the last message: theirs is not there."""
+        while self._about is not None:
+            yield from self._about_none()
+
+    def _about_none(self) -> Iterator[Discrepancy]:
+        for event in self._events:
+            yield Discrepancy(
+                event.account_id,
+                f"{_event(event.id)} is about {self._about}, which is not there",
+            )
+        self._advance()
 
 
 def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool) -> Iterator[str]:

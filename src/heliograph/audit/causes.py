@@ -1,0 +1,112 @@
+"""What a terminal message came to, held against what the SMSCs and the operator have said of it."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from heliograph.audit.finding import UNEXPLAINED
+from heliograph.audit.overrides import Word
+from heliograph.audit.positions import Standing
+from heliograph.audit.smsc_log import STATE_BITS, SmscLog, Submit
+from heliograph.audit.submissions import parts_of, which
+from heliograph.messages.states import DELIVERED, FAILED
+
+DELIVRD: Final = STATE_BITS["DELIVRD"]
+# which receipts make a message fail so (docs/api.md, "Why a message failed")
+_FAILED_BY: Final = {
+    "undeliverable": STATE_BITS["UNDELIV"] | STATE_BITS["DELETED"] | STATE_BITS["FAILED"],
+    "rejected": STATE_BITS["REJECTD"],
+    "expired": STATE_BITS["EXPIRED"],
+    "unknown": STATE_BITS["UNKNOWN"],
+}
+# … or by itself, when validity ends before all of it is accepted
+_ENDS: Final = ("expired", "unknown")
+COMMAND_STATUS: Final = "command_status 0x"  # in the error_message of what a carrier has refused
+_STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
+
+
+class _Said(NamedTuple):
+    """What was said of a message. `receipts`: STATE_BITS of its receipts. `delivered`: bits of the
+    segments whose delivery was said.
+    """
+
+    receipts: int
+    delivered: int
+
+
+def causes(
+    message: Standing,
+    submits: Sequence[Submit],
+    word: Word,
+    log: SmscLog,
+    is_parked: Callable[[Submit], bool],
+) -> Iterator[tuple[str, str]]:
+    """Tells what a terminal message came to without that the SMSC, or the operator, has said so.
+    `submits`: those that are its. `is_parked`: whether a submission's receipt has found no message.
+    """
+    said = _said(message, submits, word, log, is_parked)
+    if message.status == DELIVERED:
+        missing = message.all_parts & ~said.delivered
+        if missing:
+            yield (
+                UNEXPLAINED,
+                (
+                    "it is delivered, and the SMSC has not said so of"
+                    f" {which(missing, message.segments)}"
+                ),
+            )
+    if message.status == FAILED:
+        yield from _failures(message, submits, word, said.receipts)
+
+
+def _said(
+    message: Standing,
+    submits: Sequence[Submit],
+    word: Word,
+    log: SmscLog,
+    is_parked: Callable[[Submit], bool],
+) -> _Said:
+    owned = 0
+    for submit in submits:
+        owned |= parts_of(message, submit) if submit.owner == message.id else 0
+    receipts = delivered = 0
+    for submit in submits:
+        parts = parts_of(message, submit)
+        # of two tries the one that has counted
+        is_heard = submit.owner == message.id or not parts & owned or not is_parked(submit)
+        heard = submit.receipts if is_heard else 0
+        receipts |= heard
+        if submit.is_taken and (heard & DELIVRD or not submit.wants_receipt):
+            delivered |= parts
+    if message.status == DELIVERED and not receipts & DELIVRD:
+        delivered = 0  # where one segment asks for a receipt, it decides for the others
+    if word.matched:
+        receipts |= log.said_to(str(message.recipient))
+    taken = [(submit.at_ms, parts_of(message, submit)) for submit in submits if submit.is_taken]
+    delivered |= word.delivered(taken, bool(receipts & DELIVRD), message.segments)
+    return _Said(receipts, delivered)
+
+
+def _failures(
+    message: Standing, submits: Sequence[Submit], word: Word, receipts: int
+) -> Iterator[tuple[str, str]]:
+    status = _STATUS.search(message.error_message or "")
+    if status and int(status[1], 16) not in {submit.status for submit in submits}:
+        yield (
+            UNEXPLAINED,
+            f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so",
+        )
+    code = message.error_code or ""
+    if code in _FAILED_BY:
+        is_said = bool(receipts & _FAILED_BY[code]) or word.fails(code)
+        ends_by_itself = code in _ENDS and _is_over(message)
+        if not is_said and not ends_by_itself:
+            yield UNEXPLAINED, f"it has failed ({code}), and no receipt of the SMSC has said so"
+    if code == "no_route" and any(submit.is_taken for submit in submits):
+        yield UNEXPLAINED, f"it has failed ({code}), and the SMSC has taken it"
+
+
+def _is_over(message: Standing) -> bool:
+    """Whether it failed when its validity had ended, and not all of it was accepted."""
+    has_ended = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0)
+    return has_ended and message.parts_accepted != message.all_parts

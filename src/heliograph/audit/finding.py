@@ -1,0 +1,14 @@
+"""What an audit finds that must not be."""
+
+from typing import Final, NamedTuple
+
+LOST: Final = "lost"  # something that we or the SMSC answered for, and that is nowhere
+UNEXPLAINED: Final = "unexplained"  # something that is there, or happened, without a cause
+
+
+class Finding(NamedTuple):
+    """Something that must not be. `where`: a message's id, or a line of a log."""
+
+    kind: str
+    where: str
+    what: str

@@ -1,0 +1,54 @@
+"""Submissions that were sent again, each with the reason for which it was."""
+
+from collections.abc import Iterator, Sequence
+
+from heliograph.audit.finding import UNEXPLAINED
+from heliograph.audit.positions import Standing
+from heliograph.audit.smsc_log import Submit
+from heliograph.audit.submissions import named
+from heliograph.messages.read import OTP
+
+
+def repetitions(
+    message: Standing,
+    part: int,
+    submits: Sequence[Submit],
+    resent_ms: Sequence[int],
+    asked_ms: int,
+    repeated: set[Submit],
+) -> Iterator[tuple[str, str]]:
+    """Tells which submissions of one segment, counted from 0, were sent again without a reason, and
+    adds all that were sent again to `repeated`. `resent_ms`: when the operator has said that it is
+    to be sent again. What came after `asked_ms` need not have a reason.
+
+    What was taken is sent again because nobody knew: once by itself, and once each time that the
+    operator has said so, after which it is not sent again by itself. Both are marked, and neither
+    ever happens to an OTP.
+    """
+    is_marked = bool(message.parts_resent >> part & 1) and message.type != OTP
+    may_by_itself = True
+    read_late: Submit | None = None
+    for before, submit in zip([None, *submits], submits, strict=False):
+        said = [at_ms for at_ms in resent_ms if at_ms <= submit.at_ms]
+        # what was said several times before one submission: those between never came to the SMSC
+        resent_ms = resent_ms[len(said) :]
+        if before is None:
+            # or it is of before that, and was read when it was sent again already: on another
+            # connection
+            read_late = submit if said else None
+            continue
+        if submit in repeated:
+            continue
+        repeated.add(submit)
+        is_late = before is read_late and before.connection is submit.connection
+        by_itself = may_by_itself and before.may_be_unheard and not is_late
+        has_reason = is_marked and (bool(said) or by_itself)
+        if before.is_taken and not has_reason and submit.at_ms <= asked_ms:
+            yield (
+                UNEXPLAINED,
+                (
+                    f"{named(submit)} was sent again ({submit.where}), though the SMSC had taken it"
+                    f" ({before.where})"
+                ),
+            )
+        may_by_itself = may_by_itself and not before.is_taken and not said

@@ -51,7 +51,7 @@ MAY_OPEN_A_TRANSACTION = {
         "each batch of runs that are held, let go or failed is a transaction"
     ),
     "messages/doubt/decide.py": "each batch of an operator's decisions is a transaction",
-    "messages/doubt/unmatched.py": "an operator's match of a receipt is a transaction",
+    "messages/doubt/match_receipt.py": "an operator's match of a receipt is a transaction",
     "messages/queue/metrics.py": "each measurement is one, as short as its statement",
     "messages/retention/unmatched_limit.py": (
         "each batch of receipts that are dropped is a transaction"

@@ -27,7 +27,7 @@ from heliograph.messages import (
 )
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import Decided, Decision, decide, signed
-from heliograph.messages.doubt.unmatched import match_to
+from heliograph.messages.doubt.match_receipt import match_to
 from tests.support.capability.sending import SUCCESSOR, House, LossyDatabase
 from tests.support.factories import awaited, open_carrier, open_route, phones
 

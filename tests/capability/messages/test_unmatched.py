@@ -12,7 +12,8 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
-from heliograph.messages.doubt.unmatched import candidates, match_to, text_id, unmatched, why
+from heliograph.messages.doubt.match_receipt import match_to
+from heliograph.messages.doubt.unmatched import candidates, text_id, unmatched, why
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,

@@ -164,6 +164,7 @@ def show_(session: Session, message_id: str) -> None:
     """
     from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.messages.doubt import trace
+    from heliograph.messages.doubt.segments import segments
     from heliograph.messages.read import timeline
     from heliograph.wallet import hold_still
 
@@ -180,7 +181,7 @@ def show_(session: Session, message_id: str) -> None:
                     "carrier_id": names(segment.carrier_id),
                     "since_ms": rfc3339_or_none(segment.since_ms),
                 }
-                for segment in trace.segments(tx, found)
+                for segment in segments(tx, found)
             ],
             "decisions": [
                 {

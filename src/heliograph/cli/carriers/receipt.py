@@ -128,6 +128,7 @@ def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
     from heliograph.messages.doubt import trace
     from heliograph.messages.doubt import unmatched as receipts
     from heliograph.messages.doubt.decide import run_again
+    from heliograph.messages.doubt.match_receipt import match_to
     from heliograph.processes.carrier import facts_of
 
     name, place = receipts.parse_id(receipt_id)
@@ -141,7 +142,7 @@ def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
         raise receipts.none_such(receipt_id)
     session.awaited(
         lambda db: run_again(
-            lambda: receipts.match_to(
+            lambda: match_to(
                 db,
                 facts_of(carrier),
                 receipt_id,

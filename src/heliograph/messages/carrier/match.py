@@ -10,7 +10,7 @@ they came then.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from heliograph.base import ids
@@ -89,24 +89,30 @@ async def match(
             ref.error,
             changes.now_ms,
         )
-    foreign: list[Ref] = []
-    if len(settled) < len(said):
-        own = {id(ref) for ref in settled}
-        latest = {ref.ref: ref for ref in said}  # what stands in the row
-        foreign = [ref for ref in latest.values() if id(ref) not in own]
-    # what a doubt has adopted proves nothing when its receipt comes again: no answer ever named it
-    proving = (
-        [ref for ref in settled if ref.receipt is None or ref.printed is None]
-        if carrier.id_format != AS_IS
-        else []
-    )
-    evidence = sum(_weight(ref.ref, AS_IS) for ref in proving)
+    foreign = _foreign(said, settled) if len(settled) < len(said) else []
+    evidence = 0 if carrier.id_format == AS_IS else _evidence(settled)
     return Matching(len(settled), foreign, evidence)
 
 
+def _foreign(said: Sequence[Ref], settled: Sequence[Ref]) -> list[Ref]:
+    """Returns the receipts that settled nothing: of each id the latest, which stands in its row."""
+    own = {id(ref) for ref in settled}
+    latest = {ref.ref: ref for ref in said}
+    return [ref for ref in latest.values() if id(ref) not in own]
+
+
+def _evidence(settled: Sequence[Ref]) -> int:
+    """Returns how much it proves of the format that these receipts have matched. What a doubt has
+    adopted proves nothing when its receipt comes again: no answer ever named it.
+    """
+    return sum(
+        _weight(ref.ref, AS_IS) for ref in settled if ref.receipt is None or ref.printed is None
+    )
+
+
 async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
-    """Those of which another reading, too, is the id of a message to the same handset; or
-    may become it, when that is answered.
+    """Returns those ids of which another reading, too, is the id of a message to the same handset;
+    or may become it, when that is answered.
     """
     others = {
         ref.ref: readings(ref.ref) - {ref.ref}
@@ -117,19 +123,21 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
         return frozenset()
     known = await handsets(tx, carrier_id, set().union(*others.values()))
     unanswered = await _unanswered(tx, carrier_id)
-    return frozenset(
-        ref.ref
-        for ref in refs
-        if ref.ref in others
-        and (
-            any(other in known and agrees(known[other], ref.recipient) for other in others[ref.ref])
-            or (
-                _weight(ref.ref, AS_IS) < EVIDENCE_MIN
-                and ref.recipient is not None
-                and ref.recipient % _LAST_DIGITS in unanswered
-            )
+    unclear = set()
+    for ref in refs:
+        if ref.ref not in others:
+            continue
+        is_anothers = any(
+            other in known and agrees(known[other], ref.recipient) for other in others[ref.ref]
         )
-    )
+        may_become_anothers = (
+            ref.recipient is not None
+            and ref.recipient % _LAST_DIGITS in unanswered
+            and _weight(ref.ref, AS_IS) < EVIDENCE_MIN
+        )
+        if is_anothers or may_become_anothers:
+            unclear.add(ref.ref)
+    return frozenset(unclear)
 
 
 async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
@@ -151,41 +159,62 @@ async def learn_id_format(
     matched as ids are read now (`matched`, from Matching.evidence; with `auto`, as they are); else
     None. Against a format that was set, small ids prove nothing, and one receipt too little.
     """
-    is_set = carrier.id_format != AUTO
     async with db.hot() as tx:
         since = Since(carrier.id, since_ms, PARKED_MAX)
-        printed_ids = await refs_sql.PRINTED_REFS.rows(
-            tx, since
-        ) + await refs_sql.PRINTED_RECEIPTS.rows(tx, since)
         parked = [
-            (receipt.printed, receipt.recipient)
-            for receipt in printed_ids
+            _Parked(receipt.printed, receipt.recipient)
+            for receipt in (
+                *await refs_sql.PRINTED_REFS.rows(tx, since),
+                *await refs_sql.PRINTED_RECEIPTS.rows(tx, since),
+            )
             if receipt.recipient is not None
         ]
         known = await handsets(
-            tx, carrier.id, {ref for printed, _ in parked for ref in readings(printed)}
+            tx, carrier.id, {ref for receipt in parked for ref in readings(receipt.printed)}
         )
         unanswered = await _unanswered(tx, carrier.id)
+    is_set = carrier.id_format != AUTO
     evidence: dict[str, int] = defaultdict(int, {carrier.id_format if is_set else AS_IS: matched})
-    for printed, recipient in parked:
-        as_is = canonical_of_receipt(printed, AS_IS)
-        readings_of = {
-            canonical_of_receipt(printed, id_format): id_format for id_format in (HEX, DEC)
-        } | {as_is: AS_IS}
-        possible = [
-            id_format
-            for ref, id_format in readings_of.items()
-            if known.get(ref) is not None and agrees(known[ref], recipient)
-        ]
-        if len(possible) == 1:
-            weight = _weight(as_is, possible[0])
-            counts = weight >= EVIDENCE_MIN or not (
-                is_set or recipient % _LAST_DIGITS in unanswered
-            )
-            evidence[possible[0]] += weight if counts else 0
+    for receipt in parked:
+        id_format = _only_format(receipt, known)
+        if id_format is None:
+            continue
+        weight = _weight(canonical_of_receipt(receipt.printed, AS_IS), id_format)
+        may_be_coincidence = is_set or receipt.recipient % _LAST_DIGITS in unanswered
+        if weight >= EVIDENCE_MIN or not may_be_coincidence:
+            evidence[id_format] += weight
+    return _proven(evidence, EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1))
+
+
+class _Parked(NamedTuple):
+    """The id of a parked receipt, as it is printed, and the handset which that names."""
+
+    printed: str
+    recipient: int
+
+
+def _only_format(receipt: _Parked, known: Mapping[str, int | None]) -> str | None:
+    """Returns the format in which a receipt's id is that of a message to its handset, if there is
+    exactly one. `known`: to which handset the message of an id is.
+    """
+    format_of = {
+        canonical_of_receipt(receipt.printed, id_format): id_format for id_format in (HEX, DEC)
+    }
+    format_of[canonical_of_receipt(receipt.printed, AS_IS)] = AS_IS
+    possible = [
+        id_format
+        for ref, id_format in format_of.items()
+        if known.get(ref) is not None and agrees(known[ref], receipt.recipient)
+    ]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _proven(evidence: Mapping[str, int], needed: int) -> str | None:
+    """Returns the format for which there is as much evidence as is needed, and MAJORITY times what
+    there is for all others.
+    """
     best = max(evidence, key=lambda id_format: evidence[id_format])
     others = sum(evidence.values()) - evidence[best]
-    needed = EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1)
     return best if evidence[best] >= max(needed, MAJORITY * others) else None
 
 

@@ -1,0 +1,268 @@
+"""The operator's word that a receipt which found no message is a certain message's."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from heliograph.base import ids
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.carriers import ReceiptState, user_message_reference
+from heliograph.database.database import Database
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import BigInt, Id, Int, Row, SmallInt, Text, same
+from heliograph.messages.carrier.refs import CarrierFacts
+from heliograph.messages.carrier.refs_sql import (
+    FORGET_RECEIPT,
+    REF_OF_ANSWER,
+    AnsweredRef,
+    ReceiptKey,
+)
+from heliograph.messages.carrier.settle import agrees, settle_receipt
+from heliograph.messages.carrier.store import store_changes
+from heliograph.messages.changes import Changes, MessageRow, row_of
+from heliograph.messages.doubt import decide
+from heliograph.messages.doubt.receipts import adopt
+from heliograph.messages.doubt.sql import DOUBTS_OF, OfMessage, OnTheWire, Parked
+from heliograph.messages.doubt.unmatched import none_such, parse_id
+from heliograph.messages.message_lock import lock_messages
+from heliograph.messages.read import CLOCK_SLACK_MS
+from heliograph.messages.states import FINAL_RECEIPTS, SENT
+
+
+class _AtPlace(Row, frozen=True):
+    """A receipt of a carrier, by its id or by that of its row."""
+
+    carrier_id: SmallInt
+    place: Text
+
+
+class _InRow(Row, frozen=True):
+    carrier_id: SmallInt
+    place: Id
+
+
+class _Said(Row, frozen=True):
+    """What a receipt says; a state that cannot be read is None."""
+
+    place: Text
+    recipient: BigInt | None
+    sender: Text | None
+    reference: Int | None
+    state: Text | None
+    error: Text | None
+    at_ms: BigInt
+
+
+class _Message(Row, frozen=True):
+    message_id: Id
+
+
+class _Times(Row, frozen=True):
+    sent_at_ms: BigInt | None
+    decided_at_ms: BigInt
+
+
+class _Within(Row, frozen=True):
+    """A message, and from when to when a carrier's id of it may have been stored."""
+
+    message_id: Id
+    since_ms: BigInt
+    until_ms: BigInt
+
+
+class _Holder(Row, frozen=True):
+    """A carrier that has segments of a message; no name: it was removed."""
+
+    carrier_id: SmallInt
+    name: Text | None
+    parts: SmallInt
+
+
+_SAID: Final = (
+    "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error"
+    " AS error"
+)
+_PARKED_REF: Final = same(
+    _AtPlace,
+    _Said,
+    f"""
+    SELECT ref AS place, {_SAID}, created_at_ms AS at_ms FROM carrier_refs
+    WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
+    lock="FOR UPDATE",
+)
+_PARKED_ROW: Final = same(
+    _InRow,
+    _Said,
+    f"""
+    SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
+        WHERE carrier_id = :carrier_id AND id = :place""",
+)
+_SENT_BY: Final = same(
+    _Message,
+    _Times,
+    """
+    SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions
+        WHERE message_id = m.id), 0) AS decided_at_ms
+    FROM messages m WHERE m.id = :message_id""",
+)
+_HOLDERS: Final = same(
+    _Within,
+    _Holder,
+    """
+    SELECT held.carrier_id, c.name, held.parts FROM (
+        SELECT carrier_id, parts FROM carrier_refs WHERE message_id = :message_id
+            AND created_at_ms >= :since_ms AND created_at_ms <= :until_ms
+        UNION ALL SELECT carrier_id, parts FROM operator_decisions
+        WHERE message_id = :message_id AND decision IN ('sent', 'delivered', 'undeliverable',
+            'receipt')
+    ) held LEFT JOIN carriers c ON c.id = held.carrier_id""",
+)
+
+
+async def match_to(
+    db: Database,
+    carrier: CarrierFacts,
+    receipt_id: str,
+    message_id: str,
+    by: str,
+    now_ms: int,
+    *,
+    as_one: bool,
+) -> None:
+    """A receipt, by its id in the operator's form, is this message's (raw id): it settles what is
+    in doubt of it, or ends it if it is sent. `as_one`: this carrier takes a message's segments as
+    one. Raises NotFound, InvalidRequest when the receipt cannot be the message's.
+    """
+    async with db.hot() as tx:
+        doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
+        receipt = await _locked(tx, carrier.id, receipt_id)
+        locked = await lock_messages(tx, {message_id})
+        if not locked:
+            raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
+        row = row_of(locked[0])
+        _check(receipt, receipt_id, row, doubts, carrier)
+        if doubts:
+            segment = next(
+                (each for each in doubts if _names(receipt, row.id, each.part)), doubts[0]
+            )
+            parts = segment.parts
+            await adopt(tx, carrier, [(receipt, segment)], now_ms)
+        else:
+            elsewhere, names = await _elsewhere(tx, row, carrier)
+            left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
+            if not left:
+                message = f"the message {ids.text_of_raw('msg', row.id)}"
+                raise InvalidRequest(
+                    f"The receipt {receipt_id} is of {carrier.name}, but {message} waits for one of"
+                    f" {names}."
+                )
+            parts = left if as_one else _undelivered(receipt, row, left)
+            await _end_sent(tx, carrier, receipt, row, parts, now_ms)
+        word = decide.signed(by, f"receipt {receipt_id} ({receipt.state})")
+        await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, word, now_ms)
+
+
+async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> Parked:
+    """The receipt, kept from being matched otherwise. Raises NotFound."""
+    name, place = parse_id(receipt_id)
+    found = (
+        await _PARKED_ROW.rows(tx, _InRow(carrier_id, place))
+        if name is None
+        else await _PARKED_REF.rows(tx, _AtPlace(carrier_id, place))
+    )
+    if not found:
+        raise none_such(receipt_id)
+    said = found[0]
+    return Parked(
+        said.place,
+        said.recipient,
+        said.sender,
+        reference=said.reference,
+        state=said.state or "",
+        error=said.error,
+        at_ms=said.at_ms,
+        printed=None if name is None else said.place,
+    )
+
+
+def _check(
+    receipt: Parked,
+    receipt_id: str,
+    row: MessageRow,
+    doubts: Sequence[OnTheWire],
+    carrier: CarrierFacts,
+) -> None:
+    """That it may be the message's. The sender need not agree, for carriers change it; the handset
+    must: otherwise it is another message's.
+    """
+    message = f"the message {ids.text_of_raw('msg', row.id)}"
+    if not receipt.state:
+        raise InvalidRequest(
+            f"The receipt {receipt_id} cannot be read: ask the carrier what it says, and settle"
+            f" {message}."
+        )
+    if not agrees(row.recipient, receipt.recipient):
+        raise InvalidRequest(f"The receipt {receipt_id} names another handset than {message}.")
+    if receipt.at_ms < ids.made_at_ms(int(row.id, 16)):
+        raise InvalidRequest(f"The receipt {receipt_id} came before {message} was made.")
+    if not doubts and row.status != SENT:
+        raise InvalidRequest(
+            f"T{message[1:]} is not in doubt with {carrier.name}, nor sent: it is {row.status}."
+        )
+    if not doubts and ReceiptState(receipt.state) not in FINAL_RECEIPTS:
+        raise InvalidRequest(
+            f"The receipt {receipt_id} says {receipt.state}, which changes nothing of a message"
+            " that is sent."
+        )
+
+
+async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
+    """Bits of a sent message's segments that only other carriers have, and their names. That is
+    told by their ids of it, which are looked for by their age, for there is no index of their
+    messages; and by what was decided about it. What nobody is known to have may be anybody's.
+    """
+    [times] = await _SENT_BY.rows(tx, _Message(row.id))
+    since_ms, until_ms = (
+        ids.made_at_ms(int(row.id, 16)),
+        max(times.sent_at_ms or 0, times.decided_at_ms),
+    )
+    holders = await _HOLDERS.rows(
+        tx, _Within(row.id, since_ms - CLOCK_SLACK_MS, until_ms + CLOCK_SLACK_MS)
+    )
+    own = others = 0
+    names = set()
+    for holder in holders:
+        if holder.carrier_id == carrier.id:
+            own |= holder.parts
+        else:
+            others |= holder.parts
+            names.add(holder.name or "a carrier that was removed")
+    return others & ~own, " and ".join(sorted(names))
+
+
+def _names(receipt: Parked, message_id: str, part: int) -> bool:
+    """Whether it brings our reference of this segment back."""
+    return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
+
+
+def _undelivered(receipt: Parked, row: MessageRow, left: int) -> int:
+    """The bit of that one of the segments `left` that a receipt is of: the one whose reference it
+    brings back, else the first.
+    """
+    numbers = [number for number in range(1, row.segments + 1) if left >> (number - 1) & 1]
+    number = next((number for number in numbers if _names(receipt, row.id, number)), numbers[0])
+    return 1 << (number - 1)
+
+
+async def _end_sent(
+    tx: HotTx, carrier: CarrierFacts, receipt: Parked, row: MessageRow, parts: int, now_ms: int
+) -> None:
+    """As `adopt`, of a segment that a carrier has accepted."""
+    if not receipt.has_id:
+        await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.place)])
+    else:
+        await REF_OF_ANSWER.rows(
+            tx, [AnsweredRef(carrier.id, receipt.place, row.id, parts, now_ms)]
+        )
+    changes = Changes(now_ms, {row.id: row})
+    settle_receipt(row, parts, ReceiptState(receipt.state), receipt.error, now_ms)
+    await store_changes(tx, carrier.id, changes)

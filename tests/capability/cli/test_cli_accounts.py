@@ -1,33 +1,228 @@
-"""Accounts and their ledgers, as the operator's commands show and change them."""
+"""Accounts with their keys, senders and ledgers, as the operator's commands show and change
+them.
+"""
 
-import pytest
+import re
+from typing import Any
+
 import sqlalchemy as sa
 
+from heliograph import keys
 from heliograph.accounts.tables import account_history
 from heliograph.cli.accounts import wallet as cli_wallet
 from heliograph.database.database import Database
-from heliograph.wallet.tables import ENTRY_TYPES
-from tests.support.capability.commands import Run
+from heliograph.keys.tables import api_keys
+from heliograph.wallet.tables import ENTRY_TYPES, wallets
+from tests.support.capability.commands import Run, typed
 
 
-@pytest.fixture
-def amina(run: Run) -> str:
-    """The id of an account with 1,000 credits and 50 GHS."""
-    made = run(
-        "account",
-        "create",
-        "Amina Foods",
-        "--country",
-        "gh",
-        "--currency",
-        "ghs",
-        "--credits",
-        1000,
-        "--balance",
-        "50",
-        "--json",
+def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: str) -> None:
+    shown = run("account", "show", "Amina Foods", "--json").json
+    assert shown == {
+        "id": amina,
+        "partner_id": None,
+        "name": "Amina Foods",
+        "country_code": "GH",
+        "status": "active",
+        "wallet": {"balance": 50, "currency": "GHS"},
+        "sms_credits": 1000,
+        "sandbox": False,
+        "low_balance_credits": 100,
+        "low_balance_amount": None,
+        "max_tier": "standard",
+        "countries": None,
+        "daily_credits": 10_000,
+        "otp_unverified": None,
+        "time_zone": "UTC",
+        "created_at": shown["created_at"],
+        "closed_at": None,
+        "status_reason": None,
+        "status_by": None,
+        "status_since": None,
+    }
+    changed = run(
+        *typed(
+            f"account set {amina} --max-tier enterprise --countries gh,ng "
+            "--daily-credits 500 --low-balance 20 --low-balance-amount 7.50 "
+            "--time-zone Africa/Accra --json"
+        )
+    ).json
+    assert changed == {
+        **shown,
+        "max_tier": "enterprise",
+        "countries": ["GH", "NG"],
+        "daily_credits": 500,
+        "low_balance_credits": 20,
+        "low_balance_amount": 7.5,
+        "time_zone": "Africa/Accra",
+    }
+    run(
+        *typed(
+            f"account set {amina} --max-tier standard --countries all --daily-credits none "
+            "--low-balance-amount none"
+        )
     )
-    return str(made.json["id"])
+    assert run("account", "suspend", amina, "--json").json["status"] == "suspended"
+    resumed = run("account", "resume", amina, "--json").json
+    assert resumed == {
+        **shown,
+        "status_by": resumed["status_by"],
+        "status_since": resumed["status_since"],
+        "daily_credits": None,
+        "low_balance_credits": 20,
+        "time_zone": "Africa/Accra",
+    }
+
+
+def test_lists_go_on_where_they_ended(run: Run) -> None:
+    for name in ("amina", "bilal", "chidi"):
+        run("account", "create", name, "--country", "GH", "--currency", "GHS")
+    first = run("account", "list", "--limit", 2, "--json").json
+    rest = run("account", "list", "--limit", 2, "--before", first[-1]["id"], "--json").json
+    assert sorted(account["name"] for account in first + rest) == ["amina", "bilal", "chidi"]
+    printed = run("account", "list", "--limit", 2)
+    heading = "ID  NAME  COUNTRY CODE  STATUS  SMS CREDITS  WALLET BALANCE  WALLET CURRENCY"
+    assert re.split("  +", printed.out.splitlines()[0]) == heading.split("  ")
+    assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
+
+
+def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:
+    made = run(
+        *typed(
+            f"key create --account {amina} --mode sandbox --tier enterprise --permissions "
+            "sms.send,sms.read --expires 90d --json"
+        )
+    ).json
+    assert made["key"].startswith("sk_test_")
+    assert (made["account_id"], made["tier"], made["permissions"], made["sandbox"]) == (
+        amina,
+        "enterprise",
+        ["sms.send", "sms.read"],
+        True,
+    )
+    database = Database(database_url)
+    with database.read() as tx:
+        assert bytes(tx.execute(sa.select(api_keys.c.sha256)).scalar_one()) == keys.digest(
+            made["key"]
+        )
+    database.close()
+    listed = run("key", "list", "--account", "Amina Foods", "--json")
+    assert [key["id"] for key in listed.json] == [made["id"]]
+    assert made["key"] not in listed.out
+    assert "LAST USED AT" in run("key", "list").out
+    assert run("key", "revoke", made["id"], "--json").json["revoked_at"] is not None
+
+
+def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str) -> None:
+    grant = typed(
+        f"credits grant --account {amina} --reason 'Invoice 17' --reference inv-17 --credits"
+    )
+    granted = run(*grant, 500, "--json").json
+    assert granted == {
+        "id": granted["id"],
+        "account_id": amina,
+        "type": "credit_grant",
+        "amount": 0,
+        "currency": "GHS",
+        "credits": 500,
+        "balance_after": 50,
+        "credits_after": 1500,
+        "description": "Invoice 17",
+        "reference": "inv-17",
+        "created_at": granted["created_at"],
+        "applied": True,
+    }
+    assert run(*grant, 500, "--json").json == {**granted, "applied": False}
+    assert "this reference was already applied" in run(*grant, 500).out
+    other = run(*grant, 600)
+    assert (other.status, other.out, other.err) == (
+        2,
+        "",
+        (
+            "heliograph: --reference 'inv-17' was already applied, with 500 SMS credits"
+            f" ({granted['id']}).\n"
+        ),
+    )
+
+
+def test_credits_and_money_are_adjusted_and_the_ledger_proves_it(run: Run, amina: str) -> None:
+    def posted(line: str) -> Any:
+        return run(*typed(f"{line} --account {amina} --json")).json
+
+    run(*typed(f"credits grant --account {amina} --credits 500 --reason 'Invoice 17'"))
+    assert posted("credits adjust --credits -100 --reason twice")["credits_after"] == 1400
+    assert posted("wallet topup --amount 0.50 --reason cash")["balance_after"] == 50.5
+    assert posted("wallet adjust --amount -50.5 --reason charges")["balance_after"] == 0
+    assert run("ledger", "verify", "--json").json == {
+        "proven": True,
+        "wallets": 1,
+        "ledger_entries": 6,
+        "webhook_events": 0,
+        "discrepancies": [],
+    }
+
+
+def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
+    sender = run(
+        *typed(
+            f"sender register AMINA --account {amina} --country gh --purpose orders "
+            "--default --json"
+        )
+    ).json
+    assert (sender["status"], sender["account_id"], sender["default"], sender["customer_id"]) == (
+        "submitted",
+        amina,
+        True,
+        None,
+    )
+    assert [
+        found["id"] for found in run("sender", "list", "--status", "submitted", "--json").json
+    ] == [sender["id"]]
+    assert (
+        run("sender", "reject", sender["id"], "--reason", "a letter, please", "--json").json[
+            "rejection_reason"
+        ]
+        == "a letter, please"
+    )
+    assert (
+        run("sender", "register", "amina", "--account", amina, "--approve", "--json").json["status"]
+        == "approved"
+    )
+    assert (
+        run("sender", "suspend", sender["id"], "--reason", "complaints", "--json").json["status"]
+        == "suspended"
+    )
+    assert run("sender", "approve", sender["id"], "--json").json["status"] == "approved"
+    assert (
+        run("sender", "reject", sender["id"], "--reason", "no").err
+        == "heliograph: The sender amina is approved; only one that is submitted can be rejected.\n"
+    )
+
+
+def test_a_ledger_that_is_not_proven_names_the_account(
+    run: Run, amina: str, database_url: str
+) -> None:
+    database = Database(database_url)
+    with database.write() as tx:
+        tx.execute(wallets.update().values(sms_credits=7))
+    database.close()
+    for args in (["--json"], []):
+        said = run("ledger", "verify", *args)
+        assert said.status == 1
+        assert said.err.startswith(
+            f"heliograph: The ledger is not proven: account {amina}: the wallet holds 7 credits"
+        )
+        assert amina in said.out
+
+
+def test_an_account_is_not_half_created(run: Run) -> None:
+    assert (
+        run(
+            "account", "create", "x", "--country", "GH", "--currency", "GHS", "--balance", "0.001"
+        ).status
+        == 2
+    )
+    assert run("account", "list", "--json").json == []
 
 
 def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(run: Run, amina: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 from heliograph.base import ids
 from heliograph.carriers import Outcome
 from heliograph.messages.doubt import trace
-from tests.capability.cli.test_cli_messages import TEXT, Beside
 from tests.support.capability.commands import Run
+from tests.support.capability.doubtful import TEXT, Beside
 from tests.support.capability.sending import House
 from tests.support.factories import phones
 

@@ -2,87 +2,20 @@
 what a server would do.
 """
 
-import getpass
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TypeVar
 
 import pytest
 import sqlalchemy as sa
-import uvloop
 
 from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
 from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.tables import inflight
-from tests.capability.messages.test_decide import in_doubt, unanswered
 from tests.support.capability.commands import Run
+from tests.support.capability.doubtful import RESEND, SETTLE, TEXT, Beside
 from tests.support.capability.sending import House
 from tests.support.factories import phones
-
-T = TypeVar("T")
-TEXT = "nobody's business"
-SETTLE = ("message", "settle", "--reason", "ticket 4711", "--by", "kofi", "--as")
-WHY = {
-    "undeliverable": "The message could not be delivered to the handset. (UNDELIV)",
-    "canceled": (
-        "The message was canceled. (it was in doubt whether it was sent; the operator decided so)"
-    ),
-}
-RESEND = ("message", "resend", "--reason", "ticket 4711", "--by", "kofi")
-
-
-class Beside:
-    """A house whose own parts do what a server beside the commands would do; each time in an event
-    loop of its own.
-    """
-
-    def __init__(self, house: House) -> None:
-        self.house = house
-
-    def do(self, doing: Callable[[House], Awaitable[T]]) -> T:
-        async def whole() -> T:
-            try:
-                return await doing(self.house)
-            finally:
-                await self.house.db.close_hot()
-
-        return uvloop.run(whole())
-
-
-@pytest.fixture
-def beside(house: House) -> Iterator[Beside]:
-    yield Beside(house)
-    house.assert_sound()
-    house.db.close()
-
-
-@pytest.fixture
-def doubtful(beside: Beside) -> list[str]:
-    """The ids of three messages in doubt (bulk, of three segments, OTP) and one that is
-    sent, in the order of acceptance.
-    """
-
-    async def make(house: House) -> list[str]:
-        link = await in_doubt(house, phones(1)[0], text=TEXT)
-        for text, kind in ((TEXT * 20, "sms"), (TEXT, "otp")):
-            await house.send(phones(2)[1], text, kind=kind, validity_s=3_600)
-            await link.turn.once()
-            if kind == "sms":
-                link.answer(link.submitted[-3], ref="aa1")
-                link.receive("aa1", phones(2)[1])
-            await unanswered(link)
-        await house.send(phones(4)[3], TEXT)
-        await link.turn.once()
-        link.answer(*link.open.values())
-        link.receive(None, phones(2)[1], sender="OTHER")
-        link.receive("7f\u202e3a", phones(1)[0], None)
-        link.receive("aa7", phones(1)[0])
-        await link.turn.once()
-        return [ids.text_of_raw("msg", row.id) for row in house.messages()]
-
-    return beside.do(make)
 
 
 def test_what_is_in_doubt_is_listed_with_what_comes_next_and_without_its_text(
@@ -254,96 +187,6 @@ def test_a_message_is_shown_with_its_segments_and_what_was_decided(
 
 
 @pytest.mark.parametrize(
-    ("as_", "status", "error", "refunded"),
-    [
-        ("sent", "sent", None, 0),
-        ("delivered", "delivered", None, 0),
-        ("undeliverable", "failed", "undeliverable", 0),
-        ("canceled", "failed", "canceled", 1),
-    ],
-)
-def test_one_is_settled(
-    run: Run, doubtful: list[str], as_: str, status: str, error: str | None, refunded: int
-) -> None:
-    assert run(*SETTLE, as_, doubtful[0], "--json").json == [
-        {
-            "id": doubtful[0],
-            "status": status,
-            "error": error,
-            "credits_refunded": refunded,
-            "refused": None,
-        }
-    ]
-    assert run("ledger", "verify", "--json").json["proven"]
-    told = run("message", "show", doubtful[0], "--json").json["error"]
-    assert told == (None if error is None else {"code": error, "message": WHY[error]})
-    again = run(*SETTLE, as_, doubtful[0])
-    assert (again.status, again.out, again.err) == (
-        1,
-        "",
-        f"heliograph: The message {doubtful[0]} is not in doubt: it is {status}.\n",
-    )
-
-
-def test_all_of_a_carrier_are_settled_or_sent_again_but_no_otp(
-    run: Run, doubtful: list[str], beside: Beside
-) -> None:
-    one, long, otp, _ = doubtful
-    clock.move(by_ms=60_000)
-    young = run(*RESEND, "--carrier", "carrier", "--older-than", "2m", "--json")
-    assert young.json == []
-    said = run(*RESEND, "--carrier", "carrier", "--older-than", "1m")
-    assert (said.status, [line.split()[0] for line in said.out.splitlines()[1:]]) == (
-        0,
-        [one, long],
-    )
-    assert (
-        said.err
-        == f"1 of 3 messages left as they were: The message {otp} is a one-time password: it is"
-        " never sent twice. It can be settled.\n"
-    )
-    settled = run(*SETTLE, "canceled", "--carrier", "carrier", "--account", "amina", "--json").json
-    assert [(each["id"], each["credits_refunded"]) for each in settled] == [(otp, 1)]
-
-    async def go_on(house: House) -> list[tuple[int, int]]:
-        link = house.turn()
-        await link.turn.once()
-        return [(submission.part, submission.attempt) for submission in link.submitted]
-
-    assert beside.do(go_on) == [(1, 2), (2, 2), (3, 2)]
-
-
-def test_of_several_ids_those_in_doubt_are_settled_and_the_others_named(
-    run: Run, doubtful: list[str]
-) -> None:
-    one, long, _, sent = doubtful
-    said = run(*SETTLE, "sent", one, sent, long, one)
-    assert (said.status, [line.split()[0] for line in said.out.splitlines()[1:]]) == (
-        1,
-        [one, long],
-    )
-    assert (
-        said.err
-        == f"heliograph: 1 of 3 messages left as they were: The message {sent} is not in doubt: it"
-        " is sent.\n"
-    )
-
-
-def test_who_decided_is_who_is_signed_in_unless_told(
-    run: Run, doubtful: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SUDO_USER", raising=False)
-    run("message", "settle", doubtful[0], "--as", "sent", "--reason", "x")
-    monkeypatch.setenv("SUDO_USER", "ama")
-    run("message", "resend", doubtful[1], "--reason", "x")
-    decided = [
-        run("message", "show", message_id, "--json").json["decisions"][0]["decided_by"]
-        for message_id in doubtful[:2]
-    ]
-    assert decided == [getpass.getuser(), "ama"]
-
-
-@pytest.mark.parametrize(
     ("args", "told"),
     [
         (["message", "show", "msg_nonsense"], "There is no message 'msg_nonsense'."),
@@ -426,65 +269,3 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
 def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str], told: str) -> None:
     said = run(*args)
     assert (said.status, told in said.err) == (2, True), said.err
-
-
-# receipts
-
-
-def test_receipts_without_a_message_are_listed_with_what_they_may_be(
-    run: Run, doubtful: list[str]
-) -> None:
-    listed = run("receipt", "list", "--unmatched", "--carrier", "carrier", "--json").json
-    assert sorted(
-        (each["state"] or "", each["recipient"], each["why"], each["may_be"]) for each in listed
-    ) == [
-        ("", phones(1)[0], "it cannot be read", []),
-        (
-            "DELIVRD",
-            phones(1)[0],
-            "no message has its id; 1 message in doubt may be meant",
-            [doubtful[0]],
-        ),
-        ("DELIVRD", phones(2)[1], "it has no id; no messages in doubt may be meant", []),
-    ]
-    assert run("receipt", "list", "--unmatched", "--carrier", "simulator", "--json").json == []
-    some = run("receipt", "list", "--unmatched", "--limit", 2)
-    assert (
-        some.err
-        == "There are more, older ones: --limit shows up to 1000, --carrier one carrier's.\n"
-    )
-    assert len(some.out.splitlines()) == 3
-    assert run("receipt", "list", "--unmatched", "--limit", 3).err == ""
-    printed = run("receipt", "list", "--unmatched").out
-    assert "\u202e" not in printed
-    assert re.split("  +", printed.splitlines()[0])[-1] == "MAY BE"
-    assert sorted(
-        re.split("  +", line)[-1] for line in printed.splitlines() if "may be meant" in line
-    ) == ["-", doubtful[0]]
-
-
-def test_a_receipt_is_given_to_its_message(run: Run, doubtful: list[str]) -> None:
-    said = run(
-        "receipt", "match", "carrier/aa7", "--message", doubtful[0], "--by", "kofi", "--json"
-    )
-    assert said.json == {
-        "id": doubtful[0],
-        "status": "delivered",
-        "error": None,
-        "credits_refunded": 0,
-        "receipt": "carrier/aa7",
-    }
-    assert (
-        run("message", "show", doubtful[0], "--json").json["decisions"][0]["reason"]
-        == "receipt carrier/aa7 (DELIVRD)"
-    )
-    other = next(
-        each["id"]
-        for each in run("receipt", "list", "--unmatched", "--json").json
-        if each["why"].startswith("it has no id")
-    )
-    assert (
-        run("receipt", "match", other, "--message", doubtful[2], "--json").json["status"]
-        == "delivered"
-    )
-    assert run("ledger", "verify", "--json").json["proven"]

@@ -6,7 +6,6 @@ from itertools import product
 from random import Random
 
 import pytest
-import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
@@ -21,65 +20,20 @@ from heliograph.messages.doubt.decide import (
     decide,
     signed,
 )
-from heliograph.messages.tables import inflight, operator_decisions, queue
-from tests.support.capability.sending import House, ScriptedLink
+from heliograph.messages.tables import inflight, queue
+from tests.support.capability.doubtful import (
+    AFTER,
+    TOLD,
+    decided,
+    in_doubt,
+    recorded,
+    unanswered,
+)
+from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_carrier, phones
 
 THREE_SEGMENTS = "x" * 400
 DAY_MS = 86_400_000
-TOLD = (Decision.SENT, Decision.DELIVERED, Decision.UNDELIVERABLE, Decision.CANCELED)
-AFTER = {
-    Decision.SENT: "sent",
-    Decision.DELIVERED: "delivered",
-    Decision.UNDELIVERABLE: "failed/undeliverable",
-    Decision.CANCELED: "failed/canceled",
-}
-
-
-async def in_doubt(
-    house: House, *to: str, text: str = "hello", kind: str = "sms", window: int = 2_000
-) -> ScriptedLink:
-    """A send whose answers never came."""
-    link = await house.submitted(
-        list(to) or PHONE, text, kind=kind, validity_s=3_600, window=window
-    )
-    await unanswered(link)
-    return link
-
-
-async def unanswered(link: ScriptedLink) -> None:
-    while link.open:
-        link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-        await link.turn.once()
-
-
-async def decided(
-    house: House, decision: Decision, *places: int, receipts: str = "all"
-) -> list[Decided]:
-    """About these messages, in the order of acceptance; about all, if none is named."""
-    rows = house.messages()
-    doubts = {
-        house.carrier_id: [
-            (rows[place].id, rows[place].credits) for place in places or range(len(rows))
-        ]
-    }
-    done: list[Decided] = []
-    facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
-    await decide(house.db, doubts, facts, decision, signed("kofi", "ticket 4711"), done.extend)
-    return done
-
-
-def recorded(house: House) -> list[tuple[str, int, str, str]]:
-    columns = operator_decisions.c
-    with house.db.read() as tx:
-        return [
-            tuple(row)
-            for row in tx.execute(
-                sa.select(
-                    columns.decision, columns.parts, columns.decided_by, columns.reason
-                ).order_by(columns.id)
-            )
-        ]
 
 
 # settling

@@ -14,7 +14,7 @@ from heliograph.database import sessions
 from heliograph.messages import CarrierFacts, match_doubts, settle_doubts
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.tables import inflight, queue
-from tests.capability.messages.test_decide import AFTER, TOLD, decided, in_doubt, recorded
+from tests.support.capability.doubtful import AFTER, TOLD, decided, in_doubt, recorded
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones
 

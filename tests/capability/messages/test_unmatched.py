@@ -21,7 +21,7 @@ from heliograph.messages.tables import (
     operator_decisions,
     unmatched_receipts,
 )
-from tests.capability.messages.test_decide import decided, in_doubt
+from tests.support.capability.doubtful import decided, in_doubt
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER, awaited, open_carrier, phones
 

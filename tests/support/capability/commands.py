@@ -3,9 +3,10 @@ database.
 """
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from click.testing import CliRunner
 
@@ -28,6 +29,19 @@ class Said(NamedTuple):
 
 
 Run = Callable[..., Said]
+
+
+def typed(line: str) -> list[str]:
+    """Returns the words of a command line, as a shell reads them:
+    `run(*typed("account list --json"))`.
+    """
+    return shlex.split(line)
+
+
+# adds the carrier mtn; its password comes from standard input
+ADD_CARRIER: Final = typed(
+    "carrier add mtn --host smpp.example.net --port 2775 --system-id amina --password-file -"
+)
 
 
 def runner(database_url: str, directory: Path) -> Run:

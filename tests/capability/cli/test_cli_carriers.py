@@ -1,0 +1,139 @@
+"""Carriers, routes, rates and tiers, as the operator's commands show and change them."""
+
+from contextlib import closing
+
+import sqlalchemy as sa
+
+from heliograph.database.database import Database
+from heliograph.messages.tables import queue
+from tests.support.capability.commands import ADD_CARRIER, Run, typed
+
+
+def test_a_carrier_is_shown_with_all_that_is_known_of_it(run: Run, database_url: str) -> None:
+    run(*ADD_CARRIER, "--status", "0x45=retry", "--window", 5, stdin="secret\n")
+    # what a server has found out of it
+    with closing(Database(database_url)) as db, db.write() as tx:
+        tx.execute(
+            sa.text("""
+                    UPDATE carriers SET id_format = 'hex', state = 'bound', state_detail = '1 of 1'
+                        WHERE name = 'mtn'""")
+        )
+    known = run("carrier", "show", "mtn", "--json").json
+    assert known in run("carrier", "list", "--json").json
+    assert (
+        known.items()
+        >= {
+            "window": 5,
+            "status_overrides": {"0x45": "retry"},
+            "learnt_id_format": "hex",
+            "state": "bound",
+        }.items()
+    )
+    told = dict(line.split("  ", 1) for line in run("carrier", "show", "mtn").out.splitlines())
+    assert {name: value.strip() for name, value in told.items()}.items() >= {
+        "window": "5",
+        "id format": "auto",
+        "learnt id format": "hex",
+        "state detail": "1 of 1",
+        "status_overrides 0x45": "retry",
+    }.items()
+    assert "secret" not in str(known)
+    assert "There is no carrier 'gh'." in run("carrier", "show", "gh").err
+
+
+def test_a_carrier_is_added_and_set_and_its_password_is_not_shown(run: Run) -> None:
+    added = run(
+        *typed(
+            "carrier add mtn --type smpp --host smpp.example.net --port 2775 "
+            "--system-id amina --password-file - --tps 50 --source-ton-npi 5,0 --json"
+        ),
+        stdin="p4ssw0rd\n",
+    )
+    assert "p4ssw0rd" not in added.out + added.err
+    assert {
+        name: added.json[name]
+        for name in (
+            "name",
+            "host",
+            "tps",
+            "window",
+            "source_ton_npi",
+            "alphabet",
+            "in_doubt",
+            "draining",
+        )
+    } == {
+        "name": "mtn",
+        "host": "smpp.example.net",
+        "tps": 50.0,
+        "window": 10,
+        "source_ton_npi": [5, 0],
+        "alphabet": "gsm",
+        "in_doubt": "resend",
+        "draining": False,
+    }
+    changed = run(
+        "carrier", "set", "mtn", "--tls", "--window", 5, "--source-ton-npi", "auto", "--json"
+    ).json
+    assert (changed["tls"], changed["window"], changed["source_ton_npi"]) == (True, 5, None)
+
+
+def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(
+    run: Run, database_url: str
+) -> None:
+    run(*ADD_CARRIER, stdin="p4ssw0rd\n")
+    assert run("route", "set", "233", "mtn,simulator", "--json").json == {
+        "prefix": "233",
+        "carriers": ["mtn", "simulator"],
+    }
+    assert run("route", "set", "", "simulator").status == 0
+    assert [route["prefix"] for route in run("route", "list", "--json").json] == ["", "233"]
+    assert "still has routes: 233" in run("carrier", "remove", "mtn").err
+    run("route", "remove", "233")
+    database = Database(database_url)
+    with database.write() as tx:
+        carrier_id = tx.execute(sa.text("SELECT id FROM carriers WHERE name = 'mtn'")).scalar_one()
+        tx.execute(
+            queue.insert().values(
+                carrier_id=carrier_id,
+                rank_us=1,
+                first_id="f" * 32,
+                count=3,
+                send_id="e" * 32,
+                segments=1,
+                prefix="",
+                attempt=1,
+                not_before_ms=0,
+                expires_at_ms=0,
+            )
+        )
+    assert run("carrier", "drain", "mtn", "--json").json["messages_waiting"] == 3
+    assert (
+        run("carrier", "remove", "mtn").err
+        == "heliograph: The carrier mtn still has 3 messages. Let it drain first.\n"
+    )
+    with database.write() as tx:
+        tx.execute(queue.delete())
+    database.close()
+    assert run("carrier", "remove", "mtn", "--json").json == {"name": "mtn", "removed": True}
+    assert [carrier["name"] for carrier in run("carrier", "list", "--json").json] == ["simulator"]
+
+
+def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> None:
+    assert run("rate", "set", "gh", 2, "--json").json == {
+        "destination": "GH",
+        "credits": 2,
+        "account_id": None,
+    }
+    assert run("rate", "set", "23324", "none", "--account", amina, "--json").json == {
+        "destination": "23324",
+        "credits": None,
+        "account_id": amina,
+    }
+    assert len(run("rate", "list", "--json").json) == 2
+    assert run("rate", "list", "--account", amina, "--json").json == [
+        {"destination": "23324", "credits": None, "account_id": amina}
+    ]
+    assert run("rate", "remove", "23324", "--account", amina).status == 0
+    assert run("tier", "set", "bulk", 5000, "--json").json == {"name": "bulk", "per_minute": 5000}
+    assert run("tier", "list", "--json").json[-1] == {"name": "bulk", "per_minute": 5000}

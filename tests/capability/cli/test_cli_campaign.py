@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heliograph.database.database import Database
 from heliograph.messages import VALIDITY_S
 from tests.support.capability.campaigns import add_contacts
-from tests.support.capability.commands import Run
+from tests.support.capability.commands import Run, typed
 from tests.support.factories import SENDER, open_account, open_route
 
 ACCOUNT = ("--account", "amina", "--sender", SENDER)
@@ -35,23 +36,17 @@ def amina(database_url: str) -> Iterator[str]:
     db.close()
 
 
-def test_a_campaign_is_written_down_estimated_tested_launched_paused_resumed_and_canceled(
-    run: Run, amina: str
-) -> None:
-    made = run(
-        "campaign",
-        "create",
-        "Spring",
+def spring(run: Run) -> Any:
+    """A campaign to all contacts, as it is written down."""
+    return run(
+        *typed("campaign create Spring --message 'Hi {name|friend}!' --all"),
         *ACCOUNT,
-        "--message",
-        "Hi {name|friend}!",
-        "--all",
-        "--rate",
-        5,
-        "--validity",
-        "2h",
-        "--json",
+        *typed("--rate 5 --validity 2h --json"),
     ).json
+
+
+def test_a_campaign_is_written_down_estimated_and_tested(run: Run, amina: str) -> None:
+    made = spring(run)
     assert (made["name"], made["status"], made["audience"], made["rate"], made["validity_s"]) == (
         "Spring",
         "draft",
@@ -81,6 +76,10 @@ def test_a_campaign_is_written_down_estimated_tested_launched_paused_resumed_and
             tested.json[name] for name in ("message", "status", "credits_used", "opted_out")
         ] == [text, "queued", 1, phone == "0200000001"]
         assert ("heliograph: 233200000001 has opted out" in tested.err) == (phone == "0200000001")
+
+
+def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina: str) -> None:
+    campaign = spring(run)["id"]
     launched = run("campaign", "launch", campaign, "--json").json
     assert (launched["status"], launched["recipients_total"], launched["credits_estimated"]) == (
         "sending",
@@ -193,13 +192,13 @@ def test_a_campaign_that_is_moved_goes_as_far_as_credits_reach_until_it_is_told_
         "campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json"
     ).json["id"]
     in_two_days = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
-    for typed, kept in (
+    for options, kept in (
         ((), False),
         (("--as-far-as-credits-reach",), True),
         ((), True),
         (("--no-as-far-as-credits-reach",), False),
     ):
-        moved = run("campaign", "schedule", campaign, "--at", in_two_days, *typed, "--json").json
+        moved = run("campaign", "schedule", campaign, "--at", in_two_days, *options, "--json").json
         assert moved["as_far_as_credits_reach"] is kept
 
 
@@ -289,7 +288,7 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("options", "told"),
     [
         (["--message", "Hi"], "Say whom it is for: one of --all, --tag and --numbers."),
         (
@@ -308,9 +307,9 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
     ],
 )
 def test_a_line_that_does_not_say_what_is_meant_is_a_mistake_in_it(
-    run: Run, amina: str, typed: list[str], told: str
+    run: Run, amina: str, options: list[str], told: str
 ) -> None:
-    said = run("campaign", "create", "Spring", *ACCOUNT, *typed)
+    said = run("campaign", "create", "Spring", *ACCOUNT, *options)
     assert (said.status, told in said.err) == (2, True), said.err
 
 

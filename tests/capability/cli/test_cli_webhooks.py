@@ -3,37 +3,27 @@ secret checks what it got.
 """
 
 import asyncio
-import json
-import os
-import signal
-import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
-from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
-from heliograph.database.leases import workers
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.deliver_sql import Waiting
-from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.support.capability.commands import Run, Said
 from tests.support.capability.sending import House
-from tests.support.capability.webhooks import outcomes, waiting
-from tests.support.crash.processes import HELIOGRAPH
+from tests.support.capability.webhooks import checked, happened, outcomes, waiting
 from tests.support.factories import SECRET_KEY, awaited, open_account
-from tests.support.wire.webhook_receiver import OK, Receiver, receiving, says
+from tests.support.wire.webhook_receiver import OK, receiving, says
 
 URL = "https://shop.example/hook"
 
@@ -158,12 +148,6 @@ async def test_a_sample_is_signed_and_what_is_answered_is_shown(
     assert house.count(webhook_deliveries) == 0
 
 
-def checked(receiver: Receiver, secret: str) -> Any:
-    """The newest event, verified by code that others wrote."""
-    headers = dict(line.split(": ", 1) for line in receiver.heads[-1].splitlines()[1:] if line)
-    return Webhook(secret).verify(receiver.bodies[-1], headers)
-
-
 @awaited
 async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Run) -> None:
     made = await asyncio.to_thread(add, run)
@@ -220,91 +204,6 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
     assert "30 days" in (await later(run, "webhook", "replay", made["id"], "--since", "31d")).err
     await later(run, "webhook", "disable", made["id"])
     assert "enable" in (await later(run, "webhook", "replay", made["id"], "--since", "1h")).err
-
-
-async def happened(house: House, count: int, said: str = "") -> None:
-    async with house.db.hot() as tx:
-        await emit(
-            tx,
-            await listeners(tx, [house.amina]),
-            [
-                Event(
-                    house.amina,
-                    False,
-                    "message.sent",
-                    clock.now_ms(),
-                    {"number": number, "said": said},
-                )
-                for number in range(count)
-            ],
-        )
-
-
-@asynccontextmanager
-async def listening(
-    url: str, data_dir: Path, forward: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        HELIOGRAPH,
-        "listen",
-        "--account",
-        "amina",
-        "--forward",
-        forward,
-        "--data-dir",
-        str(data_dir),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY},
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-@awaited
-async def test_listen_forwards_what_happens_and_leaves_nothing_behind(
-    house: House, tmp_path: Path
-) -> None:
-    async with (
-        receiving(says(OK)) as receiver,
-        listening(house.db.url, tmp_path, receiver.url()) as process,
-    ):
-        assert process.stdout is not None
-        said = b""
-        while b"whsec_" not in said:
-            said += await asyncio.wait_for(process.stdout.readline(), 30)
-        secret = said.decode().split()[-1]
-        await happened(house, 1)
-        shown = (await asyncio.wait_for(process.stdout.readline(), 30)).decode() + (
-            await process.stdout.readline()
-        ).decode()
-        event = checked(receiver, secret)
-        assert (event["event"], event["id"]) == ("message.sent", shown.split()[2])
-        assert json.loads(shown.splitlines()[1]) == event
-        assert " → 200 in " in shown
-        with house.db.write() as tx:  # as when it was stopped for half a minute
-            tx.execute(workers.delete().where(workers.c.kind == "listen"))
-        while not house.count(workers, workers.c.kind == "listen"):
-            await asyncio.sleep(0.1)
-        await happened(house, 1, said="\x9b31m")  # CSI in one octet: what a terminal obeys
-        assert " → 200 in " in (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
-        body = (await process.stdout.readline()).decode()
-        assert json.loads(body) == checked(receiver, secret)
-        assert (body.strip().isprintable(), json.loads(body)["data"]["said"]) == (True, "\x9b31m")
-        process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(process.wait(), 30) == 0
-    assert (
-        house.count(webhook_endpoints)
-        == house.count(webhook_queue)
-        == house.count(webhook_deliveries)
-        == 0
-    )
-    assert ids.raw_of_text("evt", event["id"]) is not None
 
 
 @awaited

@@ -5,19 +5,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from standardwebhooks.webhooks import Webhook
 
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,
     webhook_events,
     webhook_queue,
 )
+from tests.support.capability.sending import House
 from tests.support.factories import SECRET_KEY
+from tests.support.wire.webhook_receiver import Receiver
 
 DEVELOPMENT = Openings(loopback=True)
 NOWHERE = "http://127.0.0.1:9/hook"
@@ -96,3 +100,28 @@ def failures(db: Database) -> list[tuple[int, int | None, str]]:
                 sa.select(columns["try"], columns.status, columns.reason).order_by(columns.id)
             )
         ]
+
+
+async def happened(house: House, count: int, said: str = "") -> None:
+    """So many events message.sent of amina, numbered; `said` stands in their data."""
+    async with house.db.hot() as tx:
+        await emit(
+            tx,
+            await listeners(tx, [house.amina]),
+            [
+                Event(
+                    house.amina,
+                    False,
+                    "message.sent",
+                    clock.now_ms(),
+                    {"number": number, "said": said},
+                )
+                for number in range(count)
+            ],
+        )
+
+
+def checked(receiver: Receiver, secret: str) -> Any:
+    """The newest event, verified by code that others wrote."""
+    headers = dict(line.split(": ", 1) for line in receiver.heads[-1].splitlines()[1:] if line)
+    return Webhook(secret).verify(receiver.bodies[-1], headers)
